@@ -1,0 +1,39 @@
+# make demo and make test each do everything on a fresh machine: Python 3.11 or later and GNU make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# One compute thread a test process: the processes share the cores.
+TEST_ENV := OMP_NUM_THREADS=1
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+.PHONY: setup demo test test-all check bench clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: setup
+	$(BIN)/teddy find citeseer --model gin --seeds 3 --out demo.ticket
+	$(BIN)/teddy predict demo.ticket --out demo-predictions.csv
+
+test: setup
+	$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) -m 'not slow'
+
+test-all: setup
+	$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS)
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist demo.ticket demo-predictions.csv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

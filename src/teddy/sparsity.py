@@ -1,0 +1,72 @@
+r"""Sparsities as numbers: their range, the exact budgets they stand for, the paper's levels."""
+
+from __future__ import annotations
+
+import math
+
+from teddy.errors import InputError
+
+# A share such as 0.07 of 100 is 7.000000000000001 in floating point. Within a few roundings of a
+# whole number, the whole number is meant.
+_ROUNDING = 1e-12
+
+
+def check_sparsity(value: float, name: str = "sparsity") -> float:
+    """Return ``value`` as a float, or raise if it isn't a share in [0, 1].
+
+    Example:
+        >>> check_sparsity(0.64)
+        0.64
+        >>> check_sparsity(1.5, "graph sparsity")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: graph sparsity is 1.5, expected a number from 0 to 1
+    """
+    try:
+        share = float(value)
+    except (TypeError, ValueError):
+        share = math.nan
+    if not 0.0 <= share <= 1.0:
+        raise InputError(f"{name} is {value}, expected a number from 0 to 1")
+    return share
+
+
+def num_pruned_edges(sparsity: float, num_edges: int) -> int:
+    r"""Edges that go: :math:`\lceil p_g M \rceil` (Algorithm 1).
+
+    Example:
+        >>> num_pruned_edges(0.6415, 4552)
+        2921
+        >>> num_pruned_edges(0.07, 100)  # though 0.07 * 100 > 7 in floating point
+        7
+    """
+    product = check_sparsity(sparsity) * num_edges
+    return _whole(product, math.ceil(product))
+
+
+def num_kept_weights(sparsity: float, num_weights: int) -> int:
+    r"""Weights that stay: :math:`h = \lceil (1 - p_\theta) d \rceil` (Section 5.3).
+
+    Example:
+        >>> num_kept_weights(0.7, 10)  # though (1 - 0.7) * 10 > 3 in floating point
+        3
+    """
+    product = check_sparsity(sparsity) * num_weights
+    return num_weights - _whole(product, math.floor(product))
+
+
+def simulation_sparsity(simulation: int, ratio: float = 0.05) -> float:
+    r"""Sparsity of the paper's i-th simulation, :math:`1 - (1 - 0.05)^i`.
+
+    Example:
+        >>> [round(simulation_sparsity(i), 4) for i in (0, 1, 20, 40)]
+        [0.0, 0.05, 0.6415, 0.8715]
+    """
+    if simulation < 0:
+        raise InputError(f"simulation is {simulation}, expected 0 (dense) or more")
+    return 1.0 - (1.0 - ratio) ** simulation
+
+
+def _whole(product: float, otherwise: int) -> int:
+    nearest = round(product)
+    return nearest if abs(product - nearest) <= _ROUNDING * product else otherwise
