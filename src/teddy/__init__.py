@@ -1,0 +1,52 @@
+"""Graph lottery tickets in one training run.
+
+A sparse subgraph and a sparse GNN that together do as well as the dense pair, found as in
+*TEDDY: Trimming Edges with Degree-based Discrimination strategY* (ICLR 2024).
+
+The rooms, in the order data flows; each imports only from those before it: data, edges, weights,
+models, training, ticket, methods, sweep, cli.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from teddy.data import load_dataset as load_dataset
+    from teddy.edges import SparsifyEdges as SparsifyEdges
+    from teddy.edges import edge_scores as edge_scores
+    from teddy.edges import graph_health as graph_health
+    from teddy.edges import prune_edges as prune_edges
+    from teddy.errors import InputError as InputError
+    from teddy.methods import find_ticket as find_ticket
+    from teddy.ticket import Ticket as Ticket
+    from teddy.weights import L0Projected as L0Projected
+    from teddy.weights import project_l0_ as project_l0_
+
+__version__ = "0.1.0"
+
+# Imported when first used, so that `teddy --help` need not wait for torch.
+_HOME = {
+    "InputError": "teddy.errors",
+    "L0Projected": "teddy.weights",
+    "SparsifyEdges": "teddy.edges",
+    "Ticket": "teddy.ticket",
+    "edge_scores": "teddy.edges",
+    "find_ticket": "teddy.methods",
+    "graph_health": "teddy.edges",
+    "load_dataset": "teddy.data",
+    "project_l0_": "teddy.weights",
+    "prune_edges": "teddy.edges",
+}
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'teddy' has no attribute '{name}'")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

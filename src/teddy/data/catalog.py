@@ -1,0 +1,87 @@
+"""The data sets known by name: one line each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from teddy.data.bundled_sets import read_bundled
+from teddy.data.pyg_sets import amazon, coauthor, planetoid
+from teddy.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from torch_geometric.data import Data
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """What is known of a data set before it is read.
+
+    Attributes:
+        name: The name that :func:`teddy.data.load_dataset` takes.
+        nodes: Number of nodes.
+        edges: Number of undirected edges of the simple graph.
+        features: Number of features.
+        classes: Number of classes.
+        bundled: Whether it comes with the package.
+    """
+
+    name: str
+    nodes: int
+    edges: int
+    features: int
+    classes: int
+    bundled: bool
+
+
+@dataclass(frozen=True)
+class DatasetEntry:
+    """A data set and how to read it.
+
+    Attributes:
+        info: Its sizes.
+        read: Gets the folder of raw files that the user named, or ``None``; returns the graph.
+    """
+
+    info: DatasetInfo
+    read: Callable[[Path | None], Data]
+
+
+DATASETS: Registry[DatasetEntry] = Registry("data set")
+
+
+def list_datasets() -> list[DatasetInfo]:
+    """Return the sizes of every data set known by name.
+
+    Example:
+        >>> [info.name for info in list_datasets() if info.bundled]
+        ['citeseer', 'pubmed']
+        >>> list_datasets()[0].edges
+        4552
+    """
+    return [DATASETS[name].info for name in DATASETS]
+
+
+def _add(
+    name: str,
+    nodes: int,
+    edges: int,
+    features: int,
+    classes: int,
+    read: Callable[[Path | None], Data],
+    bundled: bool = False,
+) -> None:
+    info = DatasetInfo(name, nodes, edges, features, classes, bundled)
+    DATASETS.register(name)(DatasetEntry(info, read))
+
+
+_add("citeseer", 3327, 4552, 3703, 6, read_bundled("citeseer"), bundled=True)
+_add("pubmed", 19717, 44324, 500, 3, read_bundled("pubmed"), bundled=True)
+_add("cora", 2708, 5278, 1433, 7, planetoid("Cora"))
+_add("computers", 13752, 245861, 767, 10, amazon("Computers"))
+_add("photo", 7650, 119081, 745, 8, amazon("Photo"))
+_add("cs", 18333, 81894, 6805, 15, coauthor("CS"))
+_add("physics", 34493, 247962, 8415, 5, coauthor("Physics"))

@@ -1,0 +1,171 @@
+"""Columns of a CSV or Parquet table as ids, classes and numbers, with errors that name the row.
+
+Rows are counted from 1, the header not among them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from teddy.data.reading import reading, shorten
+from teddy.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table and the file it came from.
+
+    Attributes:
+        path: The file.
+        arrow: Its content. Text has no blanks around it, and an empty cell is null.
+    """
+
+    path: Path
+    arrow: pa.Table
+
+    @staticmethod
+    def read(path: Path, required: tuple[str, ...]) -> Table:
+        """Read a file and raise unless it has rows and the columns that are required."""
+        with reading(path, "a table"):
+            if path.stat().st_size == 0:
+                raise InputError(f"{path.name}: is empty, expected columns {_list(required)}")
+            arrow = _read_csv(path) if path.suffix.lower() == ".csv" else _read_parquet(path)
+            names = [name.strip() for name in arrow.column_names]
+            for name in required:
+                if name not in names:
+                    raise InputError(f"{path.name}: no column '{name}', got {_list(names)}")
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice is not None:
+                raise InputError(f"{path.name}: column {twice!r} occurs twice, expected it once")
+            if arrow.num_rows == 0:
+                raise InputError(f"{path.name}: no rows, expected at least one")
+            columns = [_plain(column) for column in arrow.itercolumns()]
+            return Table(path, arrow.from_arrays(columns, names=names))
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.arrow.column_names)
+
+    def error(self, row: int, problem: str) -> InputError:
+        """Return the error for a row, counted from 0 here and from 1 in the message."""
+        return InputError(f"{self.path.name}: row {row + 1}: {problem}")
+
+    def value(self, name: str, row: int) -> str:
+        """Return a cell as a message shows it."""
+        return shorten(repr(self.arrow[name][row].as_py()), 60)
+
+    def ids(self, name: str, expected: str) -> pa.ChunkedArray:
+        """Return a column of node ids, int64 or string, none of them empty."""
+        import pyarrow as pa
+
+        column = self.arrow[name]
+        self._no_nulls(name, expected)
+        if pa.types.is_integer(column.type):
+            with reading(self.path, f"64-bit integers in column '{name}'"):
+                return column.cast(pa.int64())
+        if not pa.types.is_string(column.type):
+            kind = column.type
+            raise InputError(f"{self.path.name}: column '{name}' is {kind}, expected {expected}")
+        return column
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Return a feature as finite float32 ``[rows]``."""
+        import pyarrow as pa
+
+        column = self.arrow[name]
+        self._no_nulls(name, "a number", what=f"feature {name!r}")
+        try:
+            wide = column.cast(pa.float64()).to_numpy()
+        except pa.ArrowException as error:
+            row = next(row for row in range(len(column)) if not _is_number(column[row]))
+            what = f"feature {name!r} is {self.value(name, row)}, expected a number"
+            raise self.error(row, what) from error
+        with np.errstate(over="ignore"):
+            values: np.ndarray = wide.astype(np.float32)
+        if not np.isfinite(values).all():
+            row = int(np.flatnonzero(~np.isfinite(values))[0])
+            limit = " of at most 3.4e38" if math.isfinite(wide[row]) else ""
+            what = f"feature {name!r} is {wide[row]}, expected a finite number{limit}"
+            raise self.error(row, what)
+        return values
+
+    def _no_nulls(self, name: str, expected: str, what: str | None = None) -> None:
+        column = self.arrow[name]
+        if column.null_count:
+            row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+            raise self.error(row, f"{what or name} is empty, expected {expected}")
+
+
+def as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return int64 if every value is an integer written the usual way, else ``None``.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> as_integers(pa.chunked_array([["7", "12"]])).to_pylist()
+        [7, 12]
+        >>> as_integers(pa.chunked_array([["007", "12"]])) is None  # names, not numbers
+        True
+    """
+    import pyarrow as pa
+
+    try:
+        integers = column.cast(pa.int64())
+    except pa.ArrowException:
+        return None
+    return integers if integers.cast(column.type).equals(column) else None
+
+
+def _read_csv(path: Path) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    # As text: the guessed type of a column can change after a megabyte, and 007 is no number.
+    with csv.open_csv(path) as start:
+        types = dict.fromkeys(start.schema.names, pa.string())
+    return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=types))
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    from pyarrow import parquet
+
+    return parquet.ParquetFile(path).read()
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Undo dictionaries and the variants of text; trim text and make empty cells null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
+        column = column.cast(pa.string())
+    if pa.types.is_string(column.type):
+        column = pc.utf8_trim_whitespace(column)
+        column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+    return column
+
+
+def _is_number(cell: Any) -> bool:
+    import pyarrow as pa
+
+    try:
+        cell.cast(pa.float64())
+    except pa.ArrowException:
+        return False
+    return True
+
+
+def _list(names: tuple[str, ...] | list[str]) -> str:
+    return shorten(", ".join(repr(name) for name in names))

@@ -1,0 +1,74 @@
+"""Node features: sparse where that pays, rows that sum to 1."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import torch
+from scipy.sparse import csr_matrix
+from torch import Tensor
+
+# Bag-of-words rows are 1 to 10% dense, and a sparse product is then many times faster.
+SPARSE_BELOW = 0.25
+
+
+def compact(x: Tensor) -> Tensor:
+    """Return ``x`` as ``torch.sparse_csr`` when less than a quarter of it is non-zero, else dense.
+
+    Args:
+        x: float32 ``[N, F]``, dense or CSR.
+
+    Example:
+        >>> compact(torch.eye(5)).layout
+        torch.sparse_csr
+        >>> compact(torch.eye(4)).layout
+        torch.strided
+    """
+    if x.layout is torch.strided:
+        sparse = int(x.count_nonzero()) < SPARSE_BELOW * x.numel()
+        return csr_tensor(csr_matrix(x.detach().numpy())) if sparse else x.detach()
+    matrix = _scipy(x.detach())
+    sparse = matrix.nnz < SPARSE_BELOW * x.numel()
+    return csr_tensor(matrix) if sparse else torch.from_numpy(matrix.toarray())
+
+
+def normalise_rows(matrix: csr_matrix) -> csr_matrix:
+    """Divide each row by its sum; a row of zeros stays as it is.
+
+    Example:
+        >>> normalise_rows(csr_matrix([[1, 3], [0, 0]])).toarray().tolist()
+        [[0.25, 0.75], [0.0, 0.0]]
+    """
+    sums = np.asarray(matrix.sum(axis=1, dtype=np.float64)).ravel()
+    values = matrix.data / np.repeat(sums, np.diff(matrix.indptr))
+    parts = (values.astype(np.float32), matrix.indices, matrix.indptr)
+    return csr_matrix(parts, shape=matrix.shape)
+
+
+def csr_tensor(matrix: csr_matrix) -> Tensor:
+    """Return a SciPy matrix as a float32 ``torch.sparse_csr`` tensor with int64 indices.
+
+    Example:
+        >>> csr_tensor(csr_matrix([[0.0, 2.0]])).values()
+        tensor([2.])
+    """
+    with warnings.catch_warnings():
+        # Once a process PyTorch calls the layout a beta; nothing that a user could act on.
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+        return torch.sparse_csr_tensor(
+            torch.from_numpy(matrix.indptr.astype(np.int64)),
+            torch.from_numpy(matrix.indices.astype(np.int64)),
+            torch.from_numpy(matrix.data.astype(np.float32)),
+            size=matrix.shape,
+            check_invariants=True,
+        )
+
+
+def _scipy(x: Tensor) -> csr_matrix:
+    """Return a CSR tensor as a SciPy matrix of its own: sorted, no duplicates, no stored zeros."""
+    parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
+    matrix = csr_matrix(parts, shape=tuple(x.shape), copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix

@@ -1,0 +1,71 @@
+"""A graph from a path: which reader takes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from teddy.data.npz import read_npz
+from teddy.data.saved_data import read_saved_data
+from teddy.data.tables import read_tables
+from teddy.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch_geometric.data import Data
+
+_TABLES = (".csv", ".parquet")
+_KINDS = ".npz, .csv, .parquet, .pt or .pth"
+
+
+def read_path(path: Path, nodes: Path | None = None) -> tuple[Data, str]:
+    """Read a graph file or a folder of tables.
+
+    Args:
+        path: ``graph.npz``, ``graph.pt``, an edge list, or a folder with ``edges.*``, ``nodes.*``.
+        nodes: The node table of an edge list; by default ``nodes.*`` beside it.
+
+    Returns:
+        The graph as it came, and the name of the file that holds its nodes, for messages.
+
+    Example:
+        >>> from pathlib import Path
+        >>> read_path(Path("no-such.npz"))
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: no-such.npz: no such file or folder
+    """
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder")
+    if path.is_dir():
+        edges, folder = _table(path, "edges"), path
+    elif path.suffix.lower() in _TABLES:
+        edges, folder = path, path.parent
+    else:
+        if nodes is not None:
+            raise InputError(f"nodes (--nodes) is '{nodes}', expected only beside an edge list")
+        return _one_file(path), path.name
+    if nodes is None:
+        nodes = _table(folder, "nodes", hint=", or the node table as nodes (--nodes FILE)")
+    elif not nodes.is_file():
+        raise InputError(f"{nodes}: no such file, expected a node table")
+    elif nodes.suffix.lower() not in _TABLES:
+        raise InputError(f"{nodes.name}: ends in '{nodes.suffix}', expected .csv or .parquet")
+    return read_tables(edges, nodes), nodes.name
+
+
+def _one_file(path: Path) -> Data:
+    kind = path.suffix.lower()
+    if kind == ".npz":
+        return read_npz(path)
+    if kind in (".pt", ".pth"):
+        return read_saved_data(path)
+    raise InputError(f"{path.name}: ends in '{path.suffix}', expected {_KINDS}, or a folder")
+
+
+def _table(folder: Path, stem: str, hint: str = "") -> Path:
+    found = [folder / f"{stem}{kind}" for kind in _TABLES if (folder / f"{stem}{kind}").is_file()]
+    if len(found) == 1:
+        return found[0]
+    here = "both are there" if found else "neither is there"
+    raise InputError(f"{folder}: {here}, expected {stem}.csv or {stem}.parquet{hint}")

@@ -1,0 +1,50 @@
+"""A PyG ``Data`` of the user's, saved with ``torch.save``."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import torch
+from torch_geometric.data import Data
+from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
+from torch_geometric.data.storage import GlobalStorage
+
+from teddy.data.checks import MASKS
+from teddy.data.reading import reading
+from teddy.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def read_saved_data(path: Path) -> Data:
+    """Read the graph, its features, labels and masks; whatever else it holds is left out.
+
+    Only tensors and PyG's own containers are unpickled: the file can't run code.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "graph.pt"
+        ...     torch.save(Data(x=torch.eye(2), y=torch.tensor([0, 1])), path)
+        ...     read_saved_data(path)
+        Data(x=[2, 2], y=[2])
+    """
+    with reading(path, "a PyG Data saved with torch.save"):
+        try:
+            with torch.serialization.safe_globals([DataEdgeAttr, DataTensorAttr, GlobalStorage]):
+                saved = torch.load(path, weights_only=True, map_location="cpu")
+        except pickle.UnpicklingError as error:
+            raise InputError(
+                f"{path.name}: damaged or holds more than tensors, "
+                "expected a PyG Data saved with torch.save"
+            ) from error
+        if not isinstance(saved, Data):
+            raise InputError(
+                f"{path.name}: holds a {type(saved).__name__}, "
+                "expected a PyG Data saved with torch.save"
+            )
+        keys = ("x", "edge_index", "y", "num_nodes", *MASKS)
+        return Data(**{key: saved[key] for key in keys if key in saved})

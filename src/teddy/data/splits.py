@@ -1,0 +1,99 @@
+"""Which nodes train, validate and test."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import torch
+from torch import Tensor
+
+from teddy.errors import InputError
+
+Masks = tuple[Tensor, Tensor, Tensor]
+
+CHOICES = "'random' or percentages such as '20/40/40' (--split 20/40/40)"
+
+
+def split_nodes(y: Tensor, split: str, seed: int = 0, *, public: Masks | None = None) -> Masks:
+    """Return the masks of the training, validation and test nodes.
+
+    - ``"public"``: the masks that the data came with.
+    - ``"random"``: as in Planetoid, 20 nodes a class, 500 and 1000. A class of fewer than 40 nodes
+      gives half of them (at least one) to training. Where fewer than 1500 nodes are then left,
+      a third of those validate and the rest test.
+    - ``"A/B/C"``: percentages of the labelled nodes that sum to 100. The cuts are at A% and (A+B)%
+      of the nodes, rounded.
+
+    Nodes without a label (-1) are in none of them. The same seed gives the same masks.
+
+    Args:
+        y: Integer ``[N]``, -1 for no label.
+        split: One of the above.
+        seed: For the drawn ones.
+        public: The masks that the data came with.
+
+    Returns:
+        Three bool masks ``[N]``: train, validation, test.
+
+    Example:
+        >>> y = torch.tensor([0, 1, -1, 0, 1, 0])
+        >>> [int(mask.sum()) for mask in split_nodes(y, "20/40/40", seed=0)]
+        [1, 2, 2]
+        >>> split_nodes(y, "20/40/30")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: split '20/40/30' sums to 90, expected 100
+    """
+    if split == "public":
+        if public is None:
+            raise InputError(f"split is 'public' but none came with the data, expected {CHOICES}")
+        return public
+    if not 0 <= seed < 2**63:
+        raise InputError(f"seed is {seed}, expected 0 to 2^63 - 1")
+    generator = torch.Generator().manual_seed(seed)
+    labelled = (y >= 0).nonzero().squeeze(1).cpu()
+    shuffled = labelled[torch.randperm(len(labelled), generator=generator)]
+    parts = _planetoid(shuffled, y) if split == "random" else _percentages(shuffled, split)
+    for part, name in zip(parts, ("training", "validation", "test"), strict=True):
+        if len(part) == 0:
+            raise InputError(
+                f"split '{split}' leaves no {name} node out of {len(labelled)} labelled ones, "
+                "expected at least one"
+            )
+    train, val, test = (_mask(part, y) for part in parts)
+    return train, val, test
+
+
+def _planetoid(shuffled: Tensor, y: Tensor) -> Masks:
+    labels = y.cpu()[shuffled]
+    training = torch.zeros(len(shuffled), dtype=torch.bool)
+    for label in labels.unique():
+        members = (labels == label).nonzero().squeeze(1)
+        training[members[: min(20, max(1, len(members) // 2))]] = True
+    rest = shuffled[~training]
+    num_val, num_test = 500, 1000
+    if len(rest) < num_val + num_test:
+        num_val = min(max(1, len(rest) // 3), len(rest))
+        num_test = len(rest) - num_val
+    return shuffled[training], rest[:num_val], rest[num_val : num_val + num_test]
+
+
+def _percentages(shuffled: Tensor, split: str) -> Masks:
+    number = r"(\d+(?:\.\d+)?)"
+    match = re.fullmatch(f"{number}/{number}/{number}", split)
+    if match is None:
+        raise InputError(f"split is '{split}', expected 'public', {CHOICES}")
+    # As fractions: 33.3 + 33.3 + 33.4 isn't 100 in floating point.
+    train, val, test = (Fraction(part) for part in match.groups())
+    if train + val + test != 100:
+        raise InputError(f"split '{split}' sums to {float(train + val + test):g}, expected 100")
+    first = round(train * len(shuffled) / 100)
+    second = round((train + val) * len(shuffled) / 100)
+    return shuffled[:first], shuffled[first:second], shuffled[second:]
+
+
+def _mask(nodes: Tensor, y: Tensor) -> Tensor:
+    mask = torch.zeros(y.size(0), dtype=torch.bool)
+    mask[nodes] = True
+    return mask.to(y.device)

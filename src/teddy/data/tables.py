@@ -1,0 +1,162 @@
+"""A graph of the user's as two tables: an edge list and a node table, in CSV or Parquet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch_geometric.data import Data
+
+from teddy.data.checks import MASKS
+from teddy.data.columns import Table, as_integers
+from teddy.data.reading import reading
+from teddy.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+_PARTS = ("train", "val", "test")
+_NO_FEATURES = ("id", "label", "split")
+
+
+def read_tables(edges: Path, nodes: Path) -> Data:
+    """Read ``source``, ``target`` from one table and ``id``, ``label``, features from the other.
+
+    Nodes keep the order of their table. Ids that aren't 0, 1, 2, ... in that order are kept as
+    ``node_ids``, and classes that aren't 0 to k-1 as ``class_names``.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     edges, nodes = Path(folder) / "edges.csv", Path(folder) / "nodes.csv"
+        ...     _ = edges.write_text("source,target\\nann,bob\\n")
+        ...     _ = nodes.write_text("id,label,height\\nann,cat,1.5\\nbob,dog,2\\n")
+        ...     data = read_tables(edges, nodes)
+        >>> data.x.tolist(), data.y.tolist(), data.edge_index.tolist()
+        ([[1.5], [2.0]], [0, 1], [[0], [1]])
+        >>> data.node_ids, data.class_names
+        (['ann', 'bob'], ['cat', 'dog'])
+    """
+    node_table = Table.read(nodes, ("id", "label"))
+    edge_table = Table.read(edges, ("source", "target"))
+    data = Data()
+    with reading(nodes, "a node table"):
+        ids = _node_ids(node_table)
+        y, class_names = _classes(node_table)
+        data.x, data.y = torch.from_numpy(_features(node_table)), torch.from_numpy(y)
+        for mask, part in zip(MASKS, _split(node_table, y), strict=False):
+            data[mask] = torch.from_numpy(part)
+    with reading(edges, "an edge list"):
+        data.edge_index = torch.from_numpy(_edge_index(edge_table, node_table, ids))
+    integers = as_integers(ids)
+    if integers is None or not np.array_equal(integers.to_numpy(), np.arange(len(ids))):
+        data.node_ids = (ids if integers is None else integers).to_pylist()
+    if class_names is not None:
+        data.class_names = class_names
+    return data
+
+
+def _node_ids(table: Table) -> pa.ChunkedArray:
+    ids = table.ids("id", "an integer or a name")
+    if len(ids.unique()) < len(ids):
+        first_row: dict[int | str, int] = {}
+        for row, value in enumerate(ids.to_pylist()):
+            first = first_row.setdefault(value, row)
+            if first != row:
+                raise table.error(
+                    row, f"id is {table.value('id', row)} as in row {first + 1}, expected a new id"
+                )
+    return ids
+
+
+def _edge_index(table: Table, node_table: Table, ids: pa.ChunkedArray) -> np.ndarray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    expected = f"an id of {node_table.path.name}"
+    ends = []
+    for name in ("source", "target"):
+        column = table.ids(name, expected)
+        if column.type != ids.type:
+            column, ids = column.cast(pa.string()), ids.cast(pa.string())
+        found = pc.index_in(column, value_set=ids.combine_chunks())
+        if found.null_count:
+            row = int(np.flatnonzero(found.is_null().to_numpy())[0])
+            raise table.error(row, f"{name} {table.value(name, row)} is not {expected}")
+        ends.append(found.to_numpy().astype(np.int64))
+    return np.stack(ends)
+
+
+def _classes(table: Table) -> tuple[np.ndarray, list[str] | None]:
+    """Return -1 or the class of each node, and the names of the classes if they have any."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    labels = table.arrow["label"]
+    if pa.types.is_floating(labels.type):
+        labels = _whole_labels(table)
+    if len(labels) == labels.null_count:
+        raise InputError(f"{table.path.name}: every label is empty, expected two classes")
+    integers = as_integers(labels.drop_null())
+    if integers is None:
+        labels = labels.cast(pa.string())
+        classes = pa.array(sorted(labels.drop_null().unique().to_pylist()))
+    else:
+        labels = labels.cast(pa.int64())
+        classes = pa.array(np.unique(integers.to_numpy()))
+        negative = np.flatnonzero(pc.less(labels, 0).fill_null(False).to_numpy())
+        if len(negative):
+            raise table.error(
+                int(negative[0]),
+                f"label is {table.value('label', int(negative[0]))}, expected a class from 0, "
+                "a name, or an empty cell for no label",
+            )
+    y = pc.index_in(labels, value_set=classes, skip_nulls=True).fill_null(-1).to_numpy()
+    plain = integers is not None and classes.to_pylist() == list(range(len(classes)))
+    names = None if plain else [str(name) for name in classes.to_pylist()]
+    return y.astype(np.int64), names
+
+
+def _whole_labels(table: Table) -> pa.ChunkedArray:
+    """Undo what pandas does to integers when some are missing: 1 becomes 1.0."""
+    import pyarrow as pa
+
+    values = table.arrow["label"].to_numpy()
+    missing = np.isnan(values)
+    fraction = np.flatnonzero(~missing & ~(np.isfinite(values) & (values == np.round(values))))
+    if len(fraction):
+        row = int(fraction[0])
+        raise table.error(row, f"label is {values[row]}, expected an integer or a name")
+    whole = np.where(missing, 0, values).astype(np.int64)
+    return pa.chunked_array([pa.array(whole, mask=missing)])
+
+
+def _features(table: Table) -> np.ndarray:
+    names = [name for name in table.names if name not in _NO_FEATURES]
+    if not names:
+        raise InputError(
+            f"{table.path.name}: no feature columns, expected one or more beside id, label, split"
+        )
+    x = np.empty((table.arrow.num_rows, len(names)), dtype=np.float32)
+    for place, name in enumerate(names):
+        x[:, place] = table.numbers(name)
+    return x
+
+
+def _split(table: Table, y: np.ndarray) -> list[np.ndarray]:
+    """Return the three masks of the ``split`` column, or nothing if there is none."""
+    if "split" not in table.names:
+        return []
+    split = np.array(table.arrow["split"].to_pylist(), dtype=object)
+    for row, part in enumerate(split):
+        if part is not None and part not in _PARTS:
+            what = f"split is {table.value('split', row)}"
+            raise table.error(row, f"{what}, expected train, val, test or an empty cell")
+        if part is not None and y[row] < 0:
+            raise table.error(row, f"label is empty, expected one: split is '{part}'")
+    masks = [split == part for part in _PARTS]
+    return masks if any(mask.any() for mask in masks) else []

@@ -1,0 +1,20 @@
+"""Which edges stay: scores, exact selection, a PyG transform, the health of what is left.
+
+May import: data.
+"""
+
+from teddy.edges.health import GraphHealth, graph_health
+from teddy.edges.prune import edge_scores, prune_edges
+from teddy.edges.scores import SCORES
+from teddy.edges.simple_graph import SimpleGraph
+from teddy.edges.sparsify import SparsifyEdges
+
+__all__ = [
+    "SCORES",
+    "GraphHealth",
+    "SimpleGraph",
+    "SparsifyEdges",
+    "edge_scores",
+    "graph_health",
+    "prune_edges",
+]

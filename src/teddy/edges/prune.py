@@ -1,0 +1,102 @@
+"""Scores and pruning of an ``edge_index``."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from teddy.edges.scores import SCORES
+from teddy.edges.select import lowest_edges
+from teddy.edges.simple_graph import SimpleGraph
+from teddy.sparsity import num_pruned_edges
+
+
+def edge_scores(
+    edge_index: Tensor, num_nodes: int | None = None, method: str = "teddy", seed: int = 0
+) -> Tensor:
+    r"""Score each column of ``edge_index``: how much the edge matters (Eq. 6 to 8).
+
+    ``edge_index`` may list an undirected edge once or twice and hold duplicates and self-loops.
+    Degrees are those of the simple graph; both directions of an edge get the same score. A
+    self-loop gets the value that the score has for the pair (i, i); it is never pruned.
+
+    Args:
+        edge_index: Integer ``[2, E]``.
+        num_nodes: Number of nodes; by default the highest index plus one.
+        method: A registered score: teddy, degree-high, degree-low, two-hop, random.
+        seed: For scores that draw.
+
+    Returns:
+        float64 ``[E]``; the lowest are pruned first.
+
+    Example:
+        >>> import torch, teddy
+        >>> triangle_with_tail = torch.tensor([[0, 1, 2, 2], [1, 2, 0, 3]])
+        >>> teddy.edge_scores(triangle_with_tail)
+        tensor([0.1031, 0.0861, 0.0861, 0.1549], dtype=torch.float64)
+    """
+    score = SCORES[method]
+    graph, pair_of_column = SimpleGraph.of(edge_index, num_nodes)
+    scores = torch.empty(edge_index.size(1), dtype=torch.float64, device=edge_index.device)
+    loop = pair_of_column < 0
+    scores[~loop] = score(graph, graph.pairs, seed)[pair_of_column[~loop]]
+    scores[loop] = score(graph, edge_index[:, loop].long(), seed)
+    return scores
+
+
+def prune_pairs(
+    graph: SimpleGraph, sparsity: float, method: str = "teddy", seed: int = 0
+) -> Tensor:
+    r"""Choose the edges of a simple graph that stay; bool ``[M]`` over its canonical order.
+
+    Exactly :math:`\lceil p_g M \rceil` go.
+
+    Example:
+        >>> path = SimpleGraph(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
+        >>> prune_pairs(path, 0.3).tolist()  # the middle edge has the highest degree
+        [True, False, True]
+    """
+    score = SCORES[method]
+    budget = num_pruned_edges(sparsity, graph.num_edges)
+    return ~lowest_edges(score(graph, graph.pairs, seed), graph.pairs, budget)
+
+
+def prune_edges(
+    edge_index: Tensor,
+    sparsity: float,
+    num_nodes: int | None = None,
+    method: str = "teddy",
+    seed: int = 0,
+) -> Tensor:
+    r"""Choose the edges that stay (Algorithm 1, *Searching Subgraph*).
+
+    Exactly :math:`\lceil p_g M \rceil` of the :math:`M` undirected edges go, those of the lowest
+    score. All columns of an edge share its fate, self-loops stay, and what goes at one sparsity
+    goes at every higher one.
+
+    Args:
+        edge_index: Integer ``[2, E]``; see :func:`edge_scores` for what it may hold.
+        sparsity: Share :math:`p_g` of undirected edges to remove, in [0, 1].
+        num_nodes: Number of nodes; by default the highest index plus one.
+        method: A registered score: teddy, degree-high, degree-low, two-hop, random.
+        seed: For scores that draw.
+
+    Returns:
+        bool ``[E]``: keep this column.
+
+    Example:
+        >>> import torch, teddy
+        >>> triangle_with_tail = torch.tensor([[0, 1, 2, 2], [1, 2, 0, 3]])
+        >>> teddy.prune_edges(triangle_with_tail, 0.5)
+        tensor([ True, False, False,  True])
+    """
+    graph, pair_of_column = SimpleGraph.of(edge_index, num_nodes)
+    return keep_columns(prune_pairs(graph, sparsity, method, seed), pair_of_column)
+
+
+def keep_columns(keep_pairs: Tensor, pair_of_column: Tensor) -> Tensor:
+    """Spread the fate of each edge to its columns; self-loops stay."""
+    keep = torch.ones_like(pair_of_column, dtype=torch.bool)
+    no_loop = pair_of_column >= 0
+    keep[no_loop] = keep_pairs[pair_of_column[no_loop]]
+    return keep

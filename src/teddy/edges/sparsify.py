@@ -1,0 +1,55 @@
+"""Pruning as a PyG transform."""
+
+from __future__ import annotations
+
+from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform
+
+from teddy.edges.prune import prune_edges
+from teddy.edges.scores import SCORES
+from teddy.errors import InputError
+from teddy.sparsity import check_sparsity
+
+
+class SparsifyEdges(BaseTransform):  # type: ignore[misc]
+    r"""Keep the edges that matter, from `"TEDDY: Trimming Edges with Degree-based Discrimination
+    strategY" <https://openreview.net/forum?id=4UIBysXjVq>`_ (Eq. 6 to 8).
+
+    Everything that belongs to an edge (``edge_attr``, ``edge_weight``, edge masks) goes along.
+    All nodes stay.
+
+    Args:
+        sparsity: Share of undirected edges to remove, in [0, 1].
+        method: A registered score: teddy, degree-high, degree-low, two-hop, random.
+        seed: For scores that draw.
+
+    Example:
+        >>> import torch, teddy
+        >>> edge_index = torch.tensor([[0, 1, 2, 2], [1, 2, 0, 3]])
+        >>> data = Data(edge_index=edge_index, edge_weight=torch.arange(4.0), num_nodes=4)
+        >>> teddy.SparsifyEdges(0.5)(data).edge_weight
+        tensor([0., 3.])
+        >>> teddy.SparsifyEdges(0.5)
+        SparsifyEdges(sparsity=0.5, method='teddy')
+    """
+
+    def __init__(self, sparsity: float, method: str = "teddy", seed: int = 0) -> None:
+        self.sparsity = check_sparsity(sparsity)
+        SCORES[method]  # an unknown name is an error here, not at the first graph
+        self.method = method
+        self.seed = seed
+
+    def forward(self, data: Data) -> Data:
+        """Return the graph with fewer edges (called through ``transform(data)``, on a copy)."""
+        if not isinstance(data, Data) or data.edge_index is None:
+            raise InputError(
+                f"SparsifyEdges got {type(data).__name__}, expected a Data with an edge_index"
+            )
+        keep = prune_edges(
+            data.edge_index, self.sparsity, data.num_nodes, self.method, self.seed
+        )
+        return data.edge_subgraph(keep)
+
+    def __repr__(self) -> str:
+        seed = f", seed={self.seed}" if self.seed else ""
+        return f"{type(self).__name__}(sparsity={self.sparsity}, method='{self.method}'{seed})"

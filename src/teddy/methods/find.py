@@ -1,0 +1,104 @@
+"""The one call that finds a ticket, by whatever method."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Protocol
+
+import torch
+from torch_geometric.data import Data
+
+from teddy.errors import InputError
+from teddy.methods import teddy
+from teddy.methods.problem import ModelLike, Problem
+from teddy.registry import Registry
+from teddy.ticket import Ticket
+from teddy.training import TrainConfig
+
+
+class Method(Protocol):
+    """A way to find tickets."""
+
+    def __call__(
+        self, problem: Problem, *, score: str = ..., progress: teddy.Progress | None = ...
+    ) -> Ticket:
+        """Return the ticket."""
+
+
+METHODS: Registry[Method] = Registry("method")
+METHODS.register("teddy")(teddy.find)
+
+
+def find_ticket(
+    data: Data,
+    model: ModelLike = "gin",
+    graph_sparsity: float = 0.64,
+    weight_sparsity: float = 0.64,
+    seed: int = 0,
+    epochs: int = 200,
+    distill: float = 10.0,
+    *,
+    method: str = "teddy",
+    score: str = "teddy",
+    lr: float = 0.01,
+    weight_decay: float = 5e-4,
+    temperature: float = 1.0,
+    divergence: str = "dense-sparse",
+    patience: int | None = None,
+    device: str | torch.device = "cpu",
+    progress: teddy.Progress | None = None,
+    **model_options: Any,
+) -> Ticket:
+    r"""Find a graph lottery ticket: a sparse subgraph and a sparse network.
+
+    The same arguments on the same machine give the same ticket, byte for byte.
+
+    Args:
+        data: ``x`` (dense or sparse), ``edge_index``, ``y`` and the masks of a split.
+        model: ``"gcn"``, ``"gat"``, ``"gin"``, ``"sage"``; any ``nn.Module`` with
+            ``forward(x, edge_index)``, whose weights are taken as the initial ones; or a function
+            without arguments that makes a module, called once the seed is set.
+        graph_sparsity: Share :math:`p_g` of undirected edges to remove.
+        weight_sparsity: Share :math:`p_\theta` of weights to set to zero.
+        seed: Of the initial weights, dropout and scores that draw.
+        epochs: Epochs of the dense and of the sparse training.
+        distill: Strength :math:`\lambda_{dt}` of the distillation.
+        method: A registered method.
+        score: A registered edge score.
+        lr: Learning rate.
+        weight_decay: L2 penalty.
+        temperature: Of the distillation.
+        divergence: Reading of the distillation; see :class:`teddy.training.TrainConfig`.
+        patience: Early stopping; off by default.
+        device: To train on.
+        progress: Called after each epoch with the phase and the :class:`teddy.training.Epoch`.
+        model_options: Of a named model: hidden, layers, dropout, heads.
+
+    Example:
+        >>> import teddy
+        >>> data = teddy.load_dataset("citeseer")
+        >>> ticket = teddy.find_ticket(data, "gin", 0.64, 0.64, epochs=5, hidden=16)
+        >>> ticket.info.edges.kept, ticket.info.weights
+        (1638, Count(total=59442, kept=21400))
+    """
+    config = TrainConfig(epochs, lr, weight_decay, distill, temperature, divergence, patience)
+    find = METHODS[method]
+    problem = Problem(
+        data=copy.copy(data).to(_device(device)),
+        model=model,
+        options=model_options,
+        graph_sparsity=graph_sparsity,
+        weight_sparsity=weight_sparsity,
+        seed=seed,
+        config=config,
+    )
+    return find(problem, score=score, progress=progress)
+
+
+def _device(device: str | torch.device) -> torch.device:
+    try:
+        torch.zeros(1, device=device)
+        return torch.device(device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"device is '{device}', expected one that works here ({reason})") from None

@@ -1,0 +1,101 @@
+"""GAT: graph attention network."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from teddy.models.base import GNN, Features, product_macs, with_self_loops
+from teddy.models.sparse import Pattern, SparseMatrix, row_softmax
+
+
+class GAT(GNN):
+    r"""`Graph attention network <https://arxiv.org/abs/1710.10903>`_.
+
+    For each head, with :math:`G = H W` and over the neighbours :math:`j` of :math:`i` and
+    :math:`i` itself:
+
+    .. math::
+        \alpha_{ij} = \mathrm{softmax}_j\big(\mathrm{LeakyReLU}(a_{\mathrm{target}}^\top g_i +
+        a_{\mathrm{source}}^\top g_j)\big), \qquad h_i' = \sum_j \alpha_{ij} g_j
+
+    Heads side by side and ELU in hidden layers, one head in the last. Dropout on the input, the
+    hidden layers, and the attention of all layers but the last. A pruned edge isn't in the sum or
+    in the softmax. No bias.
+
+    Args:
+        in_channels: Features of a node.
+        out_channels: Classes.
+        options: ``hidden`` (of each head), ``layers``, ``dropout``, ``heads``.
+
+    Example:
+        >>> model = GAT(3, 2, hidden=4)
+        >>> model(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
+        torch.Size([2, 2])
+    """
+
+    OPTIONS: ClassVar[dict[str, Any]] = {"hidden": 64, "layers": 2, "dropout": 0.6, "heads": 8}
+
+    def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
+        super().__init__(in_channels, out_channels, **options)
+        self.heads = [self.options["heads"]] * (self.num_layers - 1) + [1]
+        self.weights = nn.ParameterList(torch.empty(size) for size in self.layer_sizes)
+        shapes = [
+            (heads, width // heads)
+            for heads, width in zip(self.heads, self.channels[1:], strict=True)
+        ]
+        self.source_attention = nn.ParameterList(torch.empty(shape) for shape in shapes)
+        self.target_attention = nn.ParameterList(torch.empty(shape) for shape in shapes)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw Glorot-uniform weights."""
+        for weight in [*self.weights, *self.source_attention, *self.target_attention]:
+            nn.init.xavier_uniform_(weight)
+
+    def adjacency(self, pattern: Pattern) -> SparseMatrix:
+        """Add self-loops; the values stand for nothing, attention makes its own."""
+        pattern = with_self_loops(pattern)
+        return SparseMatrix(pattern, self.weights[0].new_ones(pattern.nnz))
+
+    def stem(self, x: Features, adjacency: SparseMatrix) -> Features:
+        """Nothing: dropout comes first."""
+        return x
+
+    def head(self, stem: Features, adjacency: SparseMatrix) -> Tensor:
+        """All layers."""
+        h = stem
+        for layer in range(self.num_layers):
+            h = self._attend(self.dropout(h), layer, adjacency.pattern)
+        assert isinstance(h, Tensor)
+        return h
+
+    def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
+        """Per layer: H W, both products with the attention vectors, an entry times each output."""
+        rows = x.shape[0]
+        inputs = [x, *[rows] * (self.num_layers - 1)]
+        parts = zip(inputs, self.weights, self.source_attention, self.target_attention, strict=True)
+        return [
+            product_macs(h, weight)
+            + product_macs(rows, source)
+            + product_macs(rows, target)
+            + adjacency.pattern.nnz * weight.size(1)
+            for h, weight, source, target in parts
+        ]
+
+    def _attend(self, h: Features, layer: int, pattern: Pattern) -> Tensor:
+        heads, last = self.heads[layer], layer == self.num_layers - 1
+        g = (h @ self.weights[layer]).view(h.shape[0], heads, -1)
+        source = (g * self.source_attention[layer]).sum(dim=-1).flatten()
+        target = (g * self.target_attention[layer]).sum(dim=-1).flatten()
+
+        pattern = pattern.repeat(heads)  # row and column: node and head
+        scores = F.leaky_relu(target[pattern.row] + source[pattern.col], 0.2)
+        attention = row_softmax(scores, pattern)
+        if not last:
+            attention = self.dropout(attention)
+        h = SparseMatrix(pattern, attention) @ g.reshape(pattern.shape[1], -1)
+        return h.view(g.size(0), -1) if last else F.elu(h.view(g.size(0), -1))

@@ -1,0 +1,67 @@
+"""GCN: graph convolutional network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from teddy.models.base import GNN, Features, product_macs, with_self_loops
+from teddy.models.sparse import Pattern, SparseMatrix
+
+
+class GCN(GNN):
+    r"""`Graph convolutional network <https://arxiv.org/abs/1609.02907>`_.
+
+    .. math::
+        H^{(l+1)} = \sigma\big(\hat A (H^{(l)} W^{(l)})\big), \qquad
+        \hat A = D^{-1/2} (A + I) D^{-1/2}
+
+    with the degrees :math:`D` of the graph it is given, pruned or not. ReLU between layers,
+    dropout on the hidden layers only, no bias. Options as in :class:`~teddy.models.base.GNN`.
+
+    Example:
+        >>> model = GCN(3, 2, hidden=4)
+        >>> model(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
+        torch.Size([2, 2])
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
+        super().__init__(in_channels, out_channels, **options)
+        self.weights = nn.ParameterList(torch.empty(size) for size in self.layer_sizes)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw Glorot-uniform weights."""
+        for weight in self.weights:
+            nn.init.xavier_uniform_(weight)
+
+    def adjacency(self, pattern: Pattern) -> SparseMatrix:
+        r"""Normalise: :math:`D^{-1/2} (A + I) D^{-1/2}`."""
+        pattern = with_self_loops(pattern)
+        scale = 1.0 / pattern.crow.diff().to(self.weights[0].dtype).sqrt()
+        return SparseMatrix(pattern, scale[pattern.row] * scale[pattern.col])
+
+    def stem(self, x: Features, adjacency: SparseMatrix) -> Tensor:
+        """First layer."""
+        return self._convolve(x, 0, adjacency)
+
+    def head(self, stem: Tensor, adjacency: SparseMatrix) -> Tensor:
+        """Layers after the first."""
+        h = stem
+        for layer in range(1, self.num_layers):
+            h = self._convolve(self.dropout(h), layer, adjacency)
+        return h
+
+    def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
+        """Per layer: H W, plus an entry of A times each output."""
+        inputs = [x, *[x.shape[0]] * (self.num_layers - 1)]
+        return [
+            product_macs(h, weight) + adjacency.pattern.nnz * weight.size(1)
+            for h, weight in zip(inputs, self.weights, strict=True)
+        ]
+
+    def _convolve(self, h: Features, layer: int, adjacency: SparseMatrix) -> Tensor:
+        h = adjacency @ (h @ self.weights[layer])
+        return h if layer == self.num_layers - 1 else h.relu()

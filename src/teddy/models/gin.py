@@ -1,0 +1,79 @@
+"""GIN: graph isomorphism network."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from teddy.models.base import GNN, Features, product_macs
+from teddy.models.sparse import Pattern, SparseMatrix
+
+
+class GIN(GNN):
+    r"""`Graph isomorphism network <https://arxiv.org/abs/1810.00826>`_, one linear map per layer.
+
+    .. math::
+        H^{(l+1)} = \mathrm{ReLU}\big(((1 + \varepsilon^{(l)}) I + A) (H^{(l)} W^{(l)})\big), \qquad
+        Z = \frac{1}{L} \Big(\sum_{l=1}^{L-1} H^{(l)} P^{(l)} + H^{(L)}\Big)
+
+    Sum aggregation, learnable :math:`\varepsilon`, ReLU after each layer, no bias. Options as in
+    :class:`~teddy.models.base.GNN`; dropout, on the hidden layers, is off unless asked for.
+
+    Example:
+        >>> model = GIN(3, 2, hidden=4)
+        >>> model(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
+        torch.Size([2, 2])
+    """
+
+    OPTIONS: ClassVar[dict[str, Any]] = {"hidden": 512, "layers": 2, "dropout": 0.0}
+
+    def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
+        super().__init__(in_channels, out_channels, **options)
+        self.weights = nn.ParameterList(torch.empty(size) for size in self.layer_sizes)
+        self.eps = nn.Parameter(torch.empty(self.num_layers))
+        self.readouts = nn.ParameterList(
+            torch.empty(width, out_channels) for width in self.channels[1:-1]
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weights as ``nn.Linear`` does; eps starts at zero."""
+        for weight in [*self.weights, *self.readouts]:
+            bound = weight.size(0) ** -0.5
+            nn.init.uniform_(weight, -bound, bound)
+        nn.init.zeros_(self.eps)
+
+    def adjacency(self, pattern: Pattern) -> SparseMatrix:
+        """Take the graph as it is."""
+        return SparseMatrix(pattern, self.eps.new_ones(pattern.nnz))
+
+    def stem(self, x: Features, adjacency: SparseMatrix) -> Tensor:
+        """First layer."""
+        return self._convolve(x, 0, adjacency)
+
+    def head(self, stem: Tensor, adjacency: SparseMatrix) -> Tensor:
+        """Layers after the first, and the mean of all layers' outputs."""
+        h, outputs = stem, []
+        for layer in range(1, self.num_layers):
+            h = self.dropout(h)
+            outputs.append(h @ self.readouts[layer - 1])
+            h = self._convolve(h, layer, adjacency)
+        return sum(outputs, h) / self.num_layers
+
+    def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
+        """Per layer: H W, an entry of (1 + eps) I + A times each output, and the readout."""
+        rows = x.shape[0]
+        entries = adjacency.pattern.nnz + rows
+        inputs = [x, *[rows] * (self.num_layers - 1)]
+        convolutions = [
+            product_macs(h, weight) + entries * weight.size(1)
+            for h, weight in zip(inputs, self.weights, strict=True)
+        ]
+        readouts = [product_macs(rows, weight) for weight in self.readouts]
+        return [a + b for a, b in zip(convolutions, [0, *readouts], strict=True)]
+
+    def _convolve(self, h: Features, layer: int, adjacency: SparseMatrix) -> Tensor:
+        h = h @ self.weights[layer]
+        return torch.addcmul(adjacency @ h, 1 + self.eps[layer], h).relu()

@@ -1,0 +1,69 @@
+"""GraphSAGE with mean aggregation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from teddy.models.base import GNN, Features, product_macs
+from teddy.models.sparse import Pattern, SparseMatrix
+
+
+class SAGE(GNN):
+    r"""`GraphSAGE <https://arxiv.org/abs/1706.02216>`_ with the mean of the neighbours.
+
+    .. math::
+        H^{(l+1)} = \sigma\big(H^{(l)} W_{\mathrm{self}}^{(l)} +
+        D^{-1} A (H^{(l)} W_{\mathrm{neighbours}}^{(l)})\big)
+
+    ReLU between layers, dropout on the hidden layers only, no bias. Options as in
+    :class:`~teddy.models.base.GNN`.
+
+    Example:
+        >>> model = SAGE(3, 2, hidden=4)
+        >>> model(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
+        torch.Size([2, 2])
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
+        super().__init__(in_channels, out_channels, **options)
+        self.self_weights = nn.ParameterList(torch.empty(size) for size in self.layer_sizes)
+        self.neighbour_weights = nn.ParameterList(torch.empty(size) for size in self.layer_sizes)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw Glorot-uniform weights."""
+        for weight in [*self.self_weights, *self.neighbour_weights]:
+            nn.init.xavier_uniform_(weight)
+
+    def adjacency(self, pattern: Pattern) -> SparseMatrix:
+        r"""Average: :math:`D^{-1} A`."""
+        degree = pattern.crow.diff().clamp(min=1).to(self.self_weights[0].dtype)
+        return SparseMatrix(pattern, (1.0 / degree)[pattern.row])
+
+    def stem(self, x: Features, adjacency: SparseMatrix) -> Tensor:
+        """First layer."""
+        return self._convolve(x, 0, adjacency)
+
+    def head(self, stem: Tensor, adjacency: SparseMatrix) -> Tensor:
+        """Layers after the first."""
+        h = stem
+        for layer in range(1, self.num_layers):
+            h = self._convolve(self.dropout(h), layer, adjacency)
+        return h
+
+    def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
+        """Per layer: both products with H, plus an entry of A times each output."""
+        inputs = [x, *[x.shape[0]] * (self.num_layers - 1)]
+        weights = zip(inputs, self.self_weights, self.neighbour_weights, strict=True)
+        return [
+            product_macs(h, own) + product_macs(h, other) + adjacency.pattern.nnz * own.size(1)
+            for h, own, other in weights
+        ]
+
+    def _convolve(self, h: Features, layer: int, adjacency: SparseMatrix) -> Tensor:
+        neighbours = adjacency @ (h @ self.neighbour_weights[layer])
+        h = h @ self.self_weights[layer] + neighbours
+        return h if layer == self.num_layers - 1 else h.relu()

@@ -1,0 +1,163 @@
+"""Sparse matrices and their products: the one place where they are computed."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+# Elements of a gathered block in a sampled product: small enough to stay in the cache.
+_BLOCK = 1 << 20
+
+
+class Pattern:
+    """Where a sparse matrix has entries, in CSR order, with its transpose made once.
+
+    Example:
+        >>> pattern = Pattern.of(torch.tensor([0, 0, 2]), torch.tensor([1, 2, 0]), (3, 3))
+        >>> pattern.crow.tolist(), pattern.col.tolist()
+        ([0, 2, 2, 3], [1, 2, 0])
+        >>> pattern.transpose.col.tolist()
+        [2, 0, 0]
+    """
+
+    def __init__(self, crow: Tensor, col: Tensor, shape: tuple[int, int]) -> None:
+        self.crow, self.col, self.shape = crow, col, shape
+        self._repeated: dict[int, Pattern] = {}
+
+    @staticmethod
+    def of(row: Tensor, col: Tensor, shape: tuple[int, int]) -> Pattern:
+        """Build the pattern of the entries (row, col); duplicates become one entry."""
+        keys = torch.unique(row.long() * shape[1] + col.long())
+        row, col = keys // shape[1], keys % shape[1]
+        return Pattern(_offsets(row, shape[0]), col, shape)
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries."""
+        return self.col.numel()
+
+    @cached_property
+    def row(self) -> Tensor:
+        """Row of each entry."""
+        rows = torch.arange(self.shape[0], device=self.col.device)
+        return rows.repeat_interleave(self.crow.diff())
+
+    @cached_property
+    def transpose_order(self) -> Tensor:
+        """Entries in the order of the transpose."""
+        return torch.argsort(self.col, stable=True)
+
+    @cached_property
+    def transpose(self) -> Pattern:
+        """The pattern of the transpose."""
+        order = self.transpose_order
+        crow = _offsets(self.col[order], self.shape[1])
+        return Pattern(crow, self.row[order], (self.shape[1], self.shape[0]))
+
+    def repeat(self, heads: int) -> Pattern:
+        """Repeat for each head: row (and column) ``i`` becomes ``i * heads + head``; made once."""
+        if heads not in self._repeated:
+            self._repeated[heads] = self if heads == 1 else self._repeat(heads)
+        return self._repeated[heads]
+
+    def _repeat(self, heads: int) -> Pattern:
+        counts = self.crow.diff().repeat_interleave(heads)
+        crow = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+        owner = torch.arange(counts.numel(), device=counts.device).repeat_interleave(counts)
+        within = torch.arange(owner.numel(), device=counts.device) - crow[owner]
+        col = self.col[self.crow[owner // heads] + within] * heads + owner % heads
+        return Pattern(crow, col, (self.shape[0] * heads, self.shape[1] * heads))
+
+    def product(self, values: Tensor, dense: Tensor) -> Tensor:
+        """Multiply the matrix of these entries with a dense one; no gradients."""
+        matrix = torch.sparse_csr_tensor(
+            self.crow, self.col, values, self.shape, check_invariants=False
+        )
+        if dense.device.type == "cpu":
+            return torch.sparse.mm(matrix, dense, "sum")
+        return matrix @ dense
+
+    def sampled_product(self, left: Tensor, right: Tensor) -> Tensor:
+        """Entries of ``left @ right.T`` where the pattern has one; no gradients."""
+        step = max(1, _BLOCK // max(1, left.size(1)))
+        blocks = zip(self.row.split(step), self.col.split(step), strict=True)
+        return torch.cat([(left[row] * right[col]).sum(dim=1) for row, col in blocks])
+
+
+class SparseMatrix:
+    """A sparse matrix that multiplies dense ones, ``matrix @ dense``, with gradients.
+
+    Gradients flow to the dense factor and, if they require it, to the values.
+
+    Example:
+        >>> matrix = SparseMatrix.of(torch.tensor([[0.0, 2.0], [0.0, 0.0]]))
+        >>> matrix @ torch.eye(2)
+        tensor([[0., 2.],
+                [0., 0.]])
+    """
+
+    def __init__(self, pattern: Pattern, values: Tensor) -> None:
+        self.pattern, self.values = pattern, values
+
+    @staticmethod
+    def of(matrix: Tensor) -> SparseMatrix:
+        """Convert a dense or sparse tensor."""
+        csr = matrix if matrix.layout == torch.sparse_csr else matrix.to_sparse_csr()
+        pattern = Pattern(csr.crow_indices().long(), csr.col_indices().long(), tuple(csr.shape))
+        return SparseMatrix(pattern, csr.values())
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.pattern.shape
+
+    @cached_property
+    def transposed_values(self) -> Tensor:
+        """Values in the order of the transpose."""
+        return self.values.detach()[self.pattern.transpose_order]
+
+    def __matmul__(self, dense: Tensor) -> Tensor:
+        result: Tensor = _Product.apply(self.values, dense, self)
+        return result
+
+
+class _Product(torch.autograd.Function):
+    """A @ H, with A^T made once for the gradient of H."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, dense: Tensor, matrix: SparseMatrix) -> Tensor:
+        ctx.matrix = matrix
+        ctx.save_for_backward(dense if ctx.needs_input_grad[0] else None)
+        return matrix.pattern.product(values, dense.contiguous())
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        pattern, grad = ctx.matrix.pattern, grads[0].contiguous()
+        grad_values = grad_dense = None
+        if ctx.needs_input_grad[0]:
+            grad_values = pattern.sampled_product(grad, ctx.saved_tensors[0])
+        if ctx.needs_input_grad[1]:
+            grad_dense = pattern.transpose.product(ctx.matrix.transposed_values, grad)
+        return grad_values, grad_dense, None
+
+
+def row_softmax(scores: Tensor, pattern: Pattern) -> Tensor:
+    """Softmax over the entries of each row.
+
+    Example:
+        >>> pattern = Pattern.of(torch.tensor([0, 0, 1]), torch.tensor([0, 1, 1]), (2, 2))
+        >>> row_softmax(torch.tensor([1.0, 1.0, 5.0]), pattern)
+        tensor([0.5000, 0.5000, 1.0000])
+    """
+    row, empty = pattern.row, scores.new_zeros(pattern.shape[0])
+    highest = empty.scatter_reduce(0, row, scores.detach(), "amax", include_self=False)
+    weights = (scores - highest[row]).exp()
+    return weights / empty.index_add(0, row, weights)[row]
+
+
+def _offsets(sorted_rows: Tensor, num_rows: int) -> Tensor:
+    counts = torch.bincount(sorted_rows, minlength=num_rows)
+    return torch.cat([counts.new_zeros(1), counts.cumsum(0)])

@@ -1,0 +1,107 @@
+"""What a ticket says about itself: the JSON header of its file."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict, dataclass, field, fields
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from teddy.errors import InputError
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Accuracies in percent at the best validation epoch, and the test accuracy at the last."""
+
+    test: float
+    val: float
+    best_epoch: int
+    last_test: float
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many there are, and how many stay."""
+
+    total: int
+    kept: int
+
+
+@dataclass(frozen=True)
+class Macs:
+    """Multiply-accumulates of one forward pass per layer; None where they can't be counted."""
+
+    dense: list[int] | None
+    ticket: list[int] | None
+
+
+@dataclass(frozen=True)
+class TicketInfo:
+    """Everything about a ticket but its tensors.
+
+    Attributes:
+        method: How it was found.
+        dataset: Name of the graph.
+        split: Name of the split.
+        seed: Of the initial weights, dropout and whatever the method draws.
+        model: ``name``, channels and options of a model of ours, or ``class`` of another module.
+        graph: Numbers of nodes, edges, features and classes, and the fingerprint of the edges.
+        graph_sparsity: Share of edges that was asked to go.
+        weight_sparsity: Share of weights that was asked to go.
+        edges: Undirected edges.
+        weights: Parameters.
+        dense: Accuracy of the dense model.
+        ticket: Accuracy of the ticket.
+        macs: Multiply-accumulates of both.
+        config: Settings of the training and the method.
+        classes: Names of the classes, where they have any.
+        versions: Of the software that found it.
+    """
+
+    method: str
+    dataset: str
+    split: str
+    seed: int
+    model: dict[str, Any]
+    graph: dict[str, Any]
+    graph_sparsity: float
+    weight_sparsity: float
+    edges: Count
+    weights: Count
+    dense: Accuracy
+    ticket: Accuracy
+    macs: Macs
+    config: dict[str, Any]
+    classes: list[str] | None = None
+    versions: dict[str, str] = field(default_factory=lambda: software_versions())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain dictionaries, lists and numbers."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(plain: dict[str, Any]) -> TicketInfo:
+        """Rebuild from :meth:`to_dict`."""
+        parts = {"edges": Count, "weights": Count, "dense": Accuracy, "ticket": Accuracy,
+                 "macs": Macs}
+        missing = {part.name for part in fields(TicketInfo)} - set(plain)
+        if missing:
+            raise InputError(f"the header has no '{min(missing)}'")
+        return TicketInfo(**{k: parts[k](**v) if k in parts else v for k, v in plain.items()})
+
+
+def software_versions() -> dict[str, str]:
+    """Versions of what computes a ticket.
+
+    Example:
+        >>> sorted(software_versions())
+        ['numpy', 'python', 'teddy-glt', 'torch', 'torch-geometric']
+    """
+    found = {"python": platform.python_version()}
+    for package in ("teddy-glt", "torch", "torch-geometric", "numpy"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "unknown"
+    return found

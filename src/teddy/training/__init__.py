@@ -1,0 +1,11 @@
+"""One training loop: dense or projected, distilled or not.
+
+May import: data, edges, weights, models.
+"""
+
+from teddy.training.config import TrainConfig
+from teddy.training.loop import Epoch, TrainResult, train
+from teddy.training.objective import distillation, objective
+from teddy.training.seeding import seeded
+
+__all__ = ["Epoch", "TrainConfig", "TrainResult", "distillation", "objective", "seeded", "train"]

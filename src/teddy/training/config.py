@@ -1,0 +1,61 @@
+"""How to train."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from teddy.errors import InputError
+
+#: The two readings of the distillation term; see :func:`teddy.training.distillation`.
+DIVERGENCES = ("dense-sparse", "sparse-dense")
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    r"""Settings of a training; the defaults are the paper's for the citation sets.
+
+    Args:
+        epochs: Full-batch steps.
+        lr: Learning rate of Adam.
+        weight_decay: L2 penalty of Adam.
+        distill: :math:`\lambda_{dt}` of Eq. 9, the strength of the distillation.
+        temperature: :math:`\tau` of Eq. 9.
+        divergence: ``dense-sparse`` is KL(dense, sparse), what the published results come from;
+            ``sparse-dense`` is KL(sparse, dense), as Eq. 9 is written.
+        patience: Stop when the validation accuracy hasn't reached its best for so many epochs;
+            None: never.
+
+    Example:
+        >>> TrainConfig(epochs=10).lr
+        0.01
+        >>> TrainConfig(epochs=0)
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: epochs is 0, expected a whole number from 1
+    """
+
+    epochs: int = 200
+    lr: float = 0.01
+    weight_decay: float = 5e-4
+    distill: float = 10.0
+    temperature: float = 1.0
+    divergence: str = "dense-sparse"
+    patience: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "patience"):
+            count = getattr(self, name)
+            if count is None and name == "patience":
+                continue
+            if not isinstance(count, int) or count < 1:
+                raise InputError(f"{name} is {count}, expected a whole number from 1")
+        for name, least in (("lr", 0), ("weight_decay", 0), ("distill", 0), ("temperature", 0)):
+            value = getattr(self, name)
+            positive = name in ("lr", "temperature")
+            if not math.isfinite(value) or value < least or (positive and value == 0):
+                bound = "above 0" if positive else "from 0"
+                raise InputError(f"{name} is {value}, expected a number {bound}")
+        if self.divergence not in DIVERGENCES:
+            known = ", ".join(DIVERGENCES)
+            raise InputError(f"unknown divergence '{self.divergence}', expected one of: {known}")

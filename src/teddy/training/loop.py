@@ -1,0 +1,133 @@
+"""The loop behind both halves of Algorithm 1."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from teddy.errors import InputError
+from teddy.training.config import TrainConfig
+from teddy.training.forward import forward_passes
+from teddy.training.objective import objective
+from teddy.weights import L0Projected
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One epoch: the loss before its step, the accuracies (in percent) after it."""
+
+    index: int
+    loss: float
+    val: float
+    test: float
+
+
+Callback = Callable[[Epoch], None]
+
+
+@dataclass
+class TrainResult:
+    """What a training gives: the weights of the best validation epoch, the last of equals.
+
+    Attributes:
+        state: The module's state at the best epoch.
+        logits: Its logits ``[N, C]`` in evaluation mode.
+        best: The best epoch.
+        history: Every epoch.
+        seconds: Wall-clock time.
+    """
+
+    state: dict[str, Tensor]
+    logits: Tensor
+    best: Epoch
+    history: list[Epoch] = field(repr=False)
+    seconds: float
+
+    @property
+    def last(self) -> Epoch:
+        """The last epoch: what one gets without selection on validation."""
+        return self.history[-1]
+
+
+def train(
+    model: nn.Module,
+    data: Data,
+    config: TrainConfig | None = None,
+    *,
+    teacher: Tensor | None = None,
+    weight_sparsity: float = 0.0,
+    callbacks: Iterable[Callback] = (),
+) -> TrainResult:
+    r"""Train on one graph, full batch, by Adam.
+
+    With ``teacher`` and ``weight_sparsity`` this is *Searching Subnetwork* of Algorithm 1, without
+    them its *Pretraining on Entire Graph*.
+
+    Args:
+        model: Trained in place.
+        data: ``x, edge_index, y, train_mask, val_mask, test_mask``, on the model's device.
+        config: Settings.
+        teacher: The dense model's logits, to distil from.
+        weight_sparsity: :math:`p_\theta`; after every step the weights are projected (Eq. 10).
+        callbacks: Called with each :class:`Epoch`.
+
+    Example:
+        >>> from teddy.models import GCN
+        >>> data = Data(x=torch.eye(4), edge_index=torch.tensor([[0, 2], [1, 3]]),
+        ...     y=torch.tensor([0, 0, 1, 1]), train_mask=torch.tensor([1, 0, 1, 0]).bool(),
+        ...     val_mask=torch.tensor([0, 1, 0, 0]).bool(),
+        ...     test_mask=torch.tensor([0, 0, 0, 1]).bool())
+        >>> result = train(GCN(4, 2, hidden=8), data, TrainConfig(epochs=50))
+        >>> result.logits.shape, len(result.history)
+        (torch.Size([4, 2]), 50)
+    """
+    config = config or TrainConfig()
+    started = time.perf_counter()
+    train_nodes = data.train_mask.nonzero().flatten()
+    forward = forward_passes(model, data.x, data.edge_index)
+    optimizer = _optimizer(model, config, weight_sparsity)
+    history: list[Epoch] = []
+    best: Epoch | None = None
+    for index in range(config.epochs):
+        loss = objective(forward.training_logits(), data.y, train_nodes, teacher, config)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        logits = forward.evaluation_logits()
+
+        val, test = _accuracy(logits, data, data.val_mask), _accuracy(logits, data, data.test_mask)
+        epoch = Epoch(index, float(loss.detach()), val, test)
+        if not math.isfinite(epoch.loss):
+            raise InputError(f"the loss is {epoch.loss} at epoch {index} with lr {config.lr}")
+        history.append(epoch)
+        if best is None or epoch.val >= best.val:
+            best, best_logits = epoch, logits.clone()
+            best_state = {name: value.clone() for name, value in model.state_dict().items()}
+        for callback in callbacks:
+            callback(epoch)
+        if config.patience is not None and index - best.index >= config.patience:
+            break
+    assert best is not None
+    model.load_state_dict(best_state)
+    return TrainResult(best_state, best_logits, best, history, time.perf_counter() - started)
+
+
+def _optimizer(
+    model: nn.Module, config: TrainConfig, weight_sparsity: float
+) -> torch.optim.Optimizer:
+    adam = torch.optim.Adam(
+        model.parameters(), lr=config.lr, weight_decay=config.weight_decay, fused=True
+    )
+    return L0Projected(adam, weight_sparsity) if weight_sparsity > 0 else adam
+
+
+def _accuracy(logits: Tensor, data: Data, mask: Tensor) -> float:
+    """Share of the masked nodes that are predicted right, in percent."""
+    right = logits[mask].argmax(dim=-1) == data.y[mask]
+    return 100.0 * int(right.sum()) / right.numel()
