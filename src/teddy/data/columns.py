@@ -6,6 +6,7 @@ Rows are counted from 1, the header not among them.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -44,8 +45,8 @@ class Table:
             for name in required:
                 if name not in names:
                     raise InputError(f"{path.name}: no column '{name}', got {_list(names)}")
-            twice = next((name for name in names if names.count(name) > 1), None)
-            if twice is not None:
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
                 raise InputError(f"{path.name}: column {twice!r} occurs twice, expected it once")
             if arrow.num_rows == 0:
                 raise InputError(f"{path.name}: no rows, expected at least one")
@@ -130,10 +131,17 @@ def _read_csv(path: Path) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv
 
-    # As text: the guessed type of a column can change after a megabyte, and 007 is no number.
-    with csv.open_csv(path) as start:
-        types = dict.fromkeys(start.schema.names, pa.string())
-    return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=types))
+    try:
+        # As text: the guessed type of a column can change after a megabyte, and 007 is no number.
+        with csv.open_csv(path) as start:
+            types = dict.fromkeys(start.schema.names, pa.string())
+        return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=types))
+    except pa.ArrowInvalid as error:
+        ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
+        if ragged is None:
+            raise
+        row, expected, got = map(int, ragged.groups())
+        raise InputError(f"{path.name}: row {row - 1}: {got} cells, expected {expected}") from error
 
 
 def _read_parquet(path: Path) -> pa.Table:

@@ -23,7 +23,7 @@ from teddy.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Without it PyG waits for a silent server for ever.
+# Without it PyG waits for a silent server for minutes, or for ever.
 _TIMEOUT_SECONDS = 30.0
 
 
@@ -73,7 +73,7 @@ class PygSet:
             with tempfile.TemporaryDirectory(dir=_cache(), prefix=".download-") as unfinished:
                 from torch_geometric import datasets
 
-                with _socket_timeout():
+                with _timeout(_TIMEOUT_SECONDS):
                     getattr(datasets, self.family)(unfinished, self.name)
                 # Another process may have been faster.
                 if not target.is_dir():
@@ -81,8 +81,10 @@ class PygSet:
                     (Path(unfinished) / self.name / "raw").replace(target)
         # From "no such host" to a page of HTML where a pickle should be.
         except Exception as error:
+            silence = f"no answer in {_TIMEOUT_SECONDS:g} seconds"
+            why = silence if isinstance(error, TimeoutError) else reason(error)
             raise InputError(
-                f"{self.name.lower()}: not bundled and the download failed ({reason(error)}); "
+                f"{self.name.lower()}: not bundled and the download failed ({why}); "
                 f"pass --data-dir DIR or set TEDDY_DATA=DIR with DIR/{self.layout}/{self.files[0]}"
                 f"{' and the other raw files' if len(self.files) > 1 else ''}"
             ) from error
@@ -162,10 +164,18 @@ def _cache() -> Path:
 
 
 @contextmanager
-def _socket_timeout() -> Iterator[None]:
-    before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(_TIMEOUT_SECONDS)
+def _timeout(seconds: float) -> Iterator[None]:
+    """Limit the wait for an answer in both of PyG's ways to download: urllib and fsspec."""
+    from aiohttp import ClientTimeout
+    from fsspec.config import conf  # type: ignore[import-untyped]
+
+    limit = {"timeout": ClientTimeout(total=None, sock_connect=seconds, sock_read=seconds)}
+    socket_before, conf_before = socket.getdefaulttimeout(), dict(conf)
+    socket.setdefaulttimeout(seconds)
+    conf.update(http={"client_kwargs": limit}, https={"client_kwargs": limit})
     try:
         yield
     finally:
-        socket.setdefaulttimeout(before)
+        socket.setdefaulttimeout(socket_before)
+        conf.clear()
+        conf.update(conf_before)

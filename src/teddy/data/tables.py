@@ -141,6 +141,12 @@ def _features(table: Table) -> np.ndarray:
         raise InputError(
             f"{table.path.name}: no feature columns, expected one or more beside id, label, split"
         )
+    for name in names:
+        if not name or name.startswith("__index_level_"):
+            raise InputError(
+                f"{table.path.name}: column {name!r} is an index of pandas, expected a table "
+                "written with index=False"
+            )
     x = np.empty((table.arrow.num_rows, len(names)), dtype=np.float32)
     for place, name in enumerate(names):
         x[:, place] = table.numbers(name)

@@ -11,7 +11,7 @@ from teddy.errors import InputError
 from teddy.sparsity import check_sparsity
 
 
-class SparsifyEdges(BaseTransform):  # type: ignore[misc]
+class SparsifyEdges(BaseTransform):
     r"""Keep the edges that matter, from `"TEDDY: Trimming Edges with Degree-based Discrimination
     strategY" <https://openreview.net/forum?id=4UIBysXjVq>`_ (Eq. 6 to 8).
 
@@ -45,9 +45,7 @@ class SparsifyEdges(BaseTransform):  # type: ignore[misc]
             raise InputError(
                 f"SparsifyEdges got {type(data).__name__}, expected a Data with an edge_index"
             )
-        keep = prune_edges(
-            data.edge_index, self.sparsity, data.num_nodes, self.method, self.seed
-        )
+        keep = prune_edges(data.edge_index, self.sparsity, data.num_nodes, self.method, self.seed)
         return data.edge_subgraph(keep)
 
     def __repr__(self) -> str:

@@ -97,5 +97,6 @@ class GAT(GNN):
         attention = row_softmax(scores, pattern)
         if not last:
             attention = self.dropout(attention)
-        h = SparseMatrix(pattern, attention) @ g.reshape(pattern.shape[1], -1)
-        return h.view(g.size(0), -1) if last else F.elu(h.view(g.size(0), -1))
+        output = SparseMatrix(pattern, attention) @ g.reshape(pattern.shape[1], -1)
+        output = output.view(g.size(0), -1)
+        return output if last else F.elu(output)

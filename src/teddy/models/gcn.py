@@ -63,5 +63,5 @@ class GCN(GNN):
         ]
 
     def _convolve(self, h: Features, layer: int, adjacency: SparseMatrix) -> Tensor:
-        h = adjacency @ (h @ self.weights[layer])
-        return h if layer == self.num_layers - 1 else h.relu()
+        output: Tensor = adjacency @ (h @ self.weights[layer])
+        return output if layer == self.num_layers - 1 else output.relu()

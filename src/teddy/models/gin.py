@@ -75,5 +75,5 @@ class GIN(GNN):
         return [a + b for a, b in zip(convolutions, [0, *readouts], strict=True)]
 
     def _convolve(self, h: Features, layer: int, adjacency: SparseMatrix) -> Tensor:
-        h = h @ self.weights[layer]
-        return torch.addcmul(adjacency @ h, 1 + self.eps[layer], h).relu()
+        g = h @ self.weights[layer]
+        return torch.addcmul(adjacency @ g, 1 + self.eps[layer], g).relu()

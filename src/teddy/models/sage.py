@@ -65,5 +65,5 @@ class SAGE(GNN):
 
     def _convolve(self, h: Features, layer: int, adjacency: SparseMatrix) -> Tensor:
         neighbours = adjacency @ (h @ self.neighbour_weights[layer])
-        h = h @ self.self_weights[layer] + neighbours
-        return h if layer == self.num_layers - 1 else h.relu()
+        output: Tensor = h @ self.self_weights[layer] + neighbours
+        return output if layer == self.num_layers - 1 else output.relu()

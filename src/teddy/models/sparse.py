@@ -77,7 +77,8 @@ class Pattern:
             self.crow, self.col, values, self.shape, check_invariants=False
         )
         if dense.device.type == "cpu":
-            return torch.sparse.mm(matrix, dense, "sum")
+            product: Tensor = torch.sparse.mm(matrix, dense, "sum")
+            return product
         return matrix @ dense
 
     def sampled_product(self, left: Tensor, right: Tensor) -> Tensor:
@@ -106,7 +107,9 @@ class SparseMatrix:
     def of(matrix: Tensor) -> SparseMatrix:
         """Convert a dense or sparse tensor."""
         csr = matrix if matrix.layout == torch.sparse_csr else matrix.to_sparse_csr()
-        pattern = Pattern(csr.crow_indices().long(), csr.col_indices().long(), tuple(csr.shape))
+        pattern = Pattern(
+            csr.crow_indices().long(), csr.col_indices().long(), (csr.size(0), csr.size(1))
+        )
         return SparseMatrix(pattern, csr.values())
 
     @property

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,8 @@ def write_ticket(
     path: str | os.PathLike[str],
     info: dict[str, Any],
     keep: Tensor,
-    parameters: dict[str, Tensor],
-    buffers: dict[str, Tensor],
+    parameters: Mapping[str, Tensor],
+    buffers: Mapping[str, Tensor],
 ) -> None:
     """Write a ticket file; on any failure a file that was there before is untouched."""
     tensors = {"edges": _pack(keep)}

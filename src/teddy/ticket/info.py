@@ -83,8 +83,13 @@ class TicketInfo:
     @staticmethod
     def from_dict(plain: dict[str, Any]) -> TicketInfo:
         """Rebuild from :meth:`to_dict`."""
-        parts = {"edges": Count, "weights": Count, "dense": Accuracy, "ticket": Accuracy,
-                 "macs": Macs}
+        parts = {
+            "edges": Count,
+            "weights": Count,
+            "dense": Accuracy,
+            "ticket": Accuracy,
+            "macs": Macs,
+        }
         missing = {part.name for part in fields(TicketInfo)} - set(plain)
         if missing:
             raise InputError(f"the header has no '{min(missing)}'")

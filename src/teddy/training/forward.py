@@ -64,13 +64,13 @@ class WholeForward:
         rows = self.x.size(0)
         if not isinstance(logits, Tensor) or logits.dim() != 2 or logits.size(0) != rows:
             got = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
-            raise InputError(f"the model returned {got}, expected logits of shape [{rows}, classes]")
+            raise InputError(
+                f"the model returned {got}, expected logits of shape [{rows}, classes]"
+            )
         return logits
 
 
-def forward_passes(
-    model: nn.Module, x: Tensor, edge_index: Tensor
-) -> SharedForward | WholeForward:
+def forward_passes(model: nn.Module, x: Tensor, edge_index: Tensor) -> SharedForward | WholeForward:
     """Choose how to run a module."""
     if isinstance(model, GNN):
         return SharedForward(model, x, edge_index)

@@ -130,4 +130,4 @@ def _optimizer(
 def _accuracy(logits: Tensor, data: Data, mask: Tensor) -> float:
     """Share of the masked nodes that are predicted right, in percent."""
     right = logits[mask].argmax(dim=-1) == data.y[mask]
-    return 100.0 * int(right.sum()) / right.numel()
+    return 100.0 * int(right.sum()) / int(right.numel())

@@ -99,10 +99,10 @@ class L0Projection:
 
     def _drop_last_ties(self, cut: float, count: int) -> None:
         for tensor in reversed(self.parameters):
-            ties = (tensor.abs() == cut).flatten().nonzero().flatten()
-            last = ties[max(0, ties.numel() - count) :]
-            tensor.view(-1)[last] = 0
-            count -= last.numel()
+            ties = (tensor.abs() == cut).nonzero()
+            last = ties[max(0, len(ties) - count) :]
+            tensor[tuple(last.t())] = 0
+            count -= len(last)
 
     def _first_bad(self) -> float:
         return float(self._buffer[~self._buffer.isfinite()][0])

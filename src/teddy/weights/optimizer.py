@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -38,6 +37,8 @@ class L0Projected(Optimizer):
         tensor([ 2., -2.,  0.])
     """
 
+    _projection: L0Projection | None
+
     def __init__(self, optimizer: Optimizer, sparsity: float) -> None:
         if not isinstance(optimizer, Optimizer):
             name = type(optimizer).__name__
@@ -47,7 +48,7 @@ class L0Projected(Optimizer):
         super().__init__(optimizer.param_groups, optimizer.defaults)
         self._share()
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Let the wrapped optimizer step, then project."""
         loss = self.optimizer.step() if closure is None else self.optimizer.step(closure)
         if self._projection is None:
@@ -80,7 +81,7 @@ class L0Projected(Optimizer):
         self.param_groups = self.optimizer.param_groups
         self.state = self.optimizer.state
         self.defaults = self.optimizer.defaults
-        self._projection: L0Projection | None = None
+        self._projection = None
 
     def _parameters(self) -> list[Tensor]:
         return [tensor for group in self.param_groups for tensor in group["params"]]

@@ -1,0 +1,79 @@
+"""The commands together, and what they do with errors."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import typer
+
+from teddy.cli.datasets import datasets
+from teddy.cli.find import find
+from teddy.cli.inspect import inspect
+from teddy.cli.predict import predict
+from teddy.errors import InputError
+
+# Typer carries its own copy of click; this is the base of its usage errors.
+ClickException: Any = typer.BadParameter.mro()[2]
+
+app = typer.Typer(
+    name="teddy",
+    help="Graph lottery tickets in one training run.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command()(find)
+app.command()(inspect)
+app.command()(predict)
+app.command()(datasets)
+
+
+@app.callback(invoke_without_command=True)
+def teddy(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Show the version and exit."),
+) -> None:
+    """Graph lottery tickets in one training run."""
+    if version:
+        from teddy import __version__
+
+        typer.echo(f"teddy {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; bad input is one line on stderr and exit code 2."""
+    warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+    warnings.filterwarnings("ignore", category=DeprecationWarning)
+    try:
+        code = app(args=arguments, standalone_mode=False)
+    except InputError as error:
+        _fail(str(error), 2)
+    except ClickException as error:
+        _fail(_usage_error(error), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("interrupted, nothing was written", 130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        _fail(f"{place}{error.strerror or error}", 2)
+    except MemoryError:
+        _fail("not enough memory for this graph and model", 2)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage_error(error: Any) -> str:
+    """One line of a usage error, with the value that came where it is known."""
+    cause = getattr(error.__cause__, "errors", list)()
+    got = f" (got '{cause[0]['input']}')" if cause else ""
+    return " ".join(f"{error.format_message()}{got}".split())
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"teddy: {message}", file=sys.stderr)
+    sys.exit(code)

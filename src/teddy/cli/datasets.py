@@ -1,0 +1,34 @@
+"""``teddy datasets``: list what there is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import typer
+
+from teddy.cli.options import Json
+
+
+def datasets(json_: Json = False) -> None:
+    """List the data sets known by name."""
+    from teddy.cli.tables import print_table
+    from teddy.data import list_datasets
+
+    known = list_datasets()
+    if json_:
+        typer.echo(json.dumps([asdict(entry) for entry in known]))
+        return
+
+    def number(value: int | None) -> str:
+        return "-" if value is None else f"{value:,}"
+
+    print_table(
+        "Data sets; a file or folder of your own works too (docs/data.md)",
+        ("name", "nodes", "edges", "features", "classes", "where"),
+        [
+            (e.name, number(e.nodes), number(e.edges), number(e.features), number(e.classes),
+             "bundled" if e.bundled else "download or --data-dir")
+            for e in known
+        ],
+    )  # fmt: skip

@@ -1,0 +1,98 @@
+"""``teddy find``: find a ticket."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from teddy.cli.options import DataDir, Dataset, Json, Nodes, Split
+from teddy.errors import InputError
+
+if TYPE_CHECKING:
+    from teddy.sweep import Study
+
+
+def find(
+    dataset: Dataset = "citeseer",
+    model: Annotated[str, typer.Option(help="gcn, gat, gin or sage.")] = "gin",
+    graph_sparsity: Annotated[float, typer.Option(help="Share of edges to remove.")] = 0.64,
+    weight_sparsity: Annotated[float, typer.Option(help="Share of weights to remove.")] = 0.64,
+    seeds: Annotated[int, typer.Option(help="How many seeds: 0, 1, ...")] = 1,
+    distill: Annotated[float, typer.Option(help="Strength lambda of the distillation.")] = 10.0,
+    epochs: Annotated[int, typer.Option(help="Epochs, dense and sparse each.")] = 200,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the ticket here; of several seeds, the best on validation.",
+            show_default=False,
+        ),
+    ] = None,
+    json_: Json = False,
+    method: Annotated[str, typer.Option(help="How to find tickets.")] = "teddy",
+    score: Annotated[
+        str, typer.Option(help="Edge score: teddy, degree-high, degree-low, two-hop, random.")
+    ] = "teddy",
+    split: Split = None,
+    split_seed: Annotated[int, typer.Option(help="Seed of a split that is drawn.")] = 0,
+    nodes: Nodes = None,
+    data_dir: DataDir = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...")] = "cpu",
+    hidden: Annotated[int | None, typer.Option(help="Hidden units.", show_default=False)] = None,
+    layers: Annotated[int | None, typer.Option(help="Layers.", show_default=False)] = None,
+    heads: Annotated[int | None, typer.Option(help="Heads (gat).", show_default=False)] = None,
+    dropout: Annotated[float | None, typer.Option(help="Dropout.", show_default=False)] = None,
+    lr: Annotated[float, typer.Option(help="Learning rate.")] = 0.01,
+    weight_decay: Annotated[float, typer.Option(help="L2 penalty.")] = 5e-4,
+    temperature: Annotated[float, typer.Option(help="Of the distillation.")] = 1.0,
+    divergence: Annotated[
+        str, typer.Option(help="dense-sparse (published code) or sparse-dense (paper's text).")
+    ] = "dense-sparse",
+    patience: Annotated[
+        int | None, typer.Option(help="Early stopping, in epochs.", show_default=False)
+    ] = None,
+) -> None:
+    """Find a ticket and compare it with the dense model."""
+    if seeds < 1:
+        raise InputError(f"seeds is {seeds}, expected a whole number from 1")
+    _check_writable(out)
+    from teddy.cli.progress import seed_progress
+    from teddy.data import load_dataset
+    from teddy.sweep import find_over_seeds
+
+    data = load_dataset(dataset, split=split, seed=split_seed, data_dir=data_dir, nodes=nodes)
+    options = {"hidden": hidden, "layers": layers, "heads": heads, "dropout": dropout}
+    settings: dict[str, Any] = {
+        "model": model, "graph_sparsity": graph_sparsity, "weight_sparsity": weight_sparsity,
+        "epochs": epochs, "distill": distill, "method": method, "score": score, "lr": lr,
+        "weight_decay": weight_decay, "temperature": temperature, "divergence": divergence,
+        "patience": patience, "device": device,
+        **{name: value for name, value in options.items() if value is not None},
+    }  # fmt: skip
+    with seed_progress(seeds, epochs) as progress:
+        study = find_over_seeds(data, seeds=range(seeds), progress=progress, **settings)
+    if out is not None:
+        study.best.save(out)
+    result = {**study.to_dict(), "ticket_file": None if out is None else str(out)}
+    if json_:
+        typer.echo(json.dumps(result))
+    else:
+        _show(study, result)
+
+
+def _check_writable(out: Path | None) -> None:
+    """Fail before the work, not after it."""
+    if out is None:
+        return
+    if out.is_dir():
+        raise InputError(f"{out}: is a folder, expected a file to write the ticket to")
+    if not out.parent.is_dir():
+        raise InputError(f"{out}: there is no folder {out.parent} to write the ticket to")
+
+
+def _show(study: Study, result: dict[str, Any]) -> None:
+    from teddy.cli.tables import find_tables
+
+    find_tables(study, result)

@@ -1,0 +1,55 @@
+"""``teddy inspect``: say what a ticket is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from teddy.cli.options import Json
+
+
+def inspect(
+    ticket: Annotated[Path, typer.Argument(help="A ticket file.")],
+    json_: Json = False,
+) -> None:
+    """Show what a ticket file holds."""
+    from teddy.cli.tables import print_table
+    from teddy.ticket.file import read_ticket
+    from teddy.ticket.info import TicketInfo
+
+    plain, _, parameters, _ = read_ticket(ticket)
+    info = TicketInfo.from_dict(plain)
+    left = {
+        name: {"total": p.numel(), "kept": int((p != 0).sum())} for name, p in parameters.items()
+    }
+    if json_:
+        typer.echo(json.dumps({**plain, "parameters": left}))
+        return
+    model = info.model.get("name") or info.model["class"]
+    print_table(
+        f"{ticket.name}: {info.method} on {info.dataset} ({info.split} split), {model}, "
+        f"seed {info.seed}",
+        ("", "dense", "ticket"),
+        [
+            ("undirected edges", f"{info.edges.total:,}", f"{info.edges.kept:,}"),
+            ("weights", f"{info.weights.total:,}", f"{info.weights.kept:,}"),
+            ("test accuracy %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
+            ("  best epoch", info.dense.best_epoch, info.ticket.best_epoch),
+            ("  at the last epoch", f"{info.dense.last_test:.2f}", f"{info.ticket.last_test:.2f}"),
+        ],
+    )
+    print_table(
+        "Parameters",
+        ("", "entries", "left", "share"),
+        [
+            (name, f"{n['total']:,}", f"{n['kept']:,}", f"{100 * n['kept'] / n['total']:.1f}%")
+            for name, n in left.items()
+        ],
+    )
+    graph = info.graph
+    print_table("Graph", ("", ""), [(name, value) for name, value in graph.items()])
+    print_table("Settings", ("", ""), sorted(info.config.items()))
+    print_table("Versions", ("", ""), sorted(info.versions.items()))

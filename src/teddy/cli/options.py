@@ -1,0 +1,35 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Dataset = Annotated[
+    str,
+    typer.Argument(help="A name (see `teddy datasets`), or a graph's file or folder."),
+]
+Nodes = Annotated[
+    Path | None,
+    typer.Option("--nodes", help="Node table, where DATASET is an edge list.", show_default=False),
+]
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        envvar="TEDDY_DATA",
+        help="Folder with raw data sets in PyG's layout, instead of a download.",
+        show_default=False,
+    ),
+]
+Split = Annotated[
+    str | None,
+    typer.Option(
+        "--split",
+        help="public, random, or shares such as 20/40/40; default: the split the data has.",
+        show_default=False,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

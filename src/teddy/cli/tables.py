@@ -1,0 +1,110 @@
+"""Results as tables for people, on stdout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+
+def print_table(title: str, headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
+    """Print a table: first column left, the others right."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for index, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if index == 0 else "right")
+    for row in rows:
+        table.add_row(*("" if cell is None else str(cell) for cell in row))
+    Console().print(table)
+
+
+def find_tables(study: Any, result: dict[str, Any]) -> None:
+    """Print what ``teddy find`` found."""
+    dense, ticket = result["dense"], result["ticket"]
+    edges, weights, macs = result["edges"], result["weights"], result["macs"]
+    seeds = len(result["seeds"])
+    print_table(
+        f"{result['dataset']} ({result['split']} split), {result['model']}, {result['method']}, "
+        f"{seeds} seed{'s' * (seeds > 1)}",
+        ("", "dense", "ticket", "left or gained"),
+        [
+            ("undirected edges", f"{edges['total']:,}", f"{edges['kept']:,}", _share(edges)),
+            ("weights", f"{weights['total']:,}", f"{weights['kept']:,}", _share(weights)),
+            ("multiply-accumulates", *_macs_row(macs)),
+            ("test accuracy %", _mean(dense), _mean(ticket), _points(result["difference"])),
+            ("  at the last epoch", _last(dense), _last(ticket), ""),
+            ("training seconds", f"{result['seconds']['dense']:.1f}",
+             f"{result['seconds']['sparse']:.1f}", ""),
+        ],
+    )  # fmt: skip
+    before, after = study.health["before"], study.health["after"]
+    print_table(
+        "Graph health",
+        ("", "before", "after"),
+        [
+            ("components", f"{before.components:,}", f"{after.components:,}"),
+            ("largest component, nodes", f"{before.largest_component:,}",
+             f"{after.largest_component:,}"),
+            ("nodes without an edge", f"{before.isolated:,}", f"{after.isolated:,}"),
+            ("degree, mean and highest", _degree(before), _degree(after)),
+            ("edges within a class", _percent(before.homophily), _percent(after.homophily)),
+        ],
+    )  # fmt: skip
+    console = Console(highlight=False)
+    console.print(_verdict(result), soft_wrap=True)
+    if result["ticket_file"] is None:
+        console.print("Not saved; add --out FILE to keep the ticket.", soft_wrap=True)
+    else:
+        seed = study.best.info.seed
+        which = f" (seed {seed}, best on validation)" if seeds > 1 else ""
+        console.print(f"Ticket{which}: {result['ticket_file']}", soft_wrap=True)
+
+
+def _verdict(result: dict[str, Any]) -> str:
+    difference, verdict = result["difference"], result["verdict"]
+    if difference["low"] is None:
+        return "Verdict: undecided; one seed gives no interval, use --seeds 5."
+    interval = (
+        f"95% interval of the difference [{difference['low']:+.1f}, {difference['high']:+.1f}]"
+    )
+    meaning = {
+        "winning": "not below the dense model",
+        "losing": "below the dense model",
+        "undecided": "the interval holds zero; more seeds narrow it",
+    }
+    return f"Verdict: {verdict}, {meaning[verdict]}; {interval}."
+
+
+def _share(count: dict[str, int]) -> str:
+    return _percent(count["kept"] / count["total"] if count["total"] else None)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}%"
+
+
+def _macs_row(macs: dict[str, Any]) -> tuple[str, str, str]:
+    dense, ticket = macs["dense"], macs["ticket"]
+    if not dense or not ticket:
+        return "-", "-", "-"
+    return f"{dense / 1e6:,.1f}M", f"{ticket / 1e6:,.1f}M", f"{100 * ticket / dense:.1f}%"
+
+
+def _mean(accuracies: dict[str, Any]) -> str:
+    mean = f"{accuracies['test_mean']:.2f}"
+    return mean if len(accuracies["test"]) == 1 else f"{mean} ± {accuracies['test_std']:.2f}"
+
+
+def _last(accuracies: dict[str, Any]) -> str:
+    last = accuracies["last_test"]
+    return f"{sum(last) / len(last):.2f}"
+
+
+def _points(difference: dict[str, Any]) -> str:
+    return f"{difference['mean']:+.2f} points"
+
+
+def _degree(health: Any) -> str:
+    return f"{health.degree['mean']:.2f}, {health.degree['max']:.0f}"

@@ -1,0 +1,131 @@
+"""One search, several seeds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from torch_geometric.data import Data
+
+from teddy.edges import GraphHealth, graph_health
+from teddy.errors import InputError
+from teddy.methods import find_ticket
+from teddy.sweep.statistics import Difference, paired_difference, spread
+from teddy.ticket import Accuracy, Ticket
+
+
+@dataclass
+class Study:
+    """Tickets of several seeds for one graph, model and pair of sparsities.
+
+    Each seed has its own dense model, so the seeds are paired.
+
+    Attributes:
+        tickets: One a seed.
+        health: Of the graph before pruning and of what the best ticket leaves.
+        seconds: Wall-clock time of the whole.
+    """
+
+    tickets: list[Ticket]
+    health: dict[str, GraphHealth]
+    seconds: float
+
+    @property
+    def best(self) -> Ticket:
+        """The ticket of highest validation accuracy, the first of equals."""
+        return max(self.tickets, key=lambda ticket: ticket.info.ticket.val)
+
+    @property
+    def difference(self) -> Difference:
+        """Ticket minus dense, test accuracy, paired over seeds."""
+        infos = [ticket.info for ticket in self.tickets]
+        return paired_difference([i.ticket.test for i in infos], [i.dense.test for i in infos])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain data, as ``teddy find --json`` prints it."""
+        infos = [ticket.info for ticket in self.tickets]
+        best = self.best.info
+        macs = best.macs
+        return {
+            "dataset": best.dataset,
+            "split": best.split,
+            "model": best.model.get("name", best.model.get("class")),
+            "method": best.method,
+            "score": best.config["score"],
+            "graph_sparsity": best.graph_sparsity,
+            "weight_sparsity": best.weight_sparsity,
+            "distill": best.config["distill"],
+            "epochs": best.config["epochs"],
+            "seeds": [info.seed for info in infos],
+            "edges": asdict(best.edges),
+            "weights": asdict(best.weights),
+            "macs": {
+                "dense": None if macs.dense is None else sum(macs.dense),
+                "ticket": None if macs.ticket is None else sum(macs.ticket),
+                "layers": asdict(macs),
+            },
+            "dense": _accuracies([info.dense for info in infos]),
+            "ticket": _accuracies([info.ticket for info in infos]),
+            "difference": asdict(self.difference),
+            "verdict": self.difference.verdict,
+            "health": {when: asdict(health) for when, health in self.health.items()},
+            "seconds": {
+                "dense": sum(ticket.seconds["dense"] for ticket in self.tickets),
+                "sparse": sum(ticket.seconds["sparse"] for ticket in self.tickets),
+                "total": self.seconds,
+            },
+        }
+
+
+def find_over_seeds(
+    data: Data,
+    *,
+    seeds: Sequence[int],
+    progress: Callable[[int, str, Any], None] | None = None,
+    **settings: Any,
+) -> Study:
+    """Find a ticket for each seed.
+
+    Args:
+        data: The graph.
+        seeds: The seeds.
+        progress: Called with seed, phase and epoch.
+        settings: As of :func:`teddy.find_ticket`.
+
+    Example:
+        >>> import teddy
+        >>> data = teddy.load_dataset("citeseer")
+        >>> study = find_over_seeds(data, seeds=[0, 1], model="gcn", epochs=2, hidden=8)
+        >>> len(study.tickets), study.to_dict()["edges"]
+        (2, {'total': 4552, 'kept': 1638})
+    """
+    if not seeds:
+        raise InputError("got no seeds, expected at least one")
+    started = time.perf_counter()
+    tickets = []
+    for seed in seeds:
+
+        def report(phase: str, epoch: Any, seed: int = seed) -> None:
+            if progress is not None:
+                progress(seed, phase, epoch)
+
+        tickets.append(find_ticket(data, seed=seed, progress=report, **settings))
+    study = Study(tickets, {}, 0.0)
+    for when, graph in (("before", data), ("after", study.best.apply(data))):
+        study.health[when] = graph_health(graph.edge_index, data.num_nodes, data.y)
+    study.seconds = time.perf_counter() - started
+    return study
+
+
+def _accuracies(accuracies: list[Accuracy]) -> dict[str, Any]:
+    test = [accuracy.test for accuracy in accuracies]
+    return {
+        "test": test,
+        "val": [accuracy.val for accuracy in accuracies],
+        "best_epoch": [accuracy.best_epoch for accuracy in accuracies],
+        "last_test": [accuracy.last_test for accuracy in accuracies],
+        "test_mean": sum(test) / len(test),
+        "test_std": spread(test),
+    }

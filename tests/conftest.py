@@ -1,0 +1,62 @@
+"""What the tests share: real graphs, tiny graphs, a reference of the paper's equations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Data
+
+settings.register_profile(
+    "shared-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
+)
+settings.load_profile("shared-machine")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of raw data sets beside the repository, where there is one."""
+    folder = Path(__file__).parents[2] / "shared" / "data"
+    if not (folder / "planetoid").is_dir():
+        pytest.skip("no ../shared/data with raw Planetoid files")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def citeseer() -> Data:
+    import teddy
+
+    return teddy.load_dataset("citeseer")
+
+
+def small_graph(seed: int = 0, nodes: int = 40, features: int = 12, classes: int = 3) -> Data:
+    """A small random graph with labels that its features tell."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, nodes)
+    y[:classes] = range(classes)
+    x = rng.random((nodes, features)) * (rng.random((nodes, features)) < 0.4)
+    x[np.arange(nodes), y] += 1.0
+    edges = rng.integers(0, nodes, (2, 3 * nodes))
+    part = np.arange(nodes) % 3
+    part[:classes] = 0
+    return Data(
+        x=torch.tensor(x, dtype=torch.float32),
+        edge_index=torch.tensor(np.concatenate([edges, edges[::-1]], axis=1)),
+        y=torch.tensor(y),
+        train_mask=torch.tensor(part == 0),
+        val_mask=torch.tensor(part == 1),
+        test_mask=torch.tensor(part == 2),
+    )
+
+
+@st.composite
+def edge_lists(draw: st.DrawFn, max_nodes: int = 12) -> tuple[torch.Tensor, int]:
+    """An edge_index with self-loops, duplicates and both directions as they come, and N."""
+    num_nodes = draw(st.integers(1, max_nodes))
+    node = st.integers(0, num_nodes - 1)
+    edges = draw(st.lists(st.tuples(node, node), max_size=4 * max_nodes))
+    return torch.tensor(edges, dtype=torch.long).reshape(-1, 2).t(), num_nodes

@@ -1,0 +1,22 @@
+import pytest
+
+from teddy.data import DATASETS, list_datasets, load_dataset
+from teddy.errors import InputError
+
+
+def test_every_set_is_listed_once_under_its_own_name():
+    assert [info.name for info in list_datasets()] == list(DATASETS)
+    names = "citeseer pubmed cora computers photo cs physics"
+    assert list(DATASETS) == names.split()
+    assert {info.name for info in list_datasets() if info.bundled} == {"citeseer", "pubmed"}
+
+
+def test_names_in_any_case():
+    assert load_dataset("CiteSeer").name == "citeseer"
+
+
+def test_unknown_name_suggests_one():
+    with pytest.raises(InputError, match=r"unknown data set 'citeser'.*did you mean 'citeseer'"):
+        load_dataset("citeser")
+    with pytest.raises(InputError, match="unknown data set ''"):
+        load_dataset("")

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from teddy.models.dropout import Dropout, dropout_factors
+from teddy.models.sparse import Pattern, SparseMatrix, row_softmax
+
+
+def random_matrix(rows: int, cols: int, seed: int) -> sp.csr_array:
+    return sp.random_array((rows, cols), density=0.3, rng=seed, format="csr")
+
+
+SIZES = st.integers(1, 9)
+
+
+@given(rows=SIZES, cols=SIZES, width=SIZES, seed=st.integers(0, 999))
+def test_products_and_gradients_equal_dense_ones(rows, cols, width, seed):
+    A = torch.tensor(random_matrix(rows, cols, seed).toarray())
+    H = torch.randn(cols, width, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    matrix = SparseMatrix.of(A)
+    matrix.values.requires_grad_()
+    H_ours, H_theirs, A.requires_grad = H.clone().requires_grad_(), H.clone().requires_grad_(), True
+    ours, theirs = matrix @ H_ours, A @ H_theirs
+    torch.testing.assert_close(ours, theirs)
+    weight = torch.linspace(1, 2, ours.numel(), dtype=torch.float64).view_as(ours)
+    (ours * weight).sum().backward()
+    (theirs * weight).sum().backward()
+    torch.testing.assert_close(H_ours.grad, H_theirs.grad)
+    pattern = matrix.pattern
+    torch.testing.assert_close(matrix.values.grad, A.grad[pattern.row, pattern.col])
+
+
+@given(rows=SIZES, cols=SIZES, heads=st.integers(1, 4), seed=st.integers(0, 999))
+def test_repeating_for_heads_is_a_kronecker_product(rows, cols, heads, seed):
+    A = random_matrix(rows, cols, seed)
+    pattern = SparseMatrix.of(torch.tensor(A.toarray())).pattern.repeat(heads)
+    dense = np.zeros(pattern.shape)
+    dense[pattern.row, pattern.col] = 1
+    np.testing.assert_array_equal(dense, np.kron(A.toarray() != 0, np.eye(heads)))
+
+
+@given(rows=SIZES, cols=SIZES, seed=st.integers(0, 999))
+def test_softmax_of_rows(rows, cols, seed):
+    A = random_matrix(rows, cols, seed)
+    pattern = SparseMatrix.of(torch.tensor(A.toarray())).pattern
+    scores = torch.tensor(A.data) * 50
+    expected = torch.full((rows, cols), -torch.inf, dtype=torch.float64)
+    expected[pattern.row, pattern.col] = scores
+    expected = expected.softmax(dim=1)[pattern.row, pattern.col]
+    torch.testing.assert_close(row_softmax(scores, pattern), expected)
+
+
+def test_duplicates_in_a_pattern_are_one_entry():
+    pattern = Pattern.of(torch.tensor([1, 1, 0]), torch.tensor([0, 0, 2]), (2, 3))
+    assert (pattern.crow.tolist(), pattern.col.tolist()) == ([0, 1, 2], [2, 0])
+
+
+def test_dropout_keeps_the_share_and_the_mean():
+    torch.manual_seed(0)
+    for p in (0.1, 0.5, 0.6, 0.9):
+        factors = dropout_factors(400_001, p, torch.zeros(1, dtype=torch.float64))
+        assert abs(float((factors == 0).double().mean()) - p) < 0.004
+        assert abs(float(factors.mean()) - 1) < 0.02
+        pairs = (factors[:-1] == 0) & (factors[1:] == 0)  # neighbours come from one random word
+        assert abs(float(pairs.double().mean()) - p * p) < 0.004
+
+
+def test_dropout_of_a_sparse_matrix_touches_its_entries_only():
+    torch.manual_seed(0)
+    matrix = SparseMatrix.of(torch.eye(2000))
+    dropped = Dropout(0.5).train()(matrix)
+    assert set(dropped.values.tolist()) == {0.0, 2.0}
+    assert dropped.pattern is matrix.pattern
+    assert Dropout(0.5).eval()(matrix) is matrix

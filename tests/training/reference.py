@@ -1,0 +1,140 @@
+"""A plain training loop in the published style: dense features, scatter, topk, two forwards.
+
+Written from the equations on its own: it shares no code with the library but the draw of dropout
+factors, so that both drop the same entries.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from teddy.models.dropout import dropout_factors
+
+
+class Reference:
+    def __init__(self, name, model, data, edge_index, dropout):
+        self.name, self.dropout = name, dropout
+        self.params = {k: v.detach().clone().requires_grad_() for k, v in model.named_parameters()}
+        self.layers = model.num_layers
+        self.heads = getattr(model, "heads", None)
+        self.x = data.x.to_dense()
+        self.nodes = self.x.size(0)
+        edges = {(int(s), int(t)) for s, t in edge_index.t() if s != t}
+        if name in ("gcn", "gat"):
+            edges |= {(v, v) for v in range(self.nodes)}
+        ordered = sorted(edges, key=lambda e: (e[1], e[0]))  # by target, then source
+        self.source, self.target = torch.tensor(ordered, dtype=torch.long).reshape(-1, 2).t()
+        ones = self.x.new_ones(len(ordered))
+        self.degree = self.x.new_zeros(self.nodes).index_add_(0, self.target, ones)
+
+    def weight(self, name, layer):
+        return self.params[f"{name}.{layer}"]
+
+    def drop(self, h, training):
+        if not training or self.dropout == 0:
+            return h
+        return h * dropout_factors(h.numel(), self.dropout, h).view_as(h)
+
+    def drop_nonzeros(self, x, training):
+        if not training or self.dropout == 0:
+            return x
+        factors = torch.zeros_like(x)
+        factors[x != 0] = dropout_factors(int((x != 0).sum()), self.dropout, x)
+        return x * factors
+
+    def scatter(self, messages):
+        out = messages.new_zeros(self.nodes, *messages.shape[1:])
+        return out.index_add(0, self.target, messages)
+
+    def forward(self, training):
+        return getattr(self, self.name)(training)
+
+    def gcn(self, training):
+        h = self.x
+        norm = self.degree[self.source].rsqrt() * self.degree[self.target].rsqrt()
+        for layer in range(self.layers):
+            h = self.drop(h, training) if layer else h
+            h = h @ self.weight("weights", layer)
+            h = self.scatter(norm[:, None] * h[self.source])
+            h = h.relu() if layer < self.layers - 1 else h
+        return h
+
+    def gin(self, training):
+        h, outputs = self.x, []
+        for layer in range(self.layers):
+            if layer:
+                h = self.drop(h, training)
+                outputs.append(h @ self.weight("readouts", layer - 1))
+            h = (1 + self.params["eps"][layer]) * h + self.scatter(h[self.source])
+            h = (h @ self.weight("weights", layer)).relu()
+        return (sum(outputs) + h) / self.layers if outputs else h
+
+    def sage(self, training):
+        h = self.x
+        for layer in range(self.layers):
+            h = self.drop(h, training) if layer else h
+            mean = self.scatter(h[self.source]) / self.degree.clamp(min=1)[:, None]
+            h = h @ self.weight("self_weights", layer) + mean @ self.weight(
+                "neighbour_weights", layer
+            )
+            h = h.relu() if layer < self.layers - 1 else h
+        return h
+
+    def gat(self, training):
+        h = self.x
+        for layer in range(self.layers):
+            heads, last = self.heads[layer], layer == self.layers - 1
+            h = self.drop(h, training) if layer else self.drop_nonzeros(h, training)
+            g = (h @ self.weight("weights", layer)).view(self.nodes, heads, -1)
+            a = (g * self.weight("source_attention", layer)).sum(-1)[self.source]
+            a = F.leaky_relu(a + (g * self.weight("target_attention", layer)).sum(-1)[self.target], 0.2)
+            a = a.exp()
+            a = a / self.scatter(a)[self.target]
+            if not last and training and self.dropout:
+                a = a * self.attention_factors(heads, a)
+            h = self.scatter(a[:, :, None] * g[self.source]).reshape(self.nodes, -1)
+            h = h if last else F.elu(h)
+        return h
+
+    def attention_factors(self, heads, like):
+        """Factors drawn in the order target, head, source."""
+        entries = torch.arange(self.target.numel())
+        keys = [(int(self.target[e]), head, int(e)) for e in entries for head in range(heads)]
+        drawn = dropout_factors(len(keys), self.dropout, like)
+        factors = torch.empty_like(like)
+        for (_, head, entry), factor in zip(sorted(keys), drawn, strict=True):
+            factors[entry, head] = factor
+        return factors
+
+
+def reference_loop(reference, data, config, teacher, weight_sparsity):
+    """Yield the evaluation logits and the weights after each step."""
+    parameters = list(reference.params.values())
+    optimizer = torch.optim.Adam(parameters, lr=config.lr, weight_decay=config.weight_decay)
+    total = sum(p.numel() for p in parameters)
+    zeros = total - math.ceil(round((1 - weight_sparsity) * total, 6))
+    for _ in range(config.epochs):
+        logits = reference.forward(training=True)
+        loss = F.nll_loss(
+            logits[data.train_mask].log_softmax(1), data.y[data.train_mask]
+        )
+        if teacher is not None:
+            kl = F.kl_div(logits.log_softmax(1), teacher.softmax(1), reduction="sum")
+            loss = loss + config.distill * kl / logits.size(0)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        with torch.no_grad():
+            flat = torch.cat([p.abs().flatten() for p in parameters])
+            mask = torch.ones_like(flat)
+            mask[torch.topk(flat, zeros, largest=False).indices] = 0
+            sizes = [p.numel() for p in parameters]
+            for p, m in zip(parameters, mask.split(sizes), strict=True):
+                p.mul_(m.view_as(p))
+            yield (
+                reference.forward(training=False),
+                torch.cat([p.detach().flatten() for p in parameters]),
+            )

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import teddy
+from teddy.training import TrainConfig, distillation, objective
+
+
+def softmax(z: np.ndarray) -> np.ndarray:
+    e = np.exp(z - z.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+@given(seed=st.integers(0, 999), temperature=st.floats(0.5, 4), weight=st.floats(0, 200))
+def test_the_objective_equals_equation_9(seed, temperature, weight):
+    rng = np.random.default_rng(seed)
+    Z, Z_dense = rng.normal(size=(2, 6, 4)) * 2
+    y, train = rng.integers(0, 4, 6), np.array([0, 2, 3])
+    P, Q = softmax(Z / temperature), softmax(Z_dense / temperature)
+    cross_entropy = -np.log(softmax(Z)[train, y[train]]).mean()
+    readings = {
+        "dense-sparse": (Q * np.log(Q / P)).sum() / 6,
+        "sparse-dense": (P * np.log(P / Q)).sum() / 6,
+    }
+    for divergence, kl in readings.items():
+        config = TrainConfig(distill=weight, temperature=temperature, divergence=divergence)
+        loss = objective(*map(torch.from_numpy, (Z, y, train, Z_dense)), config)
+        np.testing.assert_allclose(float(loss), cross_entropy + weight * kl, rtol=1e-9)
+    dense = objective(*map(torch.from_numpy, (Z, y, train)), None, TrainConfig())
+    np.testing.assert_allclose(float(dense), cross_entropy, rtol=1e-9)
+
+
+def test_both_readings_agree_only_at_the_teacher():
+    z, teacher = torch.tensor([[1.0, 0.0]]), torch.tensor([[0.0, 3.0]])
+    forward, backward = (
+        float(distillation(z, teacher, TrainConfig(divergence=reading)))
+        for reading in ("dense-sparse", "sparse-dense")
+    )
+    assert forward > 0
+    assert backward > 0
+    assert forward != pytest.approx(backward)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"epochs": 0}, "epochs is 0"),
+        ({"epochs": 1.5}, "epochs is 1.5"),
+        ({"patience": 0}, "patience is 0"),
+        ({"lr": 0.0}, "lr is 0.0, expected a number above 0"),
+        ({"lr": float("nan")}, "lr is nan"),
+        ({"weight_decay": -1.0}, "weight_decay is -1.0, expected a number from 0"),
+        ({"distill": float("inf")}, "distill is inf"),
+        ({"temperature": 0.0}, "temperature is 0.0"),
+        ({"divergence": "kl"}, "unknown divergence 'kl'"),
+    ],
+)
+def test_bad_settings_are_said_clearly(settings, message):
+    with pytest.raises(teddy.InputError, match=message):
+        TrainConfig(**settings)
