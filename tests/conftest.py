@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +44,8 @@ def small_graph(seed: int = 0, nodes: int = 40, features: int = 12, classes: int
     x = rng.random((nodes, features)) * (rng.random((nodes, features)) < 0.4)
     x[np.arange(nodes), y] += 1.0
     edges = rng.integers(0, nodes, (2, 3 * nodes))
+    friend = rng.random(3 * nodes) < 0.8  # most edges join nodes of one class
+    edges[1] = np.where(friend, [rng.choice(np.flatnonzero(y == c)) for c in y[edges[0]]], edges[1])
     part = np.arange(nodes) % 3
     part[:classes] = 0
     return Data(
@@ -60,3 +65,15 @@ def edge_lists(draw: st.DrawFn, max_nodes: int = 12) -> tuple[torch.Tensor, int]
     node = st.integers(0, num_nodes - 1)
     edges = draw(st.lists(st.tuples(node, node), max_size=4 * max_nodes))
     return torch.tensor(edges, dtype=torch.long).reshape(-1, 2).t(), num_nodes
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real file system of 64 KiB; needs the right to mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("no right to mount a small file system")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)

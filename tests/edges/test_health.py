@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import networkx as nx
 import torch
-from conftest import edge_lists
 from hypothesis import given
 
 import teddy
+from conftest import edge_lists
 
 
 @given(graph=edge_lists())

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import pytest
 import torch
-from conftest import edge_lists
 from hypothesis import given
 from hypothesis import strategies as st
 
 import teddy
+from conftest import edge_lists
 from teddy.edges import SimpleGraph
 
 METHODS = list(teddy.edges.SCORES)
@@ -71,9 +71,7 @@ def test_the_lowest_scores_go(graph, p, method):
 @given(graph=edge_lists(), p=st.floats(0, 1), seed=st.integers(0, 99))
 def test_the_choice_does_not_depend_on_how_the_edges_are_listed(graph, p, seed):
     edge_index, num_nodes = graph
-    order = torch.randperm(
-        edge_index.size(1), generator=torch.Generator().manual_seed(seed)
-    )
+    order = torch.randperm(edge_index.size(1), generator=torch.Generator().manual_seed(seed))
     both = torch.cat([edge_index.flip(0)[:, order], edge_index], dim=1)
     for method in METHODS:
         keep = teddy.prune_edges(edge_index, p, num_nodes, method)

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from conftest import edge_lists
 from hypothesis import given
 from hypothesis import strategies as st
 
 import teddy
+from conftest import edge_lists
 from edges import reference
 
 MATRICES = {
@@ -110,5 +110,5 @@ def test_bad_edges_are_said_clearly(edge_index, num_nodes, message):
 
 
 def test_an_unknown_score_names_the_known_ones():
-    with pytest.raises(teddy.InputError, match="unknown score 'tedy'.*did you mean 'teddy'"):
+    with pytest.raises(teddy.InputError, match=r"unknown score 'tedy'.*did you mean 'teddy'"):
         teddy.edge_scores(torch.tensor([[0], [1]]), method="tedy")

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import nn
-from torch_geometric.nn import GAT as PyGGAT
-from torch_geometric.nn import GCN as PyGGCN
+from torch_geometric import nn as pyg
 
 from teddy.models import build_model
 from teddy.models.macs import count_macs
@@ -44,11 +43,11 @@ def test_zero_weights_cost_nothing():
 
 
 def test_modules_of_pyg_are_counted_by_hooks():
-    model = PyGGCN(4, 5, num_layers=2, out_channels=2, bias=False)
+    model = pyg.GCN(4, 5, num_layers=2, out_channels=2, bias=False)
     # PyG aggregates messages of the output width over 4 edges and 3 loops
     assert count_macs(model, X.to_dense(), EDGES) == [3 * 20 + 7 * 5 + 3 * 10 + 7 * 2]
     assert model.training
-    assert count_macs(PyGGAT(4, 6, num_layers=1, heads=2), X.to_dense(), EDGES) is not None
+    assert count_macs(pyg.GAT(4, 6, num_layers=1, heads=2), X.to_dense(), EDGES) is not None
 
 
 def test_a_module_that_shows_nothing_gives_none():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
-from conftest import small_graph
 from torch import nn
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 from torch_geometric.utils import coalesce, remove_self_loops
 
 import teddy
+from conftest import small_graph
 from teddy.models import MODELS, build_model
 from teddy.models.sparse import SparseMatrix
 

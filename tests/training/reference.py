@@ -90,7 +90,9 @@ class Reference:
             h = self.drop(h, training) if layer else self.drop_nonzeros(h, training)
             g = (h @ self.weight("weights", layer)).view(self.nodes, heads, -1)
             a = (g * self.weight("source_attention", layer)).sum(-1)[self.source]
-            a = F.leaky_relu(a + (g * self.weight("target_attention", layer)).sum(-1)[self.target], 0.2)
+            a = F.leaky_relu(
+                a + (g * self.weight("target_attention", layer)).sum(-1)[self.target], 0.2
+            )
             a = a.exp()
             a = a / self.scatter(a)[self.target]
             if not last and training and self.dropout:
@@ -118,9 +120,7 @@ def reference_loop(reference, data, config, teacher, weight_sparsity):
     zeros = total - math.ceil(round((1 - weight_sparsity) * total, 6))
     for _ in range(config.epochs):
         logits = reference.forward(training=True)
-        loss = F.nll_loss(
-            logits[data.train_mask].log_softmax(1), data.y[data.train_mask]
-        )
+        loss = F.nll_loss(logits[data.train_mask].log_softmax(1), data.y[data.train_mask])
         if teacher is not None:
             kl = F.kl_div(logits.log_softmax(1), teacher.softmax(1), reduction="sum")
             loss = loss + config.distill * kl / logits.size(0)

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 import teddy
 from teddy.weights import L0Projection, count_nonzero
 
-VALUES = st.lists(
-    st.floats(-4, 4, width=32).map(lambda v: round(v, 1)), min_size=1, max_size=9
-)
+VALUES = st.lists(st.floats(-4, 4, width=32).map(lambda v: round(v, 1)), min_size=1, max_size=9)
 SHARES = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 0.9, 1.0]))
 
 

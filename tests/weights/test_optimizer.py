@@ -120,9 +120,7 @@ def test_hooks_run_once_a_step():
     model, x = problem()
     optimizer = teddy.L0Projected(torch.optim.SGD(model.parameters(), lr=0.1), 0.5)
     seen = []
-    optimizer.register_step_post_hook(
-        lambda *_: seen.append(count_nonzero(model.parameters()))
-    )
+    optimizer.register_step_post_hook(lambda *_: seen.append(count_nonzero(model.parameters())))
     steps(model, optimizer, x, 2)
     assert seen == [37, 37]
 

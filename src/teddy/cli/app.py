@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from typing import Any
 
 import typer
@@ -46,16 +45,12 @@ def teddy(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; bad input is one line on stderr and exit code 2."""
-    warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-    warnings.filterwarnings("ignore", category=DeprecationWarning)
     try:
         code = app(args=arguments, standalone_mode=False)
     except InputError as error:
         _fail(str(error), 2)
     except ClickException as error:
         _fail(_usage_error(error), 2)
-    except (KeyboardInterrupt, typer.Abort):
-        _fail("interrupted, nothing was written", 130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
@@ -64,12 +59,14 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(f"{place}{error.strerror or error}", 2)
     except MemoryError:
         _fail("not enough memory for this graph and model", 2)
+    if code == 130:  # what Typer makes of an interrupt
+        _fail("interrupted, nothing was written", 130)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _usage_error(error: Any) -> str:
     """One line of a usage error, with the value that came where it is known."""
-    cause = getattr(error.__cause__, "errors", list)()
+    cause: list[Any] = getattr(error.__cause__, "errors", list)()
     got = f" (got '{cause[0]['input']}')" if cause else ""
     return " ".join(f"{error.format_message()}{got}".split())
 

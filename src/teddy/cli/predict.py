@@ -36,6 +36,7 @@ def predict(
     from teddy.data import DATASETS, load_dataset
     from teddy.ticket import Ticket
     from teddy.ticket.file import write_atomically
+    from teddy.training import accuracy
 
     loaded = Ticket.load(ticket)
     info = loaded.info
@@ -55,10 +56,9 @@ def predict(
         (node, names[c], round(p, 4))
         for node, c, p in zip(ids, classes.tolist(), confidence.tolist(), strict=True)
     ]
-    right = (classes == data.y)[data.test_mask]
-    accuracy = 100.0 * float(right.double().mean())
+    test = accuracy(classes, data.y, data.test_mask)
     if json_:
-        typer.echo(json.dumps({"ticket": str(ticket), "test": accuracy, "predictions": rows}))
+        typer.echo(json.dumps({"ticket": str(ticket), "test": test, "predictions": rows}))
         return
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([("node", "class", "confidence"), *rows])
@@ -68,4 +68,4 @@ def predict(
     else:
         write_atomically(out, text.getvalue().encode())
         place = str(out)
-    print(f"{len(rows):,} nodes to {place}; test accuracy {accuracy:.2f}%", file=sys.stderr)
+    print(f"{len(rows):,} nodes to {place}; test accuracy {test:.2f}%", file=sys.stderr)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import torch
 from torch_geometric.data import Data
 
+from teddy.edges import SCORES
 from teddy.errors import InputError
 from teddy.methods import teddy
 from teddy.methods.problem import ModelLike, Problem
@@ -83,6 +84,7 @@ def find_ticket(
     """
     config = TrainConfig(epochs, lr, weight_decay, distill, temperature, divergence, patience)
     find = METHODS[method]
+    SCORES[score]  # a wrong name is an error before the work
     problem = Problem(
         data=copy.copy(data).to(_device(device)),
         model=model,

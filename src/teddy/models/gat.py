@@ -93,7 +93,9 @@ class GAT(GNN):
         target = (g * self.target_attention[layer]).sum(dim=-1).flatten()
 
         pattern = pattern.repeat(heads)  # row and column: node and head
-        scores = F.leaky_relu(target[pattern.row] + source[pattern.col], 0.2)
+        scores = F.leaky_relu(
+            target.index_select(0, pattern.row) + source.index_select(0, pattern.col), 0.2
+        )
         attention = row_softmax(scores, pattern)
         if not last:
             attention = self.dropout(attention)

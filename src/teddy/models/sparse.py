@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
+
+with warnings.catch_warnings():
+    # Once a process PyTorch calls the CSR layout a beta; nothing that a user could act on.
+    warnings.simplefilter("ignore")
+    torch.sparse_csr_tensor([0, 0], [], [], (1, 1))
 
 # Elements of a gathered block in a sampled product: small enough to stay in the cache.
 _BLOCK = 1 << 20
@@ -158,7 +164,8 @@ def row_softmax(scores: Tensor, pattern: Pattern) -> Tensor:
     row, empty = pattern.row, scores.new_zeros(pattern.shape[0])
     highest = empty.scatter_reduce(0, row, scores.detach(), "amax", include_self=False)
     weights = (scores - highest[row]).exp()
-    return weights / empty.index_add(0, row, weights)[row]
+    # index_select, not [row]: its gradient is summed in one order, whatever the threads.
+    return weights / empty.index_add(0, row, weights).index_select(0, row)
 
 
 def _offsets(sorted_rows: Tensor, num_rows: int) -> Tensor:

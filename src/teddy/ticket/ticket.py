@@ -17,6 +17,7 @@ from teddy.models import build_model
 from teddy.ticket.file import read_ticket, write_ticket
 from teddy.ticket.fingerprint import graph_fingerprint
 from teddy.ticket.info import TicketInfo
+from teddy.training import accuracy
 from teddy.training.forward import forward_passes
 
 
@@ -120,9 +121,9 @@ class Ticket:
 
     def evaluate(self, data: Data) -> dict[str, float]:
         """Accuracy in percent on the training, validation and test nodes."""
-        right = self.predict(data) == data.y
+        predicted = self.predict(data)
         masks = {"train": data.train_mask, "val": data.val_mask, "test": data.test_mask}
-        return {name: 100.0 * float(right[mask].double().mean()) for name, mask in masks.items()}
+        return {name: accuracy(predicted, data.y, mask) for name, mask in masks.items()}
 
     def verify(self, data: Data, tolerance: float = 0.5) -> dict[str, float]:
         """Evaluate, and raise if the test accuracy isn't the recorded one.
@@ -131,10 +132,10 @@ class Ticket:
             data: The graph, with the split that the ticket was found on.
             tolerance: Allowed difference in points; another machine rounds otherwise.
         """
-        accuracy = self.evaluate(data)
-        if abs(accuracy["test"] - self.info.ticket.test) > tolerance:
+        here = self.evaluate(data)
+        if abs(here["test"] - self.info.ticket.test) > tolerance:
             raise InputError(
-                f"the ticket has a test accuracy of {accuracy['test']:.2f} here, "
+                f"the ticket has a test accuracy of {here['test']:.2f} here, "
                 f"expected the recorded {self.info.ticket.test:.2f}"
             )
-        return accuracy
+        return here

@@ -4,8 +4,17 @@ May import: data, edges, weights, models.
 """
 
 from teddy.training.config import TrainConfig
-from teddy.training.loop import Epoch, TrainResult, train
+from teddy.training.loop import Epoch, TrainResult, accuracy, train
 from teddy.training.objective import distillation, objective
 from teddy.training.seeding import seeded
 
-__all__ = ["Epoch", "TrainConfig", "TrainResult", "distillation", "objective", "seeded", "train"]
+__all__ = [
+    "Epoch",
+    "TrainConfig",
+    "TrainResult",
+    "accuracy",
+    "distillation",
+    "objective",
+    "seeded",
+    "train",
+]

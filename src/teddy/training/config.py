@@ -23,8 +23,8 @@ class TrainConfig:
         temperature: :math:`\tau` of Eq. 9.
         divergence: ``dense-sparse`` is KL(dense, sparse), what the published results come from;
             ``sparse-dense`` is KL(sparse, dense), as Eq. 9 is written.
-        patience: Stop when the validation accuracy hasn't reached its best for so many epochs;
-            None: never.
+        patience: Stop when the validation accuracy hasn't improved for so many epochs; None:
+            never.
 
     Example:
         >>> TrainConfig(epochs=10).lr

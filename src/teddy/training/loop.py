@@ -101,17 +101,21 @@ def train(
         optimizer.step()
         logits = forward.evaluation_logits()
 
-        val, test = _accuracy(logits, data, data.val_mask), _accuracy(logits, data, data.test_mask)
+        predicted = logits.argmax(dim=-1)
+        val = accuracy(predicted, data.y, data.val_mask)
+        test = accuracy(predicted, data.y, data.test_mask)
         epoch = Epoch(index, float(loss.detach()), val, test)
         if not math.isfinite(epoch.loss):
             raise InputError(f"the loss is {epoch.loss} at epoch {index} with lr {config.lr}")
         history.append(epoch)
+        if best is None or epoch.val > best.val:
+            improved = index
         if best is None or epoch.val >= best.val:
             best, best_logits = epoch, logits.clone()
             best_state = {name: value.clone() for name, value in model.state_dict().items()}
         for callback in callbacks:
             callback(epoch)
-        if config.patience is not None and index - best.index >= config.patience:
+        if config.patience is not None and index - improved >= config.patience:
             break
     assert best is not None
     model.load_state_dict(best_state)
@@ -127,7 +131,12 @@ def _optimizer(
     return L0Projected(adam, weight_sparsity) if weight_sparsity > 0 else adam
 
 
-def _accuracy(logits: Tensor, data: Data, mask: Tensor) -> float:
-    """Share of the masked nodes that are predicted right, in percent."""
-    right = logits[mask].argmax(dim=-1) == data.y[mask]
-    return 100.0 * int(right.sum()) / int(right.numel())
+def accuracy(predicted: Tensor, y: Tensor, mask: Tensor) -> float:
+    """Share of the masked nodes that are predicted right, in percent.
+
+    Example:
+        >>> accuracy(torch.tensor([0, 1, 1]), torch.tensor([0, 0, 1]), torch.tensor([1, 1, 0]) > 0)
+        50.0
+    """
+    right = (predicted == y)[mask]
+    return 100.0 * int(right.sum()) / right.numel()

@@ -1,0 +1,238 @@
+"""The command as a user runs it: another process, its streams and its exit code."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import teddy
+from conftest import small_graph
+
+FAST = ["--epochs", "4", "--hidden", "16"]
+DOCUMENTED = (
+    "dataset", "model", "method", "graph_sparsity", "weight_sparsity", "seeds", "edges", "weights",
+    "macs", "dense", "ticket", "verdict", "seconds", "ticket_file",
+)  # fmt: skip
+
+
+def run(*arguments, cwd, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "teddy", *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def refused(done):
+    """One line on stderr, exit code 2, nothing on stdout; return the line."""
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    line = done.stderr.strip()
+    assert "\n" not in line
+    assert "Traceback" not in line
+    assert line.startswith("teddy: ")
+    return line
+
+
+def save_npz(path: Path, **changes):
+    data = small_graph()
+    arrays = {key: data[key].numpy() for key in data.keys()}  # noqa: SIM118
+    np.savez(path, **(arrays | changes))
+    return path
+
+
+def test_find_prints_the_documented_json_and_writes_a_ticket(tmp_path):
+    done = run("find", *FAST, "--seeds", 2, "--json", "--out", "a.ticket", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert len(done.stdout.splitlines()) == 1
+    assert set(DOCUMENTED) <= result.keys()
+    assert result["dataset"] == "citeseer"
+    assert result["seeds"] == [0, 1]
+    assert result["edges"] == {"total": 4552, "kept": 1638}
+    assert result["weights"]["kept"] == 59442 - 38042
+    assert {"dense", "ticket"} <= result["macs"].keys()
+    for part in ("dense", "ticket"):
+        assert {"test", "val", "test_mean", "test_std"} <= result[part].keys()
+        assert len(result[part]["test"]) == 2
+    assert result["verdict"] in ("winning", "losing", "undecided")
+    assert {"dense", "sparse", "total"} == result["seconds"].keys()
+    assert result["ticket_file"] == "a.ticket"
+    ticket = teddy.Ticket.load(tmp_path / "a.ticket")
+    assert ticket.info.ticket.test in result["ticket"]["test"]
+
+
+def test_two_runs_of_one_command_write_the_same_bytes(tmp_path):
+    for name in ("a", "b"):
+        assert run("find", *FAST, "--model", "gat", "--out", name, cwd=tmp_path).returncode == 0
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_find_inspect_and_predict_for_people(tmp_path):
+    found = run("find", *FAST, "--out", "a.ticket", cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+    for words in ("undirected edges", "test accuracy %", "Verdict: undecided", "a.ticket"):
+        assert words in found.stdout
+    assert "Warning" not in found.stderr
+
+    seen = run("inspect", "a.ticket", cwd=tmp_path)
+    assert "weights.0" in seen.stdout
+    plain = json.loads(run("inspect", "a.ticket", "--json", cwd=tmp_path).stdout)
+    assert plain["edges"] == {"total": 4552, "kept": 1638}
+
+    predicted = run("predict", "a.ticket", cwd=tmp_path)
+    rows = list(csv.DictReader(predicted.stdout.splitlines()))
+    assert len(rows) == 3327
+    expected = teddy.Ticket.load(tmp_path / "a.ticket").predict(teddy.load_dataset("citeseer"))
+    assert [int(row["class"]) for row in rows] == expected.tolist()
+    again = run("predict", "a.ticket", "citeseer", "--out", "p.csv", cwd=tmp_path)
+    assert again.stdout == ""
+    assert (tmp_path / "p.csv").read_text() == predicted.stdout
+    as_json = json.loads(run("predict", "a.ticket", "--json", cwd=tmp_path).stdout)
+    assert as_json["test"] == plain["ticket"]["test"]
+
+
+def test_the_users_own_tables_from_find_to_predict(tmp_path):
+    data = small_graph()
+    names = [f"node-{i}" for i in range(40)]
+    animals = ["cat", "dog", "emu"]
+    with (tmp_path / "edges.csv").open("w") as file:
+        file.write("source,target\n")
+        file.writelines(f"{names[i]},{names[j]}\n" for i, j in data.edge_index.t().tolist())
+    with (tmp_path / "nodes.csv").open("w") as file:
+        file.write("id,label," + ",".join(f"f{i}" for i in range(12)) + "\n")
+        for i, row in enumerate(data.x.tolist()):
+            file.write(f"{names[i]},{animals[data.y[i]]}," + ",".join(map(str, row)) + "\n")
+    arguments = ["--split", "40/30/30", "--split-seed", 3]
+    found = run("find", ".", *FAST, *arguments, "--out", "a.ticket", cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+    predicted = run("predict", "a.ticket", "edges.csv", *arguments, cwd=tmp_path)
+    assert predicted.returncode == 0, predicted.stderr
+    rows = list(csv.DictReader(predicted.stdout.splitlines()))
+    assert {row["node"] for row in rows} == set(names)
+    assert {row["class"] for row in rows} <= set(animals)
+    unnamed = run("predict", "a.ticket", cwd=tmp_path)
+    assert "expected its graph" in refused(unnamed)
+
+
+def test_datasets_lists_what_there_is(tmp_path):
+    listed = run("datasets", cwd=tmp_path)
+    assert "citeseer" in listed.stdout
+    assert "3,327" in listed.stdout
+    names = [entry["name"] for entry in json.loads(run("datasets", "--json", cwd=tmp_path).stdout)]
+    assert {"citeseer", "pubmed", "cora"} <= set(names)
+
+
+def test_cora_from_a_folder(shared_data, tmp_path):
+    done = run("find", "cora", *FAST, "--json", cwd=tmp_path, TEDDY_DATA=str(shared_data))
+    assert json.loads(done.stdout)["edges"]["total"] == 5278
+
+
+def test_help_and_version_need_no_torch(tmp_path):
+    code = "import sys, teddy.cli.app; assert 'torch' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert teddy.__version__ in run("--version", cwd=tmp_path).stdout
+    assert "find" in run(cwd=tmp_path).stdout
+
+
+BAD = [
+    (["find", "--graph-sparsity", "-0.1"], "graph sparsity is -0.1, expected a number from 0 to 1"),
+    (["find", "--weight-sparsity", "1.5"], "weight sparsity is 1.5"),
+    (["find", "--seeds", "0"], "seeds is 0"),
+    (["find", "--seeds", "many"], "'--seeds'"),
+    (["find", "--epochs", "0"], "epochs is 0"),
+    (["find", "--model", "gnn"], "unknown model 'gnn'"),
+    (["find", "--score", "gnn"], "unknown score 'gnn'"),
+    (["find", "citeser"], "did you mean 'citeseer'"),
+    (["find", "nothing.npz"], "nothing.npz"),
+    (["find", "--split", "10/10/10"], "10/10/10"),
+    (["find", "--out", "nowhere/a.ticket"], "there is no folder nowhere"),
+    (["find", "--out", "."], "is a folder"),
+    (["find", "--device", "cuda:99"], "device is 'cuda:99'"),
+    (["find", "--nonsense"], "--nonsense"),
+    (["inspect", "nothing.ticket"], "nothing.ticket: no such file"),
+    (["predict", "nothing.ticket"], "nothing.ticket: no such file"),
+    (["nonsense"], "nonsense"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD, ids=lambda value: str(value)[:40])
+def test_bad_input_is_one_line_and_exit_code_2(arguments, words, tmp_path):
+    assert words in refused(run(*arguments, cwd=tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_graphs_are_one_line_and_nothing_is_overwritten(tmp_path):
+    out = tmp_path / "a.ticket"
+    out.write_text("the old one")
+    x = small_graph().x.numpy().copy()
+    x[17, 3] = np.nan
+    y = small_graph().y.numpy().copy()
+    y[5] = -7
+    edges = small_graph().edge_index.numpy().copy()
+    edges[1, 12] = 99
+    cases = {
+        "nan.npz": ({"x": x}, "x[17, 3] is nan"),
+        "label.npz": ({"y": y}, "y[5] is -7"),
+        "edge.npz": ({"edge_index": edges}, "99"),
+    }
+    for name, (change, words) in cases.items():
+        save_npz(tmp_path / name, **change)
+        line = refused(run("find", name, *FAST, "--out", "a.ticket", cwd=tmp_path))
+        assert name in line
+        assert words in line
+        assert out.read_text() == "the old one"
+
+
+def test_a_ticket_and_another_graph_are_one_line(tmp_path):
+    assert run("find", *FAST, "--out", "a.ticket", cwd=tmp_path).returncode == 0
+    assert "belongs to citeseer" in refused(run("predict", "a.ticket", "pubmed", cwd=tmp_path))
+    content = (tmp_path / "a.ticket").read_bytes()
+    (tmp_path / "a.ticket").write_bytes(content[:-100])
+    for command in ("inspect", "predict"):
+        assert "damaged" in refused(run(command, "a.ticket", cwd=tmp_path))
+
+
+def test_a_full_disk_is_one_line_and_the_old_ticket_stays(full_disk, tmp_path):
+    old = full_disk / "a.ticket"
+    old.write_text("the old one")
+    done = run("find", "--epochs", 2, "--hidden", 128, "--out", old, cwd=tmp_path)
+    assert "No space left on device" in refused(done)
+    assert old.read_text() == "the old one"
+    assert [p.name for p in full_disk.iterdir()] == ["a.ticket"]
+
+
+def test_ctrl_c_leaves_no_traceback_and_no_file(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "teddy", "find", "--epochs", "100000", "--out", "a.ticket"],
+        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(8)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted, nothing was written" in errors
+    assert "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_seed_of_a_study_is_the_seed_of_the_library(tmp_path):
+    run("find", *FAST, "--model", "gcn", "--out", "a.ticket", cwd=tmp_path)
+    loaded = teddy.Ticket.load(tmp_path / "a.ticket")
+    data = teddy.load_dataset("citeseer")
+    alone = teddy.find_ticket(data, "gcn", epochs=4, hidden=16)
+    assert torch.equal(loaded.keep, alone.keep)
+    assert loaded.info.weights == alone.info.weights

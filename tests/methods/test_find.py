@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch_geometric.nn import GAT, GCN, GIN, GCNConv, GraphSAGE
+
+import teddy
+from conftest import small_graph
+from teddy.edges import SimpleGraph
+from teddy.models import MODELS, build_model
+from teddy.training import TrainConfig, seeded, train
+
+
+class HandWritten(nn.Module):
+    """One convolution and one linear layer, with biases."""
+
+    def __init__(self, features=12, classes=3):
+        super().__init__()
+        self.conv, self.linear = GCNConv(features, 16), nn.Linear(16, classes)
+
+    def forward(self, x, edge_index):
+        return self.linear(self.conv(x, edge_index).relu())
+
+
+OWN = {
+    "GCN": lambda: GCN(12, 16, num_layers=2, out_channels=3, dropout=0.5),
+    "GAT": lambda: GAT(12, 16, num_layers=2, out_channels=3, heads=4),
+    "GraphSAGE": lambda: GraphSAGE(12, 16, num_layers=2, out_channels=3),
+    "GIN": lambda: GIN(12, 16, num_layers=2, out_channels=3),
+    "lazy": lambda: GCN(-1, 16, num_layers=2, out_channels=3),
+    "hand-written": HandWritten,
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_any_module_works(name):
+    data = small_graph()
+    torch.manual_seed(0)
+    module = OWN[name]()
+    ticket = teddy.find_ticket(data, module, 0.5, 0.6, epochs=30)
+    total = sum(p.numel() for p in ticket.model.parameters())
+    assert ticket.info.weights.total == total
+    assert ticket.info.weights.kept <= total - math.floor(0.6 * total)  # some start at zero
+    assert ticket.info.edges.kept == ticket.info.edges.total - math.ceil(
+        0.5 * ticket.info.edges.total
+    )
+    assert ticket.predict(data).shape == (40,)
+    assert ticket.info.macs.ticket[0] < ticket.info.macs.dense[0]
+    assert ticket.info.dense.test > 50
+
+
+def test_a_module_of_the_users_own_on_a_sparse_data_set(citeseer):
+    ticket = teddy.find_ticket(citeseer, HandWritten(3703, 6), 0.64, 0.64, epochs=100)
+    assert ticket.info.ticket.test > 60
+
+
+def test_a_given_module_is_the_starting_point_and_stays_as_it_was():
+    data, module = small_graph(), HandWritten()
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    ticket = teddy.find_ticket(data, module, epochs=3)
+    for name, value in module.state_dict().items():
+        assert torch.equal(value, before[name])
+    same = teddy.find_ticket(data, module, epochs=3)
+    assert torch.equal(same.logits(data), ticket.logits(data))
+
+
+def test_a_function_makes_a_module_for_each_seed():
+    data = small_graph()
+    first, again, other = (
+        teddy.find_ticket(data, HandWritten, seed=seed, epochs=3).logits(data) for seed in (0, 0, 1)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_ticket_is_algorithm_1_step_by_step(name):
+    data, config = small_graph(), TrainConfig(epochs=8, distill=3.0)
+    ticket = teddy.find_ticket(data, name, 0.4, 0.7, seed=3, epochs=8, distill=3.0, hidden=8)
+
+    with seeded(3):
+        dense = train(build_model(name, 12, 3, hidden=8), data, config)
+    sparse_data = teddy.SparsifyEdges(0.4)(data)
+    with seeded(3):
+        model = build_model(name, 12, 3, hidden=8)
+        sparse = train(model, sparse_data, config, teacher=dense.logits, weight_sparsity=0.7)
+
+    assert ticket.info.dense.test == dense.best.test
+    assert ticket.info.ticket.test == sparse.best.test
+    assert torch.equal(ticket.logits(data), sparse.logits)
+    graph, _ = SimpleGraph.of(data.edge_index, 40)
+    kept, _ = SimpleGraph.of(sparse_data.edge_index, 40)
+    assert torch.equal(graph.pairs[:, ticket.keep], kept.pairs)
+
+
+def test_sparsity_zero_is_the_dense_problem():
+    data = small_graph()
+    ticket = teddy.find_ticket(data, "gin", 0.0, 0.0, epochs=5, hidden=8, distill=0.0)
+    assert ticket.info.edges.kept == ticket.info.edges.total
+    assert ticket.info.ticket == ticket.info.dense
+
+
+def test_sparsity_one_leaves_nothing():
+    data = small_graph()
+    ticket = teddy.find_ticket(data, "gcn", 1.0, 1.0, epochs=2, hidden=8)
+    assert (ticket.info.edges.kept, ticket.info.weights.kept) == (0, 0)
+    assert (ticket.logits(data) == 0).all()
+
+
+def test_the_data_of_the_caller_stay_as_they_were():
+    data = small_graph()
+    before = data.clone()
+    teddy.find_ticket(data, "gcn", epochs=2, hidden=8)
+    assert data.keys() == before.keys()
+    for key in data.keys():  # noqa: SIM118 - a Data isn't a dict
+        assert torch.equal(data[key], before[key])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_same_seed_gives_the_same_bytes(name, citeseer, tmp_path):
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        for run in ("a", "b"):
+            ticket = teddy.find_ticket(citeseer, name, epochs=5, hidden=32)
+            ticket.save(tmp_path / run)
+    finally:
+        torch.set_num_threads(threads)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_progress_sees_every_epoch_of_both_phases():
+    seen = []
+    teddy.find_ticket(
+        small_graph(), "gcn", epochs=3, hidden=8, progress=lambda p, e: seen.append((p, e.index))
+    )
+    assert seen == [(p, i) for p in ("dense", "sparse") for i in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"graph_sparsity": -0.1}, "graph sparsity is -0.1, expected a number from 0 to 1"),
+        ({"weight_sparsity": 1.5}, "weight sparsity is 1.5"),
+        ({"model": "gnn"}, "unknown model 'gnn'"),
+        ({"method": "tedy"}, "unknown method 'tedy'"),
+        ({"score": "tedy"}, "unknown score 'tedy'"),
+        ({"device": "tpu"}, "device is 'tpu', expected one that works here"),
+        ({"heads": 2}, "gin has no option 'heads'"),
+        ({"model": HandWritten(), "hidden": 2}, "option 'hidden' came with a module of your own"),
+    ],
+)
+def test_bad_arguments_are_said_before_the_work(arguments, message):
+    def fail(phase, epoch):
+        raise AssertionError("trained")
+
+    with pytest.raises(teddy.InputError, match=message):
+        teddy.find_ticket(small_graph(), progress=fail, **arguments)
+
+
+def test_bad_data_are_said_clearly():
+    data = small_graph()
+    data.x[3, 4] = torch.nan
+    with pytest.raises(teddy.InputError, match=r"x\[3, 4\] is nan"):
+        teddy.find_ticket(data)

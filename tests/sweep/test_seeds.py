@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ttest_rel
+
+import teddy
+from conftest import small_graph
+from teddy.sweep import find_over_seeds, paired_difference
+
+VALUES = st.lists(st.tuples(st.floats(0, 100), st.floats(0, 100)), min_size=2, max_size=9)
+
+
+@given(values=VALUES)
+def test_the_interval_equals_scipys(values):
+    ours, theirs = zip(*values, strict=True)
+    result = paired_difference(ours, theirs)
+    if np.ptp(np.subtract(ours, theirs)) < 1e-6:
+        assert result.high - result.low < 1e-4
+        return
+    expected = ttest_rel(ours, theirs).confidence_interval(0.95)
+    np.testing.assert_allclose([result.low, result.high], expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "verdict"),
+    [
+        ([71, 70, 72], [68, 68, 68], "winning"),
+        ([70, 70, 70], [70, 70, 70], "winning"),  # not below
+        ([60, 61, 62], [68, 68, 68], "losing"),
+        ([70, 60, 71], [68, 68, 68], "undecided"),
+        ([99], [1], "undecided"),
+    ],
+)
+def test_verdicts_by_hand(ours, theirs, verdict):
+    assert paired_difference(ours, theirs).verdict == verdict
+
+
+def test_seeds_are_paired_and_the_best_is_chosen_on_validation():
+    data = small_graph()
+    study = find_over_seeds(data, seeds=[4, 5, 6], model="gin", epochs=5, hidden=8)
+    result = study.to_dict()
+    assert result["seeds"] == [4, 5, 6]
+    for ticket, dense, sparse in zip(
+        study.tickets, result["dense"]["test"], result["ticket"]["test"], strict=True
+    ):
+        assert (ticket.info.dense.test, ticket.info.ticket.test) == (dense, sparse)
+    assert study.best.info.ticket.val == max(result["ticket"]["val"])
+    np.testing.assert_allclose(
+        result["ticket"]["test_std"], np.std(result["ticket"]["test"], ddof=1)
+    )
+    assert study.health["after"].edges == study.best.info.edges.kept
+    alone = teddy.find_ticket(data, seed=5, model="gin", epochs=5, hidden=8)
+    assert alone.info == study.tickets[1].info
+
+
+def test_no_seeds_are_an_error():
+    with pytest.raises(teddy.InputError, match="got no seeds"):
+        find_over_seeds(small_graph(), seeds=[])
