@@ -51,6 +51,8 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(str(error), 2)
     except ClickException as error:
         _fail(_usage_error(error), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        code = 130
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
@@ -59,7 +61,7 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(f"{place}{error.strerror or error}", 2)
     except MemoryError:
         _fail("not enough memory for this graph and model", 2)
-    if code == 130:  # what Typer makes of an interrupt
+    if code == 130:  # also what some versions of Typer return for an interrupt
         _fail("interrupted, nothing was written", 130)
     sys.exit(code if isinstance(code, int) else 0)
 
