@@ -95,6 +95,13 @@ def test_a_weight_that_is_not_finite_is_an_error_and_nothing_changes(bad):
     assert weights[2] == 3
 
 
+def test_parameters_of_several_types_count_together():
+    weights = [torch.tensor([0.1, 3.0]), torch.tensor([0.1, 2.0], dtype=torch.float64)]
+    teddy.project_l0_(weights, 0.25)  # 0.1 in float32 is the larger one
+    assert weights[0].tolist() == [float(torch.tensor(0.1)), 3]
+    assert weights[1].tolist() == [0, 2]
+
+
 def test_no_parameters_at_all():
     teddy.project_l0_([], 0.5)
 

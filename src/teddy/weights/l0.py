@@ -69,7 +69,7 @@ class L0Projection:
         if self._buffer.numel() == 0:
             return
         for magnitudes, tensor in zip(self._slices, self.parameters, strict=True):
-            magnitudes.view_as(tensor).copy_(tensor).abs_()
+            torch.abs(tensor.to(magnitudes.dtype), out=magnitudes.view_as(tensor))
         largest = float(self._buffer.amax())
         if not math.isfinite(largest):
             raise InputError(f"a weight is {self._first_bad()}, expected finite weights to project")
@@ -81,7 +81,7 @@ class L0Projection:
             return
         cut, ties_to_drop = self._cut()
         for tensor in self.parameters:
-            tensor.masked_fill_(tensor.abs() < cut, 0)
+            _zero_below_(tensor, cut)
         if ties_to_drop:
             self._drop_last_ties(cut, ties_to_drop)
 
@@ -106,6 +106,17 @@ class L0Projection:
 
     def _first_bad(self) -> float:
         return float(self._buffer[~self._buffer.isfinite()][0])
+
+
+def _zero_below_(tensor: Tensor, cut: float) -> None:
+    """Set the entries of magnitude below ``cut`` to zero."""
+    smallest = torch.tensor(cut, dtype=tensor.dtype)
+    if tensor.dtype.itemsize >= 4 and smallest.item() == cut:
+        # One pass: hardshrink keeps what is above its threshold.
+        below = torch.nextafter(smallest, torch.zeros_like(smallest)).item()
+        torch.ops.aten.hardshrink.out(tensor, below, out=tensor)
+    else:
+        tensor.masked_fill_(tensor.abs() < cut, 0)
 
 
 def count_nonzero(parameters: Iterable[Tensor]) -> int:
