@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
+import pytest
 import scipy.sparse as sp
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teddy.models.dropout import Dropout, dropout_factors
+from teddy import jit
+from teddy.models.dropout import Dropout, dropout
 from teddy.models.sparse import Pattern, SparseMatrix, row_softmax
 
 
@@ -62,11 +66,56 @@ def test_duplicates_in_a_pattern_are_one_entry():
 def test_dropout_keeps_the_share_and_the_mean():
     torch.manual_seed(0)
     for p in (0.1, 0.5, 0.6, 0.9):
-        factors = dropout_factors(400_001, p, torch.zeros(1, dtype=torch.float64))
+        factors = dropout(torch.ones(400_001, dtype=torch.float64), p)
         assert abs(float((factors == 0).double().mean()) - p) < 0.004
         assert abs(float(factors.mean()) - 1) < 0.02
-        pairs = (factors[:-1] == 0) & (factors[1:] == 0)  # neighbours come from one random word
-        assert abs(float(pairs.double().mean()) - p * p) < 0.004
+        for step in (1, 2, 64, 512):
+            pairs = (factors[:-step] == 0) & (factors[step:] == 0)
+            assert abs(float(pairs.double().mean()) - p * p) < 0.004
+        again = dropout(torch.ones(400_001, dtype=torch.float64), p)  # another seed
+        assert abs(float(((factors == 0) & (again == 0)).double().mean()) - p * p) < 0.004
+
+
+def test_the_gradient_of_dropout_drops_the_same_entries():
+    x = torch.randn(1000, requires_grad=True)
+    y = dropout(x, 0.3)
+    y.sum().backward()
+    torch.testing.assert_close(y, x * x.grad)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("p", [0.001, 0.5, 0.6, 0.999])
+def test_dropout_is_the_same_without_the_kernels(p, dtype, monkeypatch):
+    x = torch.randn(100_001, dtype=dtype)
+    torch.manual_seed(3)
+    ours = dropout(x, p)
+    monkeypatch.setattr(jit, "numba", None)
+    torch.manual_seed(3)
+    assert torch.equal(dropout(x, p), ours)
+
+
+@given(rows=SIZES, cols=SIZES, width=st.integers(1, 40), seed=st.integers(0, 999))
+def test_products_are_the_same_without_the_kernels(rows, cols, width, seed):
+    A = SparseMatrix.of(torch.tensor(random_matrix(rows, cols, seed).toarray()))
+    H = torch.randn(cols, width, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    ours = A @ H
+    with mock.patch.object(jit, "numba", None):
+        torch.testing.assert_close(A @ H, ours, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_tiles_and_threads_change_nothing(threads, citeseer):
+    before = torch.get_num_threads()
+    X = SparseMatrix.of(citeseer.x.to(torch.float64))
+    W = torch.randn(X.shape[1], 520, dtype=torch.float64)
+    expected = citeseer.x.to(torch.float64) @ W
+    x_transposed = citeseer.x.to(torch.float64).t().to_sparse_csr()
+    torch.set_num_threads(threads)
+    try:
+        torch.testing.assert_close(X @ W, expected, rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(X.transpose @ expected, x_transposed @ expected)
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_dropout_of_a_sparse_matrix_touches_its_entries_only():

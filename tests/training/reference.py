@@ -11,7 +11,11 @@ import math
 import torch
 import torch.nn.functional as F
 
-from teddy.models.dropout import dropout_factors
+from teddy.models.dropout import dropout
+
+
+def dropout_factors(count, p, like):
+    return dropout(like.new_ones(count), p)
 
 
 class Reference:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teddy
+from teddy import jit
 from teddy.weights import L0Projection, count_nonzero
 
 VALUES = st.lists(st.floats(-4, 4, width=32).map(lambda v: round(v, 1)), min_size=1, max_size=9)
@@ -106,10 +107,41 @@ def test_no_parameters_at_all():
     teddy.project_l0_([], 0.5)
 
 
-def test_the_same_projection_serves_many_steps():
-    weights = torch.randn(50, generator=torch.Generator().manual_seed(1))
-    project = L0Projection([weights], 0.8)
-    for _ in range(3):
+@pytest.mark.parametrize("step", [0.001, 0.3, 3.0])
+@pytest.mark.parametrize("kernels", [True, False])
+def test_the_same_projection_serves_many_steps(kernels, step, monkeypatch):
+    """Small steps stay in the band around the last cut, large ones leave it."""
+    if not kernels:
+        monkeypatch.setattr(jit, "numba", None)
+    generator = torch.Generator().manual_seed(1)
+    weights = [torch.randn(size, generator=generator) for size in ((50, 60), (7,), ())]
+    project = L0Projection(weights, 0.8)
+    for _ in range(12):
+        once = [tensor.clone() for tensor in weights]
         project()
-        assert count_nonzero([weights]) == 10
-        weights += torch.randn(50, generator=torch.Generator().manual_seed(2))
+        teddy.project_l0_(once, 0.8)  # from scratch
+        assert all(torch.equal(a, b) for a, b in zip(weights, once, strict=True))
+        assert count_nonzero(weights) == 602
+        for tensor in weights:
+            tensor += step * torch.randn(tensor.shape, generator=generator)
+
+
+def test_ties_in_the_band_are_cut_exactly():
+    weights = torch.linspace(0.1, 1.0, 1000)
+    project = L0Projection([weights], 0.5)
+    project()
+    weights[:] = 0.55
+    weights[::7] = 0.9
+    project()
+    assert count_nonzero([weights]) == 500
+    assert (weights[::7] == torch.tensor(0.9)).all()
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_bad_weight_in_a_later_step_is_an_error(bad):
+    weights = torch.linspace(0.1, 1.0, 1000)
+    project = L0Projection([weights], 0.5)
+    project()
+    weights[3] = bad
+    with pytest.raises(teddy.InputError, match="expected finite weights"):
+        project()

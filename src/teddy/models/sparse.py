@@ -9,6 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from teddy import jit
+from teddy.models.kernels import Tiles
+
 with warnings.catch_warnings():
     # Once a process PyTorch calls the CSR layout a beta; nothing that a user could act on.
     warnings.simplefilter("ignore")
@@ -32,6 +35,7 @@ class Pattern:
     def __init__(self, crow: Tensor, col: Tensor, shape: tuple[int, int]) -> None:
         self.crow, self.col, self.shape = crow, col, shape
         self._repeated: dict[int, Pattern] = {}
+        self._tiles: dict[tuple[int, int], Tiles] = {}
 
     @staticmethod
     def of(row: Tensor, col: Tensor, shape: tuple[int, int]) -> Pattern:
@@ -77,15 +81,12 @@ class Pattern:
         col = self.col[self.crow[owner // heads] + within] * heads + owner % heads
         return Pattern(crow, col, (self.shape[0] * heads, self.shape[1] * heads))
 
-    def product(self, values: Tensor, dense: Tensor) -> Tensor:
-        """Multiply the matrix of these entries with a dense one; no gradients."""
-        matrix = torch.sparse_csr_tensor(
-            self.crow, self.col, values, self.shape, check_invariants=False
-        )
-        if dense.device.type == "cpu":
-            product: Tensor = torch.sparse.mm(matrix, dense, "sum")
-            return product
-        return matrix @ dense
+    def tiles(self, width: int) -> Tiles:
+        """The entries ordered for products with dense matrices of this width; made once."""
+        key = width, torch.get_num_threads()
+        if key not in self._tiles:
+            self._tiles[key] = Tiles(self.crow.numpy(), self.col.numpy(), *key)
+        return self._tiles[key]
 
     def sampled_product(self, left: Tensor, right: Tensor) -> Tensor:
         """Entries of ``left @ right.T`` where the pattern has one; no gradients."""
@@ -108,6 +109,7 @@ class SparseMatrix:
 
     def __init__(self, pattern: Pattern, values: Tensor) -> None:
         self.pattern, self.values = pattern, values
+        self._tiled: dict[Tiles, Tensor] = {}
 
     @staticmethod
     def of(matrix: Tensor) -> SparseMatrix:
@@ -123,10 +125,30 @@ class SparseMatrix:
         """Rows and columns."""
         return self.pattern.shape
 
+    def product(self, dense: Tensor) -> Tensor:
+        """Multiply with a dense matrix; no gradients."""
+        if jit.available(self.values, dense):
+            tiles = self.pattern.tiles(dense.size(1))
+            if tiles not in self._tiled:
+                self._tiled[tiles] = self.values.detach()[tiles.order]
+            return tiles.product(self._tiled[tiles], dense)
+        csr = torch.sparse_csr_tensor(
+            self.pattern.crow,
+            self.pattern.col,
+            self.values.detach(),
+            self.shape,
+            check_invariants=False,
+        )
+        if dense.device.type == "cpu":
+            product: Tensor = torch.sparse.mm(csr, dense, "sum")
+            return product
+        return csr @ dense
+
     @cached_property
-    def transposed_values(self) -> Tensor:
-        """Values in the order of the transpose."""
-        return self.values.detach()[self.pattern.transpose_order]
+    def transpose(self) -> SparseMatrix:
+        """The transpose, without gradients; made once."""
+        values = self.values.detach()[self.pattern.transpose_order]
+        return SparseMatrix(self.pattern.transpose, values)
 
     def __matmul__(self, dense: Tensor) -> Tensor:
         result: Tensor = _Product.apply(self.values, dense, self)
@@ -140,7 +162,7 @@ class _Product(torch.autograd.Function):
     def forward(ctx: Any, values: Tensor, dense: Tensor, matrix: SparseMatrix) -> Tensor:
         ctx.matrix = matrix
         ctx.save_for_backward(dense if ctx.needs_input_grad[0] else None)
-        return matrix.pattern.product(values, dense.contiguous())
+        return matrix.product(dense.contiguous())
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
@@ -149,7 +171,7 @@ class _Product(torch.autograd.Function):
         if ctx.needs_input_grad[0]:
             grad_values = pattern.sampled_product(grad, ctx.saved_tensors[0])
         if ctx.needs_input_grad[1]:
-            grad_dense = pattern.transpose.product(ctx.matrix.transposed_values, grad)
+            grad_dense = ctx.matrix.transpose.product(grad)
         return grad_values, grad_dense, None
 
 

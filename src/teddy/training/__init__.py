@@ -5,16 +5,15 @@ May import: data, edges, weights, models.
 
 from teddy.training.config import TrainConfig
 from teddy.training.loop import Epoch, TrainResult, accuracy, train
-from teddy.training.objective import distillation, objective
+from teddy.training.objective import Objective
 from teddy.training.seeding import seeded
 
 __all__ = [
     "Epoch",
+    "Objective",
     "TrainConfig",
     "TrainResult",
     "accuracy",
-    "distillation",
-    "objective",
     "seeded",
     "train",
 ]

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from teddy.errors import InputError
 from teddy.training.config import TrainConfig
 from teddy.training.forward import forward_passes
-from teddy.training.objective import objective
+from teddy.training.objective import Objective
 from teddy.weights import L0Projected
 
 
@@ -90,12 +90,14 @@ def train(
     config = config or TrainConfig()
     started = time.perf_counter()
     train_nodes = data.train_mask.nonzero().flatten()
+    objective = Objective(data.y, train_nodes, teacher, config)
     forward = forward_passes(model, data.x, data.edge_index)
     optimizer = _optimizer(model, config, weight_sparsity)
     history: list[Epoch] = []
     best: Epoch | None = None
+    best_state: dict[str, Tensor] = {}
     for index in range(config.epochs):
-        loss = objective(forward.training_logits(), data.y, train_nodes, teacher, config)
+        loss = objective(forward.training_logits())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -111,8 +113,8 @@ def train(
         if best is None or epoch.val > best.val:
             improved = index
         if best is None or epoch.val >= best.val:
-            best, best_logits = epoch, logits.clone()
-            best_state = {name: value.clone() for name, value in model.state_dict().items()}
+            best, best_logits = epoch, logits
+            copy_state(model, best_state)
         for callback in callbacks:
             callback(epoch)
         if config.patience is not None and index - improved >= config.patience:
@@ -129,6 +131,22 @@ def _optimizer(
         model.parameters(), lr=config.lr, weight_decay=config.weight_decay, fused=True
     )
     return L0Projected(adam, weight_sparsity) if weight_sparsity > 0 else adam
+
+
+def copy_state(model: nn.Module, target: dict[str, Tensor]) -> None:
+    """Copy a module's state into ``target``, over what it holds already.
+
+    Example:
+        >>> state = {}
+        >>> copy_state(nn.Linear(1, 1, bias=False), state)
+        >>> list(state)
+        ['weight']
+    """
+    for name, value in model.state_dict().items():
+        if name in target and target[name].shape == value.shape:
+            target[name].copy_(value)
+        else:
+            target[name] = value.clone()
 
 
 def accuracy(predicted: Tensor, y: Tensor, mask: Tensor) -> float:

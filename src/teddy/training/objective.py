@@ -8,37 +8,17 @@ from torch import Tensor
 from teddy.training.config import TrainConfig
 
 
-def distillation(logits: Tensor, teacher: Tensor, config: TrainConfig) -> Tensor:
-    r"""Divergence between the sparse model's and the dense model's predictions, per node.
-
-    With :math:`P = \mathrm{softmax}(Z / \tau)` and :math:`Q = \mathrm{softmax}(Z_{dense} / \tau)`,
-    the mean over ALL nodes of :math:`\sum_k Q_k \log (Q_k / P_k)` (``dense-sparse``) or of
-    :math:`\sum_k P_k \log (P_k / Q_k)` (``sparse-dense``).
-
-    Example:
-        >>> import torch
-        >>> z = torch.tensor([[1.0, 2.0]])
-        >>> distillation(z, z, TrainConfig())
-        tensor(0.)
-    """
-    sparse = F.log_softmax(logits / config.temperature, dim=-1)
-    dense = F.log_softmax(teacher / config.temperature, dim=-1)
-    if config.divergence == "sparse-dense":
-        sparse, dense = dense, sparse
-    return F.kl_div(sparse, dense, reduction="batchmean", log_target=True)
-
-
-def objective(
-    logits: Tensor, y: Tensor, train: Tensor, teacher: Tensor | None, config: TrainConfig
-) -> Tensor:
+class Objective:
     r"""Cross entropy of the training nodes plus :math:`\lambda_{dt}` times the distillation.
 
     .. math::
-        \mathcal L_{dt} = \mathcal L(\mathcal G, \Theta) +
-        \lambda_{dt} \, \mathbb{KL}(\mathcal G, \Theta)
+        \mathcal L_{dt} = \mathcal L(\mathcal G, \Theta) + \lambda_{dt} \, \mathbb{KL}
+
+    With :math:`P = \mathrm{softmax}(Z / \tau)` and :math:`Q = \mathrm{softmax}(Z_{dense} / \tau)`,
+    the divergence is the mean over ALL nodes of :math:`\sum_k Q_k \log (Q_k / P_k)`
+    (``dense-sparse``) or of :math:`\sum_k P_k \log (P_k / Q_k)` (``sparse-dense``).
 
     Args:
-        logits: ``[N, C]``.
         y: Labels ``[N]``.
         train: Indices of the training nodes.
         teacher: The dense model's logits ``[N, C]``; None for the dense training itself.
@@ -47,10 +27,27 @@ def objective(
     Example:
         >>> import torch
         >>> z, y = torch.zeros(2, 2), torch.tensor([0, 1])
-        >>> objective(z, y, torch.tensor([0]), None, TrainConfig())
+        >>> Objective(y, torch.tensor([0]), None, TrainConfig())(z)
         tensor(0.6931)
     """
-    loss = F.cross_entropy(logits[train], y[train])
-    if teacher is not None and config.distill > 0:
-        loss = loss + config.distill * distillation(logits, teacher, config)
-    return loss
+
+    def __init__(
+        self, y: Tensor, train: Tensor, teacher: Tensor | None, config: TrainConfig
+    ) -> None:
+        self.train, self.labels, self.config = train, y[train], config
+        self.dense: Tensor | None = None
+        if teacher is not None and config.distill > 0:
+            self.dense = F.log_softmax(teacher / config.temperature, dim=-1)
+
+    def __call__(self, logits: Tensor) -> Tensor:
+        """Return the loss of logits ``[N, C]``."""
+        log_p = F.log_softmax(logits, dim=-1)
+        loss = F.nll_loss(log_p.index_select(0, self.train), self.labels)
+        if self.dense is None:
+            return loss
+        if self.config.temperature != 1:
+            log_p = F.log_softmax(logits / self.config.temperature, dim=-1)
+        pair = (log_p, self.dense)
+        if self.config.divergence == "sparse-dense":
+            pair = (self.dense, log_p)
+        return loss + self.config.distill * F.kl_div(*pair, reduction="batchmean", log_target=True)

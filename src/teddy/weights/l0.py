@@ -8,8 +8,10 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
+from teddy import jit
 from teddy.errors import InputError
 from teddy.sparsity import check_sparsity, num_kept_weights
+from teddy.weights.kernels import scan_band
 
 
 @torch.no_grad()
@@ -43,6 +45,10 @@ def project_l0_(parameters: Tensor | Iterable[Tensor], sparsity: float) -> None:
 class L0Projection:
     """:func:`project_l0_` with its work space, for use after every step of a training.
 
+    From one step to the next the cut moves little, so the next search starts in a narrow band
+    around the last cut: one pass counts what lies above it and collects what lies in it. Only if
+    the cut left the band are all magnitudes partitioned.
+
     Example:
         >>> weight = torch.tensor([3.0, -1.0, 2.0])
         >>> project = L0Projection([weight], sparsity=0.4)
@@ -57,45 +63,65 @@ class L0Projection:
         total = sum(tensor.numel() for tensor in tensors)
         self.num_kept = num_kept_weights(check_sparsity(sparsity, "weight sparsity"), total)
         self.num_zero = total - self.num_kept
-        # Magnitudes of all parameters, end to end.
         dtype = max((t.dtype for t in tensors), key=lambda d: d.itemsize, default=torch.float32)
         device = tensors[0].device if tensors else None
+        # Magnitudes of all parameters, end to end, or of those in the band.
         self._buffer = torch.empty(total, dtype=dtype, device=device)
         self._slices = self._buffer.split([tensor.numel() for tensor in tensors])
+        self._last_cut: float | None = None
+        self._reach = 0.01
 
     @torch.no_grad()
     def __call__(self) -> None:
         """Project the parameters as they are now."""
         if self._buffer.numel() == 0:
             return
-        for magnitudes, tensor in zip(self._slices, self.parameters, strict=True):
-            torch.abs(tensor.to(magnitudes.dtype), out=magnitudes.view_as(tensor))
-        largest = float(self._buffer.amax())
-        if not math.isfinite(largest):
-            raise InputError(f"a weight is {self._first_bad()}, expected finite weights to project")
+        cut, ties_to_drop = self._cut_in_band() or self._cut_of_all()
+        self._last_cut = cut
         if self.num_zero == 0:
             return
-        if self.num_kept == 0:
-            for tensor in self.parameters:
-                tensor.zero_()
-            return
-        cut, ties_to_drop = self._cut()
         for tensor in self.parameters:
             _zero_below_(tensor, cut)
         if ties_to_drop:
             self._drop_last_ties(cut, ties_to_drop)
 
-    def _cut(self) -> tuple[float, int]:
+    def _cut_of_all(self) -> tuple[float, int]:
         """Return the smallest magnitude that stays, and how many equal ones have to go."""
-        if self._buffer.device.type == "cpu" and self._buffer.dtype.itemsize >= 4:
-            values = self._buffer.numpy()
-            values.partition(self.num_zero)  # in place, one index: linear time
-            dropped = torch.from_numpy(values[: self.num_zero])
-            cut = float(values[self.num_zero])
-        else:
-            ordered = self._buffer.sort().values
-            dropped, cut = ordered[: self.num_zero], float(ordered[self.num_zero])
-        return cut, int((dropped == cut).sum()) if float(dropped.amax()) == cut else 0
+        for magnitudes, tensor in zip(self._slices, self.parameters, strict=True):
+            torch.abs(tensor.to(magnitudes.dtype), out=magnitudes.view_as(tensor))
+        if not math.isfinite(float(self._buffer.amax())):
+            self._refuse()
+        if self.num_kept == 0:
+            return math.inf, 0
+        return _cut_at(self._buffer, self.num_zero)
+
+    def _cut_in_band(self) -> tuple[float, int] | None:
+        """The same from a band around the last cut; None if the cut isn't in it."""
+        if not self._last_cut or math.isinf(self._last_cut):
+            return None
+        if not jit.available(*self.parameters) or not self._alike():
+            return None
+        kind = self._buffer.numpy().dtype.type
+        low, high = (kind(self._last_cut * (1 + side * self._reach)) for side in (-1, 1))
+        above = found = 0
+        for tensor in self.parameters:
+            higher, found, finite = scan_band(
+                tensor.view(-1).numpy(), low, high, self._buffer.numpy(), found
+            )
+            if not finite:
+                self._refuse()
+            if found < 0:
+                break
+            above += higher
+        missing = self.num_kept - above  # largest in the band that stay
+        if not 0 < missing <= found:
+            self._reach = min(0.1, 2 * self._reach)
+            return None
+        self._reach = max(1e-3, 0.7 * self._reach)
+        return _cut_at(self._buffer[:found], found - missing)
+
+    def _alike(self) -> bool:
+        return all(t.is_contiguous() and t.dtype == self._buffer.dtype for t in self.parameters)
 
     def _drop_last_ties(self, cut: float, count: int) -> None:
         for tensor in reversed(self.parameters):
@@ -104,8 +130,30 @@ class L0Projection:
             tensor[tuple(last.t())] = 0
             count -= len(last)
 
-    def _first_bad(self) -> float:
-        return float(self._buffer[~self._buffer.isfinite()][0])
+    def _refuse(self) -> None:
+        bad = next(float(t[~t.isfinite()][0]) for t in self.parameters if not t.isfinite().all())
+        raise InputError(f"a weight is {bad}, expected finite weights to project")
+
+
+def count_nonzero(parameters: Iterable[Tensor]) -> int:
+    """Count the entries that are not zero.
+
+    Example:
+        >>> count_nonzero([torch.tensor([1.0, 0.0]), torch.tensor([[2.0]])])
+        2
+    """
+    return sum(int(torch.count_nonzero(tensor)) for tensor in parameters)
+
+
+def _cut_at(magnitudes: Tensor, index: int) -> tuple[float, int]:
+    """Return the magnitude of that rank, and how many of lower rank equal it; reorders them."""
+    if magnitudes.device.type == "cpu" and magnitudes.dtype.itemsize >= 4:
+        magnitudes.numpy().partition(index)  # one index: linear time
+    else:
+        magnitudes.copy_(magnitudes.sort().values)
+    cut, lower = float(magnitudes[index]), magnitudes[:index]
+    has_ties = index > 0 and float(lower.amax()) == cut
+    return cut, int((lower == cut).sum()) if has_ties else 0
 
 
 def _zero_below_(tensor: Tensor, cut: float) -> None:
@@ -117,13 +165,3 @@ def _zero_below_(tensor: Tensor, cut: float) -> None:
         torch.ops.aten.hardshrink.out(tensor, below, out=tensor)
     else:
         tensor.masked_fill_(tensor.abs() < cut, 0)
-
-
-def count_nonzero(parameters: Iterable[Tensor]) -> int:
-    """Count the entries that are not zero.
-
-    Example:
-        >>> count_nonzero([torch.tensor([1.0, 0.0]), torch.tensor([[2.0]])])
-        2
-    """
-    return sum(int(torch.count_nonzero(tensor)) for tensor in parameters)

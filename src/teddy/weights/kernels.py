@@ -1,0 +1,46 @@
+"""A compiled look at many weights at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from teddy.jit import compiled
+
+_BLOCK = 64
+
+
+@compiled
+def scan_band(values: Any, low: Any, high: Any, band: Any, found: int) -> Any:
+    """Count magnitudes above ``high`` and append those in [low, high] to ``band``.
+
+    Counts are kept in the type of the values, so that a block is counted by vector instructions;
+    only blocks with an entry in the band are looked at again.
+
+    Returns:
+        How many are above; how many ``band`` holds now, -1 if they didn't fit; and whether all
+        values are finite.
+    """
+    one, zero = values.dtype.type(1), values.dtype.type(0)
+    largest = np.finfo(values.dtype).max
+    above, finite = 0, True
+    for start in range(0, values.size, _BLOCK):
+        block = values[start : start + _BLOCK]
+        higher, not_lower, sound = zero, zero, zero
+        for i in range(block.size):
+            magnitude = abs(block[i])
+            higher += one if magnitude > high else zero
+            not_lower += one if magnitude >= low else zero
+            sound += one if magnitude <= largest else zero
+        above += int(higher)
+        finite &= int(sound) == block.size
+        if not_lower > higher:
+            if found + _BLOCK > band.size:
+                return above, -1, finite
+            for i in range(block.size):
+                magnitude = abs(block[i])
+                if low <= magnitude <= high:
+                    band[found] = magnitude
+                    found += 1
+    return above, found, finite
