@@ -14,9 +14,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from teddy.atomic import write_atomically
 from teddy.data import load_dataset
 from teddy.sweep import find_over_seeds
-from teddy.ticket.file import write_atomically
 
 DOCS = Path(__file__).parents[1] / "docs"
 OUT = DOCS / "results" / "tickets.csv"

@@ -7,15 +7,11 @@ from torch_geometric.data import Data
 
 from .small_graphs import small_data
 
-SHARED_DATA = Path(__file__).parents[3] / "shared/data"
-
 
 @pytest.fixture
-def raw_files() -> Path:
+def raw_files(shared_data: Path) -> Path:
     """Folder with planetoid/{Cora,CiteSeer,PubMed}/raw."""
-    if not (SHARED_DATA / "planetoid").is_dir():
-        pytest.skip("no ../shared/data/planetoid beside the repository")
-    return SHARED_DATA
+    return shared_data
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import networkx as nx
+import numpy as np
 import torch
 from hypothesis import given
 
@@ -23,6 +24,8 @@ def test_health_equals_networkx(graph):
     degrees = [d for _, d in reference.degree()]
     assert health.degree["max"] == max(degrees)
     assert health.degree["mean"] == sum(degrees) / num_nodes
+    middle = [health.degree[name] for name in ("25%", "50%", "75%")]
+    assert middle == np.percentile(degrees, [25, 50, 75]).tolist()
     same = [y[i] == y[j] for i, j in reference.edges if y[i] >= 0 and y[j] >= 0]
     assert health.homophily == (sum(map(int, same)) / len(same) if same else None)
 

@@ -98,10 +98,14 @@ def test_the_toy_example_of_section_5(request):
 @pytest.mark.parametrize(
     ("edge_index", "num_nodes", "message"),
     [
-        (torch.zeros(3, 2).long(), None, r"shape \[3, 2\], expected \[2, num_edges\]"),
-        (torch.zeros(2, 2), None, "holds torch.float32, expected integers"),
-        (torch.tensor([[0, 5], [1, 1]]), 3, "holds node 5, expected 0 to 2"),
-        (torch.tensor([[0, -1], [1, 1]]), 3, "holds node -1, expected 0 to 2"),
+        (torch.zeros(3, 2).long(), None, r"shape \[3, 2\], expected \[2, E\]"),
+        (torch.zeros(2, 2), None, "is float32, expected integers"),
+        (
+            torch.tensor([[0, 5], [1, 1]]),
+            3,
+            r"edge_index\[0, 1\] is 5, expected a node from 0 to 2",
+        ),
+        (torch.tensor([[0, -1], [1, 1]]), 3, r"edge_index\[0, 1\] is -1, expected a node"),
     ],
 )
 def test_bad_edges_are_said_clearly(edge_index, num_nodes, message):

@@ -59,3 +59,31 @@ def test_seeds_are_paired_and_the_best_is_chosen_on_validation():
 def test_no_seeds_are_an_error():
     with pytest.raises(teddy.InputError, match="got no seeds"):
         find_over_seeds(small_graph(), seeds=[])
+
+
+def test_a_study_compares_the_ticket_with_the_dense_model_not_the_other_way():
+    data = small_graph()
+    study = find_over_seeds(
+        data, seeds=range(3), model="gcn", graph_sparsity=0.0, weight_sparsity=1.0, epochs=30,
+        hidden=16,
+    )  # fmt: skip
+    result = study.to_dict()
+    assert result["ticket"]["test_mean"] < result["dense"]["test_mean"]  # nothing is left of it
+    assert result["difference"]["mean"] < 0
+    assert result["verdict"] == "losing"
+
+
+def test_a_study_reports_both_graphs_epochs_and_costs():
+    data = small_graph()
+    study = find_over_seeds(data, seeds=[0], model="gcn", graph_sparsity=0.5, epochs=4, hidden=8)
+    result, info = study.to_dict(), study.best.info
+    assert result["health"]["before"]["edges"] == info.edges.total
+    assert result["health"]["after"]["edges"] == info.edges.kept
+    # dense: all edges both ways and a loop at each node, in both layers
+    entries = 2 * info.edges.total + 40
+    nonzeros = int(data.x.count_nonzero())
+    dense = [nonzeros * 8 + entries * 8, 40 * 8 * 3 + entries * 3]
+    if nonzeros >= 0.25 * data.x.numel():
+        dense[0] = 40 * 12 * 8 + entries * 8
+    assert result["macs"]["layers"]["dense"] == dense
+    assert result["macs"]["ticket"] < result["macs"]["dense"]

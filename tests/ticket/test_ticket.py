@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import errno
+import itertools
+import json
 import os
 import resource
 import subprocess
@@ -15,8 +17,10 @@ from torch_geometric import nn as pyg
 
 import teddy
 from conftest import small_graph
-from teddy.models import MODELS
-from teddy.ticket.file import write_atomically
+from teddy.atomic import write_atomically
+from teddy.edges import SimpleGraph
+from teddy.models import MODELS, build_model
+from teddy.ticket.file import _digest
 
 
 @pytest.fixture
@@ -74,6 +78,154 @@ def test_the_file_holds_the_non_zeros_only(ticket, tmp_path):
     values = sum(t.numel() for key, t in tensors.items() if key.endswith("/values"))
     assert values == ticket.info.weights.kept == 120 - 72
     assert tensors["edges"].dtype == torch.uint8
+
+
+def test_a_rewired_graph_of_the_same_size_is_an_error(ticket, data):
+    graph, _ = SimpleGraph.of(data.edge_index, 40)
+    pairs = graph.pairs.clone()
+    missing = next(
+        p for p in itertools.combinations(range(40), 2) if list(p) not in pairs.t().tolist()
+    )
+    pairs[:, 0] = torch.tensor(missing)
+    other = data.clone()
+    other.edge_index = pairs
+    with pytest.raises(teddy.InputError, match="the ticket belongs to"):
+        ticket.predict(other)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_listing_of_the_edges_does_not_matter(name, data):
+    """Once, twice, shuffled, with duplicates and self-loops: the same ticket, the same logits."""
+    once = SimpleGraph.of(data.edge_index, 40)[0].pairs
+    loops = torch.arange(40).expand(2, 40)
+    listings = [data.edge_index, once, once.flip(0).flip(1), torch.cat([once, loops, once], dim=1)]
+    tickets, logits = [], []
+    for edge_index in listings:
+        listed = data.clone()
+        listed.edge_index = edge_index
+        tickets.append(teddy.find_ticket(listed, name, 0.5, 0.6, epochs=5, hidden=8))
+        logits.append(tickets[0].logits(listed))
+    for ticket, z in zip(tickets[1:], logits[1:], strict=True):
+        assert ticket.info == tickets[0].info
+        assert torch.equal(z, logits[0])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.x.double(),
+        lambda d: d.x.to_sparse_coo(),
+        lambda d: d.x.to(torch.bfloat16).float(),
+    ],
+)
+def test_what_finds_a_ticket_can_use_it(change, data):
+    data.x, data.y = change(data), data.y[:, None]
+    ticket = teddy.find_ticket(data, "gcn", epochs=3, hidden=8)
+    assert ticket.evaluate(data)["test"] == ticket.info.ticket.test
+
+
+def test_evaluate_looks_at_each_mask(ticket, data):
+    right = ticket.predict(data) == data.y
+    for name, mask in (
+        ("train", data.train_mask),
+        ("val", data.val_mask),
+        ("test", data.test_mask),
+    ):
+        expected = 100 * float(right[mask].double().mean())
+        assert ticket.evaluate(data)[name] == pytest.approx(expected)
+
+
+def test_bad_data_for_a_ticket_are_said_clearly(ticket, data):
+    data.x[3, 4] = torch.nan
+    with pytest.raises(teddy.InputError, match=r"x\[3, 4\] is nan"):
+        ticket.predict(data)
+    with pytest.raises(teddy.InputError, match="got str, expected a Data"):
+        ticket.predict("citeseer")
+
+
+def test_tied_and_shared_tensors_are_saved_once(data, tmp_path):
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.c = (nn.Linear(12, 12, bias=False) for _ in range(3))
+            self.b.weight = self.c.weight = self.a.weight
+            self.out = nn.Linear(12, 3)
+            self.register_buffer("one", torch.ones(2))
+            self.register_buffer("same", self.one)
+
+        def forward(self, x, edge_index):
+            return self.out(self.c(self.b(self.a(x))))
+
+    ticket = teddy.find_ticket(data, Tied, 0.5, 0.6, epochs=3)
+    ticket.save(tmp_path / "a")
+    assert sum(key.startswith("weight/a") for key in load_file(tmp_path / "a")) == 2
+    assert not [key for key in load_file(tmp_path / "a") if key.startswith("weight/b")]
+    again = teddy.Ticket.load(tmp_path / "a", model=Tied())
+    assert torch.equal(again.logits(data), ticket.logits(data))
+
+
+def test_a_model_of_ours_given_as_a_module_loads_without_it(data, tmp_path):
+    ticket = teddy.find_ticket(data, build_model("gcn", 12, 3, hidden=8), 0.5, 0.6, epochs=3)
+    ticket.save(tmp_path / "a")
+    assert torch.equal(teddy.Ticket.load(tmp_path / "a").logits(data), ticket.logits(data))
+
+
+def test_a_new_ticket_has_the_rights_of_a_new_file(ticket, tmp_path):
+    (tmp_path / "plain").touch()
+    ticket.save(tmp_path / "a")
+    assert (tmp_path / "a").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_link_is_followed(ticket, tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    ticket.save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert teddy.Ticket.load(tmp_path / "real").info == ticket.info
+
+
+def forge(path, change):
+    """Change the header of a ticket and sign it anew."""
+    with safe_open(path, "pt") as file:
+        header = json.loads(file.metadata()["teddy"])
+    tensors = load_file(path)
+    del header["sha256"]
+    header = change(header) or header
+    header["sha256"] = _digest(header, tensors)
+    save_file(tensors, path, {"teddy": json.dumps(header, sort_keys=True)})
+
+
+FORGERIES = {
+    "no info": lambda h: h.pop("info") and None,
+    "info a list": lambda h: h.update(info=[]),
+    "no edges": lambda h: h["info"].pop("edges") and None,
+    "edges as text": lambda h: h["info"]["edges"].update(total="many"),
+    "too many edges": lambda h: h["info"]["edges"].update(total=10**15),
+    "negative edges": lambda h: h["info"]["edges"].update(total=-5),
+    "wrong kept": lambda h: h["info"]["edges"].update(kept=3),
+    "no shapes": lambda h: h.pop("shapes") and None,
+    "wrong shape": lambda h: h["shapes"].update({"weights.0": [3, 3]}),
+    "huge shape": lambda h: h["shapes"].update({"weights.0": [10**9, 10**9]}),
+    "unknown model": lambda h: h["info"]["model"].update(name="gnn"),
+    "other hidden": lambda h: h["info"]["model"]["options"].update(hidden=9),
+}
+
+
+@pytest.mark.parametrize("how", FORGERIES)
+def test_a_signed_file_that_makes_no_sense_is_an_error_of_one_line(how, ticket, tmp_path):
+    path = tmp_path / "a.ticket"
+    ticket.save(path)
+    forge(path, FORGERIES[how])
+    with pytest.raises(teddy.InputError, match=str(path)) as caught:
+        teddy.Ticket.load(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_header_of_a_later_version_is_read(ticket, tmp_path):
+    path = tmp_path / "a.ticket"
+    ticket.save(path)
+    forge(path, lambda h: h["info"].update(news=1))
+    assert teddy.Ticket.load(path).info == ticket.info
 
 
 def test_another_graph_is_an_error(ticket, data):
@@ -196,7 +348,7 @@ def test_killed_while_writing_leaves_nothing_that_looks_finished(tmp_path):
     """kill -9 just before the new file takes its name."""
     code = (
         "import os, pathlib, signal, sys\n"
-        "from teddy.ticket.file import write_atomically\n"
+        "from teddy.atomic import write_atomically\n"
         "pathlib.Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "write_atomically(sys.argv[1], b'new')\n"
     )

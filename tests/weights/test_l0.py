@@ -103,6 +103,13 @@ def test_parameters_of_several_types_count_together():
     assert weights[1].tolist() == [0, 2]
 
 
+@pytest.mark.parametrize("low", [torch.float32, torch.float16])
+def test_a_cut_that_one_of_the_types_cannot_hold(low):
+    weights = [torch.ones(3, dtype=low), torch.full((3,), 1 + 1e-4, dtype=torch.float64)]
+    teddy.project_l0_(weights, 0.5)
+    assert [count_nonzero([tensor]) for tensor in weights] == [0, 3]
+
+
 def test_no_parameters_at_all():
     teddy.project_l0_([], 0.5)
 

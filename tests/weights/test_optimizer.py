@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 
 import pytest
 import torch
@@ -99,6 +100,28 @@ def test_groups_and_late_groups_count_together():
     assert [group["lr"] for group in optimizer.optimizer.param_groups] == [0.2, 0.1, 0.3]
     steps(model, optimizer, x, 1)
     assert count_nonzero(model.parameters()) == 74 // 2
+
+
+def test_replaced_storage_is_what_is_projected():
+    weight = nn.Parameter(torch.randn(10))
+    optimizer = teddy.L0Projected(torch.optim.SGD([weight], lr=0.1), 0.5)
+    weight.grad = torch.zeros(10)
+    optimizer.step()
+    weight.data = torch.randn(10)
+    optimizer.step()
+    assert count_nonzero([weight]) == 5
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])
+def test_copies_work(duplicate):
+    model, x = problem()
+    optimizer = teddy.L0Projected(torch.optim.Adam(model.parameters(), lr=0.1), 0.5)
+    steps(model, optimizer, x, 2)
+    twin = duplicate({"model": model, "optimizer": optimizer})
+    steps(model, optimizer, x, 2)
+    steps(twin["model"], twin["optimizer"], x, 2)
+    for ours, theirs in zip(model.parameters(), twin["model"].parameters(), strict=True):
+        assert torch.equal(ours, theirs)
 
 
 def test_closures_are_passed_on():

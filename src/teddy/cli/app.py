@@ -59,7 +59,9 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         _fail(f"{place}{error.strerror or error}", 2)
-    except MemoryError:
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "allocate" not in str(error):
+            raise
         _fail("not enough memory for this graph and model", 2)
     if code == 130:  # also what some versions of Typer return for an interrupt
         _fail("interrupted, nothing was written", 130)
@@ -70,9 +72,9 @@ def _usage_error(error: Any) -> str:
     """One line of a usage error, with the value that came where it is known."""
     cause: list[Any] = getattr(error.__cause__, "errors", list)()
     got = f" (got '{cause[0]['input']}')" if cause else ""
-    return " ".join(f"{error.format_message()}{got}".split())
+    return f"{error.format_message()}{got}"
 
 
 def _fail(message: str, code: int) -> None:
-    print(f"teddy: {message}", file=sys.stderr)
+    print(f"teddy: {' '.join(message.split())}", file=sys.stderr)
     sys.exit(code)

@@ -17,17 +17,14 @@ def datasets(json_: Json = False) -> None:
 
     known = list_datasets()
     if json_:
-        typer.echo(json.dumps([asdict(entry) for entry in known]))
+        typer.echo(json.dumps({"datasets": [asdict(entry) for entry in known]}))
         return
-
-    def number(value: int | None) -> str:
-        return "-" if value is None else f"{value:,}"
 
     print_table(
         "Data sets; a file or folder of your own works too (docs/data.md)",
         ("name", "nodes", "edges", "features", "classes", "where"),
         [
-            (e.name, number(e.nodes), number(e.edges), number(e.features), number(e.classes),
+            (e.name, f"{e.nodes:,}", f"{e.edges:,}", f"{e.features:,}", f"{e.classes:,}",
              "bundled" if e.bundled else "download or --data-dir")
             for e in known
         ],

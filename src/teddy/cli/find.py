@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from teddy.atomic import check_writable
 from teddy.cli.options import DataDir, Dataset, Json, Nodes, Split
 from teddy.errors import InputError
-
-if TYPE_CHECKING:
-    from teddy.sweep import Study
 
 
 def find(
@@ -33,7 +31,7 @@ def find(
     json_: Json = False,
     method: Annotated[str, typer.Option(help="How to find tickets.")] = "teddy",
     score: Annotated[
-        str, typer.Option(help="Edge score: teddy, degree-high, degree-low, two-hop, random.")
+        str, typer.Option(help="Edge score: teddy, random, degree-high, ...")
     ] = "teddy",
     split: Split = None,
     split_seed: Annotated[int, typer.Option(help="Seed of a split that is drawn.")] = 0,
@@ -57,8 +55,10 @@ def find(
     """Find a ticket and compare it with the dense model."""
     if seeds < 1:
         raise InputError(f"seeds is {seeds}, expected a whole number from 1")
-    _check_writable(out)
+    if out is not None:
+        check_writable(out)
     from teddy.cli.progress import seed_progress
+    from teddy.cli.tables import find_tables
     from teddy.data import load_dataset
     from teddy.sweep import find_over_seeds
 
@@ -79,20 +79,4 @@ def find(
     if json_:
         typer.echo(json.dumps(result))
     else:
-        _show(study, result)
-
-
-def _check_writable(out: Path | None) -> None:
-    """Fail before the work, not after it."""
-    if out is None:
-        return
-    if out.is_dir():
-        raise InputError(f"{out}: is a folder, expected a file to write the ticket to")
-    if not out.parent.is_dir():
-        raise InputError(f"{out}: there is no folder {out.parent} to write the ticket to")
-
-
-def _show(study: Study, result: dict[str, Any]) -> None:
-    from teddy.cli.tables import find_tables
-
-    find_tables(study, result)
+        find_tables(study, result)

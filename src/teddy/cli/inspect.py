@@ -18,15 +18,15 @@ def inspect(
     """Show what a ticket file holds."""
     from teddy.cli.tables import print_table
     from teddy.ticket.file import read_ticket
-    from teddy.ticket.info import TicketInfo
 
-    plain, _, parameters, _ = read_ticket(ticket)
-    info = TicketInfo.from_dict(plain)
+    content = read_ticket(ticket)
+    info = content.info
     left = {
-        name: {"total": p.numel(), "kept": int((p != 0).sum())} for name, p in parameters.items()
+        name: {"total": p.numel(), "kept": int((p != 0).sum())}
+        for name, p in content.parameters.items()
     }
     if json_:
-        typer.echo(json.dumps({**plain, "parameters": left}))
+        typer.echo(json.dumps({**info.to_dict(), "parameters": left}))
         return
     model = info.model.get("name") or info.model["class"]
     print_table(
@@ -45,11 +45,11 @@ def inspect(
         "Parameters",
         ("", "entries", "left", "share"),
         [
-            (name, f"{n['total']:,}", f"{n['kept']:,}", f"{100 * n['kept'] / n['total']:.1f}%")
+            (name, f"{n['total']:,}", f"{n['kept']:,}", f"{n['kept'] / max(n['total'], 1):.1%}")
             for name, n in left.items()
         ],
     )
-    graph = info.graph
-    print_table("Graph", ("", ""), [(name, value) for name, value in graph.items()])
+    graph = {**info.graph, "fingerprint": info.graph["fingerprint"][:16]}
+    print_table("Graph", ("", ""), graph.items())
     print_table("Settings", ("", ""), sorted(info.config.items()))
     print_table("Versions", ("", ""), sorted(info.versions.items()))

@@ -7,10 +7,11 @@ import io
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from teddy.atomic import check_writable, write_atomically
 from teddy.cli.options import DataDir, Json, Nodes, Split
 from teddy.errors import InputError
 
@@ -24,18 +25,22 @@ def predict(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write the CSV here, not to stdout.", show_default=False)
+        Path | None, typer.Option(help="Write here, not to stdout.", show_default=False)
     ] = None,
     json_: Json = False,
     split: Split = None,
-    split_seed: Annotated[int, typer.Option(help="Seed of a split that is drawn.")] = 0,
+    split_seed: Annotated[
+        int | None, typer.Option(help="Seed of a split that is drawn.", show_default=False)
+    ] = None,
     nodes: Nodes = None,
     data_dir: DataDir = None,
 ) -> None:
     """Predict the class of every node, as CSV."""
+    if out is not None:
+        check_writable(out)
     from teddy.data import DATASETS, load_dataset
     from teddy.ticket import Ticket
-    from teddy.ticket.file import write_atomically
+    from teddy.ticket.fingerprint import split_fingerprint
     from teddy.training import accuracy
 
     loaded = Ticket.load(ticket)
@@ -45,9 +50,9 @@ def predict(
             f"{ticket}: found on '{info.dataset}', expected its graph: teddy predict {ticket} PATH"
         )
     if split is None and info.split != "given":
-        split = info.split
+        split, split_seed = info.split, info.split_seed
     data = load_dataset(
-        dataset or info.dataset, split=split, seed=split_seed, data_dir=data_dir, nodes=nodes
+        dataset or info.dataset, split=split, seed=split_seed or 0, data_dir=data_dir, nodes=nodes
     )
     confidence, classes = loaded.logits(data).softmax(dim=-1).max(dim=-1)
     names = info.classes or [str(c) for c in range(info.graph["classes"])]
@@ -56,16 +61,24 @@ def predict(
         (node, names[c], round(p, 4))
         for node, c, p in zip(ids, classes.tolist(), confidence.tolist(), strict=True)
     ]
-    test = accuracy(classes, data.y, data.test_mask)
-    if json_:
-        typer.echo(json.dumps({"ticket": str(ticket), "test": test, "predictions": rows}))
-        return
+    # On another split, nodes that the ticket learnt from would be counted as test nodes.
+    same_split = split_fingerprint(data) == info.split_fingerprint
+    test = accuracy(classes, data.y, data.test_mask) if same_split else None
+    text = _json(ticket, test, rows) if json_ else _csv(rows)
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        write_atomically(out, text.encode())
+    place = "stdout" if out is None else str(out)
+    score = "no accuracy, the split is another" if test is None else f"test accuracy {test:.2f}%"
+    print(f"{len(rows):,} nodes to {place}; {score}", file=sys.stderr)
+
+
+def _json(ticket: Path, test: float | None, rows: list[tuple[Any, str, float]]) -> str:
+    return json.dumps({"ticket": str(ticket), "test": test, "predictions": rows}) + "\n"
+
+
+def _csv(rows: list[tuple[Any, str, float]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([("node", "class", "confidence"), *rows])
-    if out is None:
-        sys.stdout.write(text.getvalue())
-        place = "stdout"
-    else:
-        write_atomically(out, text.getvalue().encode())
-        place = str(out)
-    print(f"{len(rows):,} nodes to {place}; test accuracy {test:.2f}%", file=sys.stderr)
+    return text.getvalue()

@@ -20,7 +20,8 @@ def seed_progress(seeds: int, epochs: int) -> Iterator[Callable[[int, str, Any],
         TimeRemainingColumn(),
         TextColumn("{task.fields[accuracy]}"),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
+    silent = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=silent) as bar:
         task = bar.add_task("", total=2 * epochs * seeds, accuracy="")
 
         def progress(seed: int, phase: str, epoch: Any) -> None:

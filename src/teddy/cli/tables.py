@@ -8,15 +8,16 @@ from typing import Any
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 
 def print_table(title: str, headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
     """Print a table: first column left, the others right."""
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD)
     for index, heading in enumerate(headings):
         table.add_column(heading, justify="left" if index == 0 else "right")
     for row in rows:
-        table.add_row(*("" if cell is None else str(cell) for cell in row))
+        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
     Console().print(table)
 
 
@@ -52,7 +53,7 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
             ("edges within a class", _percent(before.homophily), _percent(after.homophily)),
         ],
     )  # fmt: skip
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     console.print(_verdict(result), soft_wrap=True)
     if result["ticket_file"] is None:
         console.print("Not saved; add --out FILE to keep the ticket.", soft_wrap=True)

@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 
 from teddy.errors import InputError
 
+_LAYOUTS = (torch.strided, torch.sparse_csr, torch.sparse_coo, torch.sparse_csc)
 MASKS = ("train_mask", "val_mask", "test_mask")
 
 # The last layer has a weight per class: a label such as a year-month-day is a mistake, not a class.
@@ -86,6 +87,8 @@ def check_features(features: Any, source: str = "data") -> Tensor:
         raise InputError(f"{source}: x has shape {_shape(x)}, expected [N, F], both above 0")
     if x.is_complex():
         raise InputError(f"{source}: x is {_dtype(x)}, expected real numbers")
+    if x.layout not in _LAYOUTS:
+        raise InputError(f"{source}: x is laid out as {x.layout}, expected dense, CSR, COO or CSC")
     if x.layout not in (torch.strided, torch.sparse_csr):
         x = x.to_sparse_csr()
     as_float = x.to(torch.float32)

@@ -70,6 +70,8 @@ def load_dataset(
         split=split,
     )
     check_masks(data, source)
+    if split != "public":
+        data.split_seed = seed
     for key in ("node_ids", "class_names"):
         if key in raw:
             data[key] = raw[key]
@@ -79,15 +81,23 @@ def load_dataset(
 def _read(name: StrPath, data_dir: StrPath | None, nodes: StrPath | None) -> tuple[Data, str, str]:
     """Return the graph as it came, its name in messages, and its name."""
     key = name.lower() if isinstance(name, str) else ""
-    path = Path(name).expanduser()
+    path = _home(name)
     looks_like_a_path = not isinstance(name, str) or os.sep in name or path.suffix or path.exists()
     if name and key not in DATASETS and looks_like_a_path:
-        raw, source = read_path(path, None if nodes is None else Path(nodes).expanduser())
+        raw, source = read_path(path, None if nodes is None else _home(nodes))
         return raw, source, path.name or path.resolve().name
     entry = DATASETS[key]
     if nodes is not None:
         raise InputError(f"nodes (--nodes) is '{nodes}', expected only beside an edge list")
     return entry.read(None if data_dir is None else Path(data_dir)), key, key
+
+
+def _home(path: StrPath) -> Path:
+    """Expand a leading ~ where that means something."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
 
 
 def _public(raw: Data, source: str) -> Masks | None:

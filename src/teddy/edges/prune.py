@@ -23,7 +23,7 @@ def edge_scores(
     Args:
         edge_index: Integer ``[2, E]``.
         num_nodes: Number of nodes; by default the highest index plus one.
-        method: A registered score: teddy, degree-high, degree-low, two-hop, random.
+        method: A name in ``teddy.edges.SCORES``.
         seed: For scores that draw.
 
     Returns:
@@ -78,7 +78,7 @@ def prune_edges(
         edge_index: Integer ``[2, E]``; see :func:`edge_scores` for what it may hold.
         sparsity: Share :math:`p_g` of undirected edges to remove, in [0, 1].
         num_nodes: Number of nodes; by default the highest index plus one.
-        method: A registered score: teddy, degree-high, degree-low, two-hop, random.
+        method: A name in ``teddy.edges.SCORES``.
         seed: For scores that draw.
 
     Returns:

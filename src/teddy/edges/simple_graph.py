@@ -8,6 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from teddy.data.checks import check_edges
 from teddy.errors import InputError
 
 # Both ends of an edge are packed into one int64 key.
@@ -39,8 +40,8 @@ class SimpleGraph:
     @staticmethod
     def of(edge_index: Tensor, num_nodes: int | None = None) -> tuple[SimpleGraph, Tensor]:
         """Return the graph, and for each column of ``edge_index`` its edge (-1 for a self-loop)."""
-        num_nodes = check_edge_index(edge_index, num_nodes)
-        low, high = edge_index.amin(dim=0).long(), edge_index.amax(dim=0).long()
+        edges, num_nodes = check_edge_index(edge_index, num_nodes)
+        low, high = edges.amin(dim=0), edges.amax(dim=0)
         no_loop = low != high
         keys, pair_of_edge = torch.unique((low * num_nodes + high)[no_loop], return_inverse=True)
         pair_of_column = torch.full_like(low, -1)
@@ -63,21 +64,18 @@ class SimpleGraph:
         ends, other_ends = self.pairs.flatten(), self.pairs.flip(0).flatten()
         return torch.zeros_like(values).index_add_(0, ends, values[other_ends])
 
+    def edge_index(self, keep: Tensor | None = None) -> Tensor:
+        """Both directions of all edges or of those to keep, sorted by source, then target."""
+        pairs = self.pairs if keep is None else self.pairs[:, keep]
+        both = torch.cat([pairs, pairs.flip(0)], dim=1)
+        return both[:, torch.argsort(both[0] * self.num_nodes + both[1])]
 
-def check_edge_index(edge_index: Tensor, num_nodes: int | None = None) -> int:
-    """Raise unless ``edge_index`` is an integer ``[2, E]`` within ``num_nodes``; return that."""
-    shape = tuple(edge_index.shape)
-    if edge_index.dim() != 2 or shape[0] != 2:
-        raise InputError(f"edge_index has shape {list(shape)}, expected [2, num_edges]")
-    if edge_index.is_floating_point() or edge_index.dtype in (torch.bool, torch.complex64):
-        raise InputError(f"edge_index holds {edge_index.dtype}, expected integers")
-    smallest = int(edge_index.min()) if edge_index.numel() else 0
-    largest = int(edge_index.max()) if edge_index.numel() else -1
+
+def check_edge_index(edge_index: Tensor, num_nodes: int | None = None) -> tuple[Tensor, int]:
+    """Return the edges as int64 and the number of nodes, or raise if they can't be edges."""
+    edges = check_edges(edge_index, _MAX_NODES if num_nodes is None else num_nodes)
     if num_nodes is None:
-        num_nodes = largest + 1
-    if smallest < 0 or largest >= num_nodes:
-        node = smallest if smallest < 0 else largest
-        raise InputError(f"edge_index holds node {node}, expected 0 to {num_nodes - 1}")
+        num_nodes = int(edges.max()) + 1 if edges.numel() else 0
     if num_nodes > _MAX_NODES:
         raise InputError(f"num_nodes is {num_nodes}, expected at most {_MAX_NODES}")
-    return num_nodes
+    return edges, num_nodes

@@ -20,7 +20,7 @@ class SparsifyEdges(BaseTransform):
 
     Args:
         sparsity: Share of undirected edges to remove, in [0, 1].
-        method: A registered score: teddy, degree-high, degree-low, two-hop, random.
+        method: A name in ``teddy.edges.SCORES``.
         seed: For scores that draw.
 
     Example:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+from textwrap import shorten
 from typing import Any, Protocol
 
 import torch
@@ -52,7 +52,9 @@ def find_ticket(
 ) -> Ticket:
     r"""Find a graph lottery ticket: a sparse subgraph and a sparse network.
 
-    The same arguments on the same machine give the same ticket, byte for byte.
+    The same arguments, on the CPU of the same machine with as many threads, give the same ticket,
+    byte for byte. The graph is taken as undirected, however its edges are listed; what belongs to
+    edges but isn't ``edge_index`` is not used.
 
     Args:
         data: ``x`` (dense or sparse), ``edge_index``, ``y`` and the masks of a split.
@@ -86,21 +88,25 @@ def find_ticket(
     find = METHODS[method]
     SCORES[score]  # a wrong name is an error before the work
     problem = Problem(
-        data=copy.copy(data).to(_device(device)),
+        data=data,
         model=model,
         options=model_options,
         graph_sparsity=graph_sparsity,
         weight_sparsity=weight_sparsity,
         seed=seed,
         config=config,
+        device=_device(device),
     )
     return find(problem, score=score, progress=progress)
 
 
 def _device(device: str | torch.device) -> torch.device:
     try:
-        torch.zeros(1, device=device)
-        return torch.device(device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0]
+        found = torch.device(device)
+        if found.type == "meta":
+            raise InputError("device is 'meta', expected one that computes")
+        torch.zeros(1, device=found)
+        return found
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
+        reason = shorten(str(error), 90, placeholder="...")
         raise InputError(f"device is '{device}', expected one that works here ({reason})") from None

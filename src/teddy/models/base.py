@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from teddy.data.features import SPARSE_BELOW
 from teddy.errors import InputError
 from teddy.models.dropout import Dropout
 from teddy.models.sparse import Pattern, SparseMatrix
+from teddy.numbers import check_count
 
 Features = Tensor | SparseMatrix
-
-# A sparse product wins where fewer than about a tenth of the features are non-zero.
-_SPARSE_BELOW = 0.1
 
 
 class GNN(nn.Module, ABC):
@@ -42,10 +41,10 @@ class GNN(nn.Module, ABC):
         self.options: dict[str, Any] = {**self.OPTIONS, **options}
         for name, value in self.options.items():
             if name == "dropout":
-                if not 0.0 <= value < 1.0:
+                if not isinstance(value, float | int) or not 0.0 <= value < 1.0:
                     raise InputError(f"dropout is {value}, expected 0 or more and below 1")
-            elif not isinstance(value, int) or value < 1:
-                raise InputError(f"{name} is {value}, expected a whole number from 1")
+            else:
+                self.options[name] = check_count(value, name)
         self.num_layers: int = self.options["layers"]
         self.dropout = Dropout(self.options["dropout"])
 
@@ -135,4 +134,4 @@ def product_macs(inputs: Features | int, weight: Tensor) -> int:
 def _is_sparse(x: Tensor) -> bool:
     if x.requires_grad or x.device.type != "cpu" or x.numel() == 0:
         return False
-    return int(torch.count_nonzero(x)) < _SPARSE_BELOW * x.numel()
+    return int(torch.count_nonzero(x)) < SPARSE_BELOW * x.numel()

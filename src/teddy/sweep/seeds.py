@@ -53,7 +53,7 @@ class Study:
             "split": best.split,
             "model": best.model.get("name", best.model.get("class")),
             "method": best.method,
-            "score": best.config["score"],
+            "score": best.config.get("score"),
             "graph_sparsity": best.graph_sparsity,
             "weight_sparsity": best.weight_sparsity,
             "distill": best.config["distill"],

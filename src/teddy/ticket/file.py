@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,103 +23,87 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
+from teddy.atomic import StrPath, write_atomically
 from teddy.errors import InputError
+from teddy.ticket.info import TicketInfo
 
 FORMAT = 1
 
 
-def write_ticket(
-    path: str | os.PathLike[str],
-    info: dict[str, Any],
-    keep: Tensor,
-    parameters: Mapping[str, Tensor],
-    buffers: Mapping[str, Tensor],
-) -> None:
+@dataclass
+class Content:
+    """What a ticket file holds.
+
+    Attributes:
+        info: Everything but the tensors.
+        keep: bool ``[M]``, the edges that stay.
+        parameters: The sparse weights, filled up with zeros.
+        buffers: The rest of the module's state.
+    """
+
+    info: TicketInfo
+    keep: Tensor
+    parameters: Mapping[str, Tensor]
+    buffers: Mapping[str, Tensor]
+
+
+def write_ticket(path: StrPath, content: Content) -> None:
     """Write a ticket file; on any failure a file that was there before is untouched."""
-    tensors = {"edges": _pack(keep)}
+    tensors = {"edges": _pack(content.keep)}
     shapes = {}
-    for name, tensor in parameters.items():
-        tensor = tensor.detach().cpu()
+    for name, parameter in content.parameters.items():
+        tensor = parameter.detach().cpu()
         tensors[f"weight/{name}/mask"] = _pack(tensor != 0)
         tensors[f"weight/{name}/values"] = tensor[tensor != 0].contiguous()
         shapes[name] = list(tensor.shape)
-    for name, tensor in buffers.items():
-        tensors[f"buffer/{name}"] = tensor.detach().cpu().contiguous()
-    header: dict[str, Any] = {"format": FORMAT, "info": info, "shapes": shapes}
+    for name, buffer in content.buffers.items():
+        tensors[f"buffer/{name}"] = buffer.detach().cpu().clone().contiguous()
+    header: dict[str, Any] = {"format": FORMAT, "info": content.info.to_dict(), "shapes": shapes}
     header["sha256"] = _digest(header, tensors)
-    content = to_safetensors(tensors, metadata={"teddy": json.dumps(header, sort_keys=True)})
-    write_atomically(path, content)
+    text = json.dumps(header, sort_keys=True)
+    write_atomically(path, to_safetensors(tensors, metadata={"teddy": text}))
 
 
-def read_ticket(
-    path: str | os.PathLike[str],
-) -> tuple[dict[str, Any], Tensor, dict[str, Tensor], dict[str, Tensor]]:
-    """Read and verify a ticket file: its info, kept edges, parameters and buffers."""
-    name = os.fspath(path)
-    if not Path(name).is_file():
-        raise InputError(f"{name}: no such file, expected a ticket")
+def read_ticket(path: StrPath) -> Content:
+    """Read and verify a ticket file."""
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such file, expected a ticket")
     try:
-        with safe_open(name, framework="pt") as file:
+        with safe_open(str(path), framework="pt") as file:
             metadata = file.metadata() or {}
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
         header = json.loads(metadata["teddy"])
-        version = header["format"]
-    except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
-        reason = "; ".join(str(error).splitlines()) or type(error).__name__
-        raise InputError(f"{name}: not a ticket file, or a damaged one ({reason})") from None
+        version, claimed = header["format"], header.pop("sha256", None)
+    except (SafetensorError, KeyError, TypeError, AttributeError, ValueError, OSError,
+            RecursionError) as error:  # fmt: skip
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{path}: not a ticket file, or a damaged one ({reason})") from None
     if version != FORMAT:
-        raise InputError(f"{name}: ticket format {version}, expected {FORMAT}")
-    claimed = header.pop("sha256", None)
+        raise InputError(f"{path}: ticket format {version!r}, expected {FORMAT}")
     if claimed != _digest(header, tensors):
-        raise InputError(f"{name}: the checksum doesn't match, the file was changed or damaged")
-    info, shapes = header["info"], header["shapes"]
-    keep = _unpack(tensors["edges"], info["edges"]["total"])
+        raise InputError(f"{path}: the checksum doesn't match, the file was changed or damaged")
+    try:
+        return _content(header, tensors)
+    except (KeyError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path}: the header doesn't fit what it describes ({reason})") from None
+
+
+def _content(header: dict[str, Any], tensors: dict[str, Tensor]) -> Content:
+    info = TicketInfo.from_dict(header["info"])
+    keep = _unpack(tensors["edges"], info.edges.total)
+    if int(keep.sum()) != info.edges.kept:
+        raise ValueError(f"{int(keep.sum())} edges kept, {info.edges.kept} expected")
     parameters = {
-        key: _fill(tensors[f"weight/{key}/mask"], tensors[f"weight/{key}/values"], shape)
-        for key, shape in shapes.items()
+        name: _fill(tensors[f"weight/{name}/mask"], tensors[f"weight/{name}/values"], shape)
+        for name, shape in header["shapes"].items()
     }
     buffers = {
-        key.removeprefix("buffer/"): tensor
-        for key, tensor in tensors.items()
-        if key.startswith("buffer/")
+        name.removeprefix("buffer/"): tensor
+        for name, tensor in tensors.items()
+        if name.startswith("buffer/")
     }
-    return info, keep, parameters, buffers
-
-
-def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file so that its name never stands for a part of it.
-
-    Raises:
-        InputError: if it can't be written; a file of that name stays as it was.
-
-    Example:
-        >>> import tempfile, pathlib
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "note"
-        >>> write_atomically(path, b"whole")
-        >>> path.read_bytes()
-        b'whole'
-    """
-    target = Path(path)
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(target)
-    except OSError as error:
-        raise InputError(f"{target}: can't be written ({error.strerror})") from None
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    return Content(info, keep, parameters, buffers)
 
 
 def _digest(header: dict[str, Any], tensors: dict[str, Tensor]) -> str:
@@ -136,10 +120,13 @@ def _pack(mask: Tensor) -> Tensor:
 
 
 def _unpack(packed: Tensor, count: int) -> Tensor:
+    if packed.dtype != torch.uint8 or packed.numel() != (count + 7) // 8:
+        raise ValueError(f"{packed.numel()} bytes for {count} bits")
     return torch.from_numpy(np.unpackbits(packed.numpy(), count=count).astype(bool))
 
 
 def _fill(mask: Tensor, values: Tensor, shape: list[int]) -> Tensor:
-    full = values.new_zeros(int(np.prod(shape)))
-    full[_unpack(mask, full.numel())] = values
+    stays = _unpack(mask, math.prod(shape))
+    full = values.new_zeros(stays.numel())
+    full[stays] = values
     return full.view(shape)

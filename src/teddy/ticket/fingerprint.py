@@ -1,8 +1,10 @@
-"""Which graph a ticket belongs to."""
+"""Which graph, and which split of it, a ticket belongs to."""
 
 from __future__ import annotations
 
 import hashlib
+
+from torch_geometric.data import Data
 
 from teddy.edges import SimpleGraph
 
@@ -21,4 +23,20 @@ def graph_fingerprint(graph: SimpleGraph) -> str:
     """
     digest = hashlib.sha256(f"{graph.num_nodes} nodes, {graph.num_edges} edges\n".encode())
     digest.update(graph.pairs.cpu().contiguous().numpy().astype("<i8").tobytes())
+    return digest.hexdigest()
+
+
+def split_fingerprint(data: Data) -> str:
+    """Return the sha256 of the three masks.
+
+    Example:
+        >>> import torch
+        >>> data = Data(train_mask=torch.tensor([True]), val_mask=torch.tensor([False]),
+        ...     test_mask=torch.tensor([False]))
+        >>> len(split_fingerprint(data))
+        64
+    """
+    digest = hashlib.sha256()
+    for mask in (data.train_mask, data.val_mask, data.test_mask):
+        digest.update(mask.cpu().numpy().tobytes())
     return digest.hexdigest()

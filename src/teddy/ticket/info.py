@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from teddy.errors import InputError
-
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -44,6 +42,8 @@ class TicketInfo:
         method: How it was found.
         dataset: Name of the graph.
         split: Name of the split.
+        split_seed: Seed of a split that was drawn.
+        split_fingerprint: sha256 of the masks.
         seed: Of the initial weights, dropout and whatever the method draws.
         model: ``name``, channels and options of a model of ours, or ``class`` of another module.
         graph: Numbers of nodes, edges, features and classes, and the fingerprint of the edges.
@@ -62,6 +62,8 @@ class TicketInfo:
     method: str
     dataset: str
     split: str
+    split_seed: int | None
+    split_fingerprint: str
     seed: int
     model: dict[str, Any]
     graph: dict[str, Any]
@@ -82,18 +84,16 @@ class TicketInfo:
 
     @staticmethod
     def from_dict(plain: dict[str, Any]) -> TicketInfo:
-        """Rebuild from :meth:`to_dict`."""
-        parts = {
+        """Rebuild from :meth:`to_dict`; what a later version added is left out."""
+        parts: dict[str, Any] = {
             "edges": Count,
             "weights": Count,
             "dense": Accuracy,
             "ticket": Accuracy,
             "macs": Macs,
         }
-        missing = {part.name for part in fields(TicketInfo)} - set(plain)
-        if missing:
-            raise InputError(f"the header has no '{min(missing)}'")
-        return TicketInfo(**{k: parts[k](**v) if k in parts else v for k, v in plain.items()})
+        known = {part.name: plain[part.name] for part in fields(TicketInfo)}
+        return TicketInfo(**{k: parts[k](**v) if k in parts else v for k, v in known.items()})
 
 
 def software_versions() -> dict[str, str]:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import copy
-import os
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from teddy.atomic import StrPath
+from teddy.data import check_data
+from teddy.data.checks import check_features
 from teddy.edges import SimpleGraph
 from teddy.edges.prune import keep_columns
 from teddy.errors import InputError
 from teddy.models import build_model
-from teddy.ticket.file import read_ticket, write_ticket
+from teddy.ticket.file import Content, read_ticket, write_ticket
 from teddy.ticket.fingerprint import graph_fingerprint
 from teddy.ticket.info import TicketInfo
 from teddy.training import accuracy
 from teddy.training.forward import forward_passes
 
 
-@dataclass
+@dataclass(eq=False)
 class Ticket:
     """A sparse subgraph and a sparse network that belong together.
 
@@ -49,44 +51,45 @@ class Ticket:
     model: nn.Module
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: StrPath) -> None:
         """Write the ticket to one file, whole or not at all."""
         parameters = dict(self.model.named_parameters())
-        state = self.model.state_dict()
-        buffers = {name: value for name, value in state.items() if name not in parameters}
-        write_ticket(path, self.info.to_dict(), self.keep, parameters, buffers)
+        tied = {parameter.data_ptr() for parameter in parameters.values()}
+        buffers = {}
+        for name, value in self.model.state_dict().items():
+            if not isinstance(value, Tensor):
+                kind = type(value).__name__
+                raise InputError(f"the model's state has a {kind} '{name}', expected tensors only")
+            if name not in parameters and value.data_ptr() not in tied:
+                buffers[name] = value
+        write_ticket(path, Content(self.info, self.keep, parameters, buffers))
 
     @staticmethod
-    def load(path: str | os.PathLike[str], model: nn.Module | None = None) -> Ticket:
+    def load(path: StrPath, model: nn.Module | None = None) -> Ticket:
         """Read a ticket and verify its checksum.
 
         Args:
             path: The file.
             model: A module of the ticket's class; needed when it isn't one of ours. It is copied.
         """
-        plain, keep, parameters, buffers = read_ticket(path)
-        try:
-            info = TicketInfo.from_dict(plain)
-        except (InputError, TypeError) as error:
-            raise InputError(f"{os.fspath(path)}: {error}") from None
-        if model is not None:
-            model = copy.deepcopy(model)
-        elif "name" in info.model:
-            spec = info.model
-            model = build_model(
-                spec["name"], spec["in_channels"], spec["out_channels"], **spec["options"]
-            )
-        else:
+        content = read_ticket(path)
+        spec = content.info.model
+        if model is None and "name" not in spec:
             raise InputError(
-                f"{os.fspath(path)}: its model is a {info.model['class']}, "
+                f"{path}: its model is a {spec.get('class')}, "
                 "expected one like it: Ticket.load(path, model=...)"
             )
         try:
-            model.load_state_dict({**parameters, **buffers})
-        except RuntimeError as error:
-            reason = "; ".join(line.strip() for line in str(error).splitlines()[1:])
-            raise InputError(f"{os.fspath(path)}: the weights don't fit ({reason})") from None
-        return Ticket(info, keep, model)
+            if model is None:
+                channels = spec["in_channels"], spec["out_channels"]
+                model = build_model(spec["name"], *channels, **spec["options"])
+            else:
+                model = copy.deepcopy(model)
+            _load_state(model, {**content.parameters, **content.buffers})
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            raise InputError(f"{path}: the weights don't fit the model ({reason})") from None
+        return Ticket(content.info, content.keep, model.eval())
 
     def apply(self, data: Data) -> Data:
         """Return the graph with the kept edges only, and what belongs to them.
@@ -94,26 +97,24 @@ class Ticket:
         Raises:
             InputError: if this isn't the graph that the ticket was found on.
         """
-        graph, pair_of_column = SimpleGraph.of(data.edge_index, data.num_nodes)
-        expected = self.info.graph
-        if graph_fingerprint(graph) != expected["fingerprint"]:
-            raise InputError(
-                f"the ticket belongs to {self.info.dataset} with {expected['nodes']} nodes and "
-                f"{expected['edges']} edges, got another graph with {graph.num_nodes} nodes and "
-                f"{graph.num_edges} edges"
-            )
-        if data.x is None or data.x.size(-1) != expected["features"]:
-            got = "none" if data.x is None else data.x.size(-1)
-            raise InputError(f"the ticket expects {expected['features']} features, got {got}")
+        _, pair_of_column = self._recognise(data)
         keep = self.keep.to(data.edge_index.device)
         return data.edge_subgraph(keep_columns(keep, pair_of_column))
 
     @torch.no_grad()
     def logits(self, data: Data) -> Tensor:
-        """Run the sparse network on the sparse graph: logits ``[N, C]``."""
-        sparse = self.apply(data)
-        model = self.model.to(data.edge_index.device)
-        return forward_passes(model, sparse.x, sparse.edge_index).evaluation_logits()
+        """Run the sparse network on the sparse graph: logits ``[N, C]``.
+
+        The edges may be listed in any order, once or twice.
+        """
+        graph, _ = self._recognise(data)
+        x = check_features(data.x)
+        if x.size(1) != self.info.graph["features"]:
+            raise InputError(
+                f"the ticket expects {self.info.graph['features']} features, got {x.size(1)}"
+            )
+        edge_index = graph.edge_index(self.keep.to(x.device))
+        return forward_passes(self.model.to(x.device), x, edge_index).evaluation_logits()
 
     def predict(self, data: Data) -> Tensor:
         """Predict the class of every node, int64 ``[N]``; ``data`` is the whole graph."""
@@ -121,6 +122,7 @@ class Ticket:
 
     def evaluate(self, data: Data) -> dict[str, float]:
         """Accuracy in percent on the training, validation and test nodes."""
+        data = check_data(data)
         predicted = self.predict(data)
         masks = {"train": data.train_mask, "val": data.val_mask, "test": data.test_mask}
         return {name: accuracy(predicted, data.y, mask) for name, mask in masks.items()}
@@ -139,3 +141,26 @@ class Ticket:
                 f"expected the recorded {self.info.ticket.test:.2f}"
             )
         return here
+
+    def _recognise(self, data: Data) -> tuple[SimpleGraph, Tensor]:
+        if not isinstance(data, Data) or data.edge_index is None:
+            raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
+        graph, pair_of_column = SimpleGraph.of(data.edge_index, data.num_nodes)
+        expected = self.info.graph
+        if graph_fingerprint(graph) != expected["fingerprint"]:
+            raise InputError(
+                f"the ticket belongs to {self.info.dataset} with {expected['nodes']} nodes and "
+                f"{expected['edges']} edges, got another graph with {graph.num_nodes} nodes and "
+                f"{graph.num_edges} edges"
+            )
+        return graph, pair_of_column
+
+
+def _load_state(model: nn.Module, state: dict[str, Tensor]) -> None:
+    """Load a state in which a parameter of several names has only the first."""
+    names = {parameter.data_ptr(): name for name, parameter in model.named_parameters()}
+    for name, value in model.state_dict().items():
+        first = names.get(value.data_ptr())
+        if name not in state and first in state:
+            state[name] = state[first]
+    model.load_state_dict(state)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from teddy.errors import InputError
+from teddy.numbers import check_count
 
 #: The two readings of the distillation term; see :func:`teddy.training.distillation`.
 DIVERGENCES = ("dense-sparse", "sparse-dense")
@@ -32,7 +33,7 @@ class TrainConfig:
         >>> TrainConfig(epochs=0)
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: epochs is 0, expected a whole number from 1
+        teddy.errors.InputError: epochs is 0, expected a whole number from 1 to 2147483647
     """
 
     epochs: int = 200
@@ -44,18 +45,19 @@ class TrainConfig:
     patience: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "patience"):
-            count = getattr(self, name)
-            if count is None and name == "patience":
-                continue
-            if not isinstance(count, int) or count < 1:
-                raise InputError(f"{name} is {count}, expected a whole number from 1")
-        for name, least in (("lr", 0), ("weight_decay", 0), ("distill", 0), ("temperature", 0)):
-            value = getattr(self, name)
-            positive = name in ("lr", "temperature")
-            if not math.isfinite(value) or value < least or (positive and value == 0):
+        object.__setattr__(self, "epochs", check_count(self.epochs, "epochs"))
+        if self.patience is not None:
+            object.__setattr__(self, "patience", check_count(self.patience, "patience"))
+        for name in ("lr", "weight_decay", "distill", "temperature"):
+            value, positive = getattr(self, name), name in ("lr", "temperature")
+            try:
+                number = float(value)
+            except (TypeError, ValueError):
+                number = math.nan
+            if not math.isfinite(number) or number < 0 or (positive and number == 0):
                 bound = "above 0" if positive else "from 0"
                 raise InputError(f"{name} is {value}, expected a number {bound}")
+            object.__setattr__(self, name, number)
         if self.divergence not in DIVERGENCES:
             known = ", ".join(DIVERGENCES)
             raise InputError(f"unknown divergence '{self.divergence}', expected one of: {known}")

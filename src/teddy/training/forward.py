@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
 
 from teddy.errors import InputError
 from teddy.models import GNN
@@ -48,8 +49,9 @@ class WholeForward:
 
     def __init__(self, model: nn.Module, x: Tensor, edge_index: Tensor) -> None:
         self.model = model
-        self.x = x if x.layout == torch.strided else x.to_dense()
-        self.edge_index = edge_index
+        self.x, self.edge_index = dense_input(model, x), edge_index
+        if any(isinstance(p, UninitializedParameter) for p in model.parameters()):
+            self.evaluation_logits()
 
     def training_logits(self) -> Tensor:
         """Logits to learn from."""
@@ -68,6 +70,19 @@ class WholeForward:
                 f"the model returned {got}, expected logits of shape [{rows}, classes]"
             )
         return logits
+
+
+def dense_input(model: nn.Module, x: Tensor) -> Tensor:
+    """Features as a module of the user's own takes them: dense, in its parameters' type.
+
+    Example:
+        >>> dense_input(nn.Linear(1, 1).double(), torch.eye(1).to_sparse_csr())
+        tensor([[1.]], dtype=torch.float64)
+    """
+    # A lazy parameter has no type until it has seen an input.
+    types = {p.dtype for p in model.parameters() if not isinstance(p, UninitializedParameter)}
+    x = x if x.layout == torch.strided else x.to_dense()
+    return x.to(types.pop()) if len(types) == 1 else x
 
 
 def forward_passes(model: nn.Module, x: Tensor, edge_index: Tensor) -> SharedForward | WholeForward:

@@ -70,7 +70,8 @@ def train(
     them its *Pretraining on Entire Graph*.
 
     Args:
-        model: Trained in place.
+        model: Trained in place. Parameters that don't require a gradient are left as they are,
+            and don't count towards the sparsity.
         data: ``x, edge_index, y, train_mask, val_mask, test_mask``, on the model's device.
         config: Settings.
         teacher: The dense model's logits, to distil from.
@@ -93,11 +94,15 @@ def train(
     objective = Objective(data.y, train_nodes, teacher, config)
     forward = forward_passes(model, data.x, data.edge_index)
     optimizer = _optimizer(model, config, weight_sparsity)
+    num_classes = int(data.y.max()) + 1
     history: list[Epoch] = []
     best: Epoch | None = None
     best_state: dict[str, Tensor] = {}
     for index in range(config.epochs):
-        loss = objective(forward.training_logits())
+        z = forward.training_logits()
+        if z.size(1) < num_classes:
+            raise InputError(f"the model returned {z.size(1)} logits, expected {num_classes}")
+        loss = objective(z)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -107,8 +112,8 @@ def train(
         val = accuracy(predicted, data.y, data.val_mask)
         test = accuracy(predicted, data.y, data.test_mask)
         epoch = Epoch(index, float(loss.detach()), val, test)
-        if not math.isfinite(epoch.loss):
-            raise InputError(f"the loss is {epoch.loss} at epoch {index} with lr {config.lr}")
+        if not math.isfinite(epoch.loss) or not logits.isfinite().all():
+            raise InputError(f"loss or logits at epoch {index} aren't finite, with lr {config.lr}")
         history.append(epoch)
         if best is None or epoch.val > best.val:
             improved = index
@@ -127,9 +132,10 @@ def train(
 def _optimizer(
     model: nn.Module, config: TrainConfig, weight_sparsity: float
 ) -> torch.optim.Optimizer:
-    adam = torch.optim.Adam(
-        model.parameters(), lr=config.lr, weight_decay=config.weight_decay, fused=True
-    )
+    weights = [p for p in model.parameters() if p.requires_grad]
+    if not weights:
+        raise InputError(f"the {type(model).__name__} has nothing to train, expected parameters")
+    adam = torch.optim.Adam(weights, lr=config.lr, weight_decay=config.weight_decay, fused=True)
     return L0Projected(adam, weight_sparsity) if weight_sparsity > 0 else adam
 
 

@@ -59,7 +59,7 @@ class L0Projection:
 
     def __init__(self, parameters: Tensor | Iterable[Tensor], sparsity: float) -> None:
         tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-        self.parameters = [tensor.detach() for tensor in tensors]
+        self._tensors = tensors
         total = sum(tensor.numel() for tensor in tensors)
         self.num_kept = num_kept_weights(check_sparsity(sparsity, "weight sparsity"), total)
         self.num_zero = total - self.num_kept
@@ -71,17 +71,25 @@ class L0Projection:
         self._last_cut: float | None = None
         self._reach = 0.01
 
+    @property
+    def parameters(self) -> list[Tensor]:
+        """The tensors as they are now: a parameter's storage may have been replaced."""
+        return [tensor.detach() for tensor in self._tensors]
+
     @torch.no_grad()
     def __call__(self) -> None:
         """Project the parameters as they are now."""
         if self._buffer.numel() == 0:
             return
         cut, ties_to_drop = self._cut_in_band() or self._cut_of_all()
+        if self._last_cut and math.isfinite(cut):
+            # Twice as far as the cut moved this time; beyond 5% a band doesn't pay.
+            self._reach = max(1e-3, 2 * abs(cut / self._last_cut - 1))
         self._last_cut = cut
         if self.num_zero == 0:
             return
         for tensor in self.parameters:
-            _zero_below_(tensor, cut)
+            _zero_below_(tensor, cut, self._buffer.dtype)
         if ties_to_drop:
             self._drop_last_ties(cut, ties_to_drop)
 
@@ -97,7 +105,7 @@ class L0Projection:
 
     def _cut_in_band(self) -> tuple[float, int] | None:
         """The same from a band around the last cut; None if the cut isn't in it."""
-        if not self._last_cut or math.isinf(self._last_cut):
+        if not self._last_cut or math.isinf(self._last_cut) or self._reach > 0.05:
             return None
         if not jit.available(*self.parameters) or not self._alike():
             return None
@@ -115,9 +123,7 @@ class L0Projection:
             above += higher
         missing = self.num_kept - above  # largest in the band that stay
         if not 0 < missing <= found:
-            self._reach = min(0.1, 2 * self._reach)
             return None
-        self._reach = max(1e-3, 0.7 * self._reach)
         return _cut_at(self._buffer[:found], found - missing)
 
     def _alike(self) -> bool:
@@ -125,7 +131,7 @@ class L0Projection:
 
     def _drop_last_ties(self, cut: float, count: int) -> None:
         for tensor in reversed(self.parameters):
-            ties = (tensor.abs() == cut).nonzero()
+            ties = (tensor.to(self._buffer.dtype).abs() == cut).nonzero()
             last = ties[max(0, len(ties) - count) :]
             tensor[tuple(last.t())] = 0
             count -= len(last)
@@ -156,12 +162,11 @@ def _cut_at(magnitudes: Tensor, index: int) -> tuple[float, int]:
     return cut, int((lower == cut).sum()) if has_ties else 0
 
 
-def _zero_below_(tensor: Tensor, cut: float) -> None:
-    """Set the entries of magnitude below ``cut`` to zero."""
-    smallest = torch.tensor(cut, dtype=tensor.dtype)
-    if tensor.dtype.itemsize >= 4 and smallest.item() == cut:
+def _zero_below_(tensor: Tensor, cut: float, dtype: torch.dtype) -> None:
+    """Set the entries of magnitude below ``cut``, a number of this type, to zero."""
+    if tensor.dtype == dtype and dtype.itemsize >= 4:
         # One pass: hardshrink keeps what is above its threshold.
-        below = torch.nextafter(smallest, torch.zeros_like(smallest)).item()
+        below = torch.tensor(cut, dtype=dtype).nextafter(torch.tensor(0.0, dtype=dtype)).item()
         torch.ops.aten.hardshrink.out(tensor, below, out=tensor)
     else:
-        tensor.masked_fill_(tensor.abs() < cut, 0)
+        tensor.masked_fill_(tensor.to(dtype).abs() < cut, 0)

@@ -20,15 +20,15 @@ class L0Projected(Optimizer):
         \Theta_{t+1} = \mathrm{proj}_{\mathcal C_h}\big(\Theta_t - \eta \nabla \mathcal L\big)
 
     The wrapped optimizer's moments aren't masked, so a weight that was cut can come back. Parameter
-    groups, state, closures, hooks and learning-rate schedulers work as with the optimizer itself:
-    both objects share one set of ``param_groups`` and ``state``.
+    groups, state, closures, step hooks and learning-rate schedulers work as with the optimizer
+    itself: both objects share one set of ``param_groups`` and ``state``.
 
     Args:
         optimizer: The optimizer that makes the step.
         sparsity: Share of ALL its parameters together to keep at zero, in [0, 1].
 
     Example:
-        >>> import teddy
+        >>> import torch, teddy
         >>> weight = torch.nn.Parameter(torch.tensor([3.0, -1.0, 2.0]))
         >>> optimizer = teddy.L0Projected(torch.optim.SGD([weight], lr=1.0), sparsity=0.4)
         >>> weight.sum().backward()
@@ -60,10 +60,6 @@ class L0Projected(Optimizer):
         """Clear the gradients."""
         self.optimizer.zero_grad(set_to_none)
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return the wrapped optimizer's state."""
-        return self.optimizer.state_dict()
-
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Restore the wrapped optimizer's state."""
         self.optimizer.load_state_dict(state_dict)
@@ -85,6 +81,12 @@ class L0Projected(Optimizer):
 
     def _parameters(self) -> list[Tensor]:
         return [tensor for group in self.param_groups for tensor in group["params"]]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"optimizer": self.optimizer, "sparsity": self.sparsity}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        L0Projected.__init__(self, **state)
 
     def __repr__(self) -> str:
         return f"L0Projected(sparsity={self.sparsity}, {self.optimizer!r})"
