@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from teddy.data.features import SPARSE_BELOW
 from teddy.errors import InputError
 from teddy.models.dropout import Dropout
-from teddy.models.sparse import Pattern, SparseMatrix
+from teddy.models.sparse import Pattern, SparseMatrix, narrow_product
 from teddy.numbers import check_count
 
 Features = Tensor | SparseMatrix
@@ -104,6 +104,13 @@ class GNN(nn.Module, ABC):
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {options})"
+
+
+def multiply(h: Features, weight: Tensor) -> Tensor:
+    """Multiply features, sparse or dense, or hidden units with a weight."""
+    if isinstance(h, SparseMatrix):
+        return h @ weight
+    return narrow_product(h, weight) if 4 * weight.size(1) <= weight.size(0) else h @ weight
 
 
 def with_self_loops(pattern: Pattern) -> Pattern:

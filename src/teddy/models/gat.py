@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, product_macs, with_self_loops
+from teddy.models.base import GNN, Features, multiply, product_macs, with_self_loops
 from teddy.models.sparse import Pattern, SparseMatrix, row_softmax
 
 
@@ -88,17 +88,25 @@ class GAT(GNN):
 
     def _attend(self, h: Features, layer: int, pattern: Pattern) -> Tensor:
         heads, last = self.heads[layer], layer == self.num_layers - 1
-        g = (h @ self.weights[layer]).view(h.shape[0], heads, -1)
-        source = (g * self.source_attention[layer]).sum(dim=-1).flatten()
-        target = (g * self.target_attention[layer]).sum(dim=-1).flatten()
+        g = multiply(h, self.weights[layer])
+        per_node = multiply(g, self._attention_matrix(layer))  # [N, 2 heads]
+        source, target = per_node.split(heads, dim=1)
 
         pattern = pattern.repeat(heads)  # row and column: node and head
-        scores = F.leaky_relu(
-            target.index_select(0, pattern.row) + source.index_select(0, pattern.col), 0.2
-        )
+        scores = target.reshape(-1).index_select(0, pattern.row)
+        scores = F.leaky_relu(scores + source.reshape(-1).index_select(0, pattern.col), 0.2)
         attention = row_softmax(scores, pattern)
         if not last:
             attention = self.dropout(attention)
-        output = SparseMatrix(pattern, attention) @ g.reshape(pattern.shape[1], -1)
+        output = SparseMatrix(pattern, attention) @ g.view(pattern.shape[1], -1)
         output = output.view(g.size(0), -1)
         return output if last else F.elu(output)
+
+    def _attention_matrix(self, layer: int) -> Tensor:
+        """Both attention vectors of all heads as one ``[heads * width, 2 * heads]`` matrix."""
+        own_head = torch.eye(self.heads[layer], device=self.weights[layer].device)[:, None, :]
+        blocks = [
+            (vectors[layer][:, :, None] * own_head).flatten(0, 1)
+            for vectors in (self.source_attention, self.target_attention)
+        ]
+        return torch.cat(blocks, dim=1)

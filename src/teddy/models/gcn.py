@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, product_macs, with_self_loops
+from teddy.models.base import GNN, Features, multiply, product_macs, with_self_loops
 from teddy.models.sparse import Pattern, SparseMatrix
 
 
@@ -63,5 +63,5 @@ class GCN(GNN):
         ]
 
     def _convolve(self, h: Features, layer: int, adjacency: SparseMatrix) -> Tensor:
-        output: Tensor = adjacency @ (h @ self.weights[layer])
-        return output if layer == self.num_layers - 1 else output.relu()
+        output = adjacency @ multiply(h, self.weights[layer])
+        return output if layer == self.num_layers - 1 else output.relu_()

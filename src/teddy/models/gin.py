@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, product_macs
-from teddy.models.sparse import Pattern, SparseMatrix
+from teddy.models.base import GNN, Features, multiply, product_macs
+from teddy.models.sparse import Pattern, SparseMatrix, shifted_product
 
 
 class GIN(GNN):
@@ -51,15 +51,19 @@ class GIN(GNN):
 
     def stem(self, x: Features, adjacency: SparseMatrix) -> Tensor:
         """First layer."""
-        return self._convolve(x, 0, adjacency)
+        return self._aggregate(multiply(x, self.weights[0]), 0, adjacency)
 
     def head(self, stem: Tensor, adjacency: SparseMatrix) -> Tensor:
         """Layers after the first, and the mean of all layers' outputs."""
         h, outputs = stem, []
         for layer in range(1, self.num_layers):
-            h = self.dropout(h)
-            outputs.append(h @ self.readouts[layer - 1])
-            h = self._convolve(h, layer, adjacency)
+            # One product for both the layer's output and the next layer's input.
+            both = torch.cat([self.readouts[layer - 1], self.weights[layer]], dim=1)
+            output, g = multiply(self.dropout(h), both).split(
+                [self.out_channels, self.weights[layer].size(1)], dim=1
+            )
+            outputs.append(output)
+            h = self._aggregate(g, layer, adjacency)
         return sum(outputs, h) / self.num_layers
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
@@ -74,6 +78,5 @@ class GIN(GNN):
         readouts = [product_macs(rows, weight) for weight in self.readouts]
         return [a + b for a, b in zip(convolutions, [0, *readouts], strict=True)]
 
-    def _convolve(self, h: Features, layer: int, adjacency: SparseMatrix) -> Tensor:
-        g = h @ self.weights[layer]
-        return torch.addcmul(adjacency @ g, 1 + self.eps[layer], g).relu()
+    def _aggregate(self, g: Tensor, layer: int, adjacency: SparseMatrix) -> Tensor:
+        return shifted_product(adjacency, 1 + self.eps[layer], g).relu_()

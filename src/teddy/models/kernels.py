@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from teddy.jit import compiled, run_parts
+from teddy.jit import compiled, run_parts, split
 
 Array = NDArray[Any]
 
@@ -51,11 +51,21 @@ class Tiles:
         ]
         self.num_rows = num_rows
 
-    def product(self, values: Tensor, dense: Tensor) -> Tensor:
-        """Multiply; ``values`` are in the order of :attr:`order`."""
+    def product(self, values: Tensor, dense: Tensor, shift: float = 0.0) -> Tensor:
+        """Multiply the matrix plus ``shift`` times the identity with ``dense``.
+
+        ``values`` are in the order of :attr:`order`.
+        """
         out = torch.empty(self.num_rows, dense.size(1), dtype=dense.dtype)
-        fixed = (self.rows, self.offsets, self.col, values.detach().numpy(),
-                 dense.detach().numpy(), out.numpy())  # fmt: skip
+        fixed = (
+            self.rows,
+            self.offsets,
+            self.col,
+            values.detach().numpy(),
+            dense.detach().numpy(),
+            out.numpy(),
+            out.numpy().dtype.type(shift),
+        )
         run_parts(_multiply, [(*part, *fixed) for part in self.parts])
         return out
 
@@ -63,11 +73,16 @@ class Tiles:
 @compiled
 def _multiply(
     first_row: int, last_row: int, first: int, last: int,
-    rows: Array, offsets: Array, col: Array, values: Array, dense: Array, out: Array,
+    rows: Array, offsets: Array, col: Array, values: Array, dense: Array, out: Array, shift: float,
 ) -> None:  # fmt: skip
     """Add value x row of ``dense`` to each segment's row of ``out``, eight entries at a time."""
-    out[first_row:last_row] = 0
     width = dense.shape[1]
+    if shift == 0:
+        out[first_row:last_row] = 0
+    else:
+        for row in range(first_row, last_row):
+            for c in range(width):
+                out[row, c] = shift * dense[row, c]
     for segment in range(first, last):
         o = out[rows[segment]]
         e, end = offsets[segment], offsets[segment + 1]
@@ -92,3 +107,23 @@ def _multiply(
             v0, h0 = values[e], dense[col[e]]
             for c in range(width):
                 o[c] += v0 * h0[c]
+
+
+def sampled_product(row: Tensor, col: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """Inner product of row ``row[e]`` of ``left`` and row ``col[e]`` of ``right``, for each e."""
+    out = torch.empty(row.numel(), dtype=left.dtype)
+    arrays = [tensor.numpy() for tensor in (row, col, out)]
+    factors = left.detach().numpy(), right.detach().numpy()
+    parts = [(*(array[a:b] for array in arrays), *factors) for a, b in split(row.numel(), 4096)]
+    run_parts(_inner, parts)
+    return out
+
+
+@compiled
+def _inner(row: Array, col: Array, out: Array, left: Array, right: Array) -> None:
+    for e in range(row.size):
+        a, b = left[row[e]], right[col[e]]
+        total = left.dtype.type(0)
+        for c in range(left.shape[1]):
+            total += a[c] * b[c]
+        out[e] = total

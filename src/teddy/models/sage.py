@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, product_macs
+from teddy.models.base import GNN, Features, multiply, product_macs
 from teddy.models.sparse import Pattern, SparseMatrix
 
 
@@ -64,6 +64,6 @@ class SAGE(GNN):
         ]
 
     def _convolve(self, h: Features, layer: int, adjacency: SparseMatrix) -> Tensor:
-        neighbours = adjacency @ (h @ self.neighbour_weights[layer])
-        output: Tensor = h @ self.self_weights[layer] + neighbours
-        return output if layer == self.num_layers - 1 else output.relu()
+        neighbours = adjacency @ multiply(h, self.neighbour_weights[layer])
+        output = multiply(h, self.self_weights[layer]) + neighbours
+        return output if layer == self.num_layers - 1 else output.relu_()

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from teddy import jit
-from teddy.models.kernels import Tiles
+from teddy.models.kernels import Tiles, sampled_product
 
 with warnings.catch_warnings():
     # Once a process PyTorch calls the CSR layout a beta; nothing that a user could act on.
@@ -90,6 +90,8 @@ class Pattern:
 
     def sampled_product(self, left: Tensor, right: Tensor) -> Tensor:
         """Entries of ``left @ right.T`` where the pattern has one; no gradients."""
+        if jit.available(left, right):
+            return sampled_product(self.row, self.col, left.contiguous(), right.contiguous())
         step = max(1, _BLOCK // max(1, left.size(1)))
         blocks = zip(self.row.split(step), self.col.split(step), strict=True)
         return torch.cat([(left[row] * right[col]).sum(dim=1) for row, col in blocks])
@@ -125,13 +127,13 @@ class SparseMatrix:
         """Rows and columns."""
         return self.pattern.shape
 
-    def product(self, dense: Tensor) -> Tensor:
-        """Multiply with a dense matrix; no gradients."""
+    def product(self, dense: Tensor, shift: float = 0.0) -> Tensor:
+        """Multiply the matrix plus ``shift`` times the identity with ``dense``; no gradients."""
         if jit.available(self.values, dense):
             tiles = self.pattern.tiles(dense.size(1))
             if tiles not in self._tiled:
                 self._tiled[tiles] = self.values.detach()[tiles.order]
-            return tiles.product(self._tiled[tiles], dense)
+            return tiles.product(self._tiled[tiles], dense, shift)
         csr = torch.sparse_csr_tensor(
             self.pattern.crow,
             self.pattern.col,
@@ -139,10 +141,10 @@ class SparseMatrix:
             self.shape,
             check_invariants=False,
         )
-        if dense.device.type == "cpu":
-            product: Tensor = torch.sparse.mm(csr, dense, "sum")
-            return product
-        return csr @ dense
+        # On the CPU the reduction form is the faster one.
+        on_cpu = dense.device.type == "cpu"
+        product: Tensor = torch.sparse.mm(csr, dense, "sum") if on_cpu else csr @ dense
+        return product.add_(dense, alpha=shift) if shift else product
 
     @cached_property
     def transpose(self) -> SparseMatrix:
@@ -173,6 +175,61 @@ class _Product(torch.autograd.Function):
         if ctx.needs_input_grad[1]:
             grad_dense = ctx.matrix.transpose.product(grad)
         return grad_values, grad_dense, None
+
+
+def shifted_product(matrix: SparseMatrix, shift: Tensor, dense: Tensor) -> Tensor:
+    r"""Multiply :math:`A + s I` with a dense matrix, with gradients for it and for :math:`s`.
+
+    Example:
+        >>> path = SparseMatrix.of(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        >>> shifted_product(path, torch.tensor(3.0), torch.tensor([[1.0], [2.0]]))
+        tensor([[5.],
+                [7.]])
+    """
+    result: Tensor = _ShiftedProduct.apply(dense, shift, matrix)
+    return result
+
+
+class _ShiftedProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, dense: Tensor, shift: Tensor, matrix: SparseMatrix) -> Tensor:
+        dense = dense.contiguous()
+        ctx.matrix, ctx.shift = matrix, float(shift)
+        ctx.save_for_backward(dense)
+        return matrix.product(dense, ctx.shift)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+        (dense,), grad = ctx.saved_tensors, grads[0].contiguous()
+        grad_shift = torch.dot(grad.view(-1), dense.view(-1))
+        return ctx.matrix.transpose.product(grad, ctx.shift), grad_shift, None
+
+
+def narrow_product(dense: Tensor, weight: Tensor) -> Tensor:
+    """Multiply a tall matrix with a narrow one, such as hidden units with classes.
+
+    As ``dense @ weight``, but the weight's gradient is computed the way round that is fast.
+
+    Example:
+        >>> narrow_product(torch.ones(2, 3), torch.ones(3, 1))
+        tensor([[3.],
+                [3.]])
+    """
+    result: Tensor = _NarrowProduct.apply(dense, weight)
+    return result
+
+
+class _NarrowProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, dense: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(dense, weight)
+        return dense @ weight
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor]:
+        dense, weight = ctx.saved_tensors
+        grad_dense = grads[0] @ weight.t() if ctx.needs_input_grad[0] else None
+        return grad_dense, (grads[0].t() @ dense).t()
 
 
 def row_softmax(scores: Tensor, pattern: Pattern) -> Tensor:

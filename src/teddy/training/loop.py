@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 from teddy.errors import InputError
 from teddy.training.config import TrainConfig
 from teddy.training.forward import forward_passes
+from teddy.training.memory import keep_freed_memory
 from teddy.training.objective import Objective
 from teddy.weights import L0Projected
 
@@ -55,6 +56,7 @@ class TrainResult:
         return self.history[-1]
 
 
+@keep_freed_memory()
 def train(
     model: nn.Module,
     data: Data,

@@ -38,9 +38,8 @@ def scan_band(values: Any, low: Any, high: Any, band: Any, found: int) -> Any:
         if not_lower > higher:
             if found + _BLOCK > band.size:
                 return above, -1, finite
-            for i in range(block.size):
+            for i in range(block.size):  # no branch: the next one overwrites what doesn't count
                 magnitude = abs(block[i])
-                if low <= magnitude <= high:
-                    band[found] = magnitude
-                    found += 1
+                band[found] = magnitude
+                found += (magnitude >= low) & (magnitude <= high)
     return above, found, finite
