@@ -13,8 +13,10 @@ from teddy.jit import compiled, run_parts, split
 
 Array = NDArray[Any]
 
-# Rows of the dense factor that a tile gathers from fit into half of a common second-level cache.
+# Rows of the dense factor that a tile gathers from fit into half of a common second-level cache ...
 _TILE_BYTES = 1 << 20
+# ... unless a row would then have fewer entries in a tile than pay for coming back to it.
+_ENTRIES_PER_SEGMENT = 4
 
 
 class Tiles:
@@ -22,34 +24,41 @@ class Tiles:
 
     The rows are split into parts, one a thread, of as many entries each. Within a part, entries go
     by blocks of columns, then by row: all that a block gathers of the dense factor fits into the
-    cache. A segment is a row's share of a block.
+    cache. A segment is a row's share of a block. Where rows have few entries there is one block,
+    and each row is a segment.
     """
 
     def __init__(self, crow: Array, col: Array, width: int, num_parts: int) -> None:
         num_rows, nnz = crow.size - 1, col.size
-        block = max(1, _TILE_BYTES // (4 * max(1, width)))
-        row = np.repeat(np.arange(num_rows), np.diff(crow))
+        num_cols = int(col.max(initial=0)) + 1
+        wanted = -(-num_cols * width * 4 // _TILE_BYTES)
+        num_blocks = max(1, min(wanted, nnz // (_ENTRIES_PER_SEGMENT * max(1, num_rows))))
+        block = -(-num_cols // num_blocks)
         shares = np.linspace(0, nnz, num_parts + 1)[1:-1]
         cuts = np.concatenate([[0], np.searchsorted(crow[1:], shares), [num_rows]])
-        part = np.searchsorted(cuts[1:-1], row, side="right")
-        num_blocks = int(col.max(initial=0)) // block + 1
-        group = part * num_blocks + col // block
-        # Entries are sorted by row already; a stable sort keeps that within a group.
-        self.order = torch.from_numpy(np.argsort(group, kind="stable"))
-        order = self.order.numpy()
-        row, group = row[order], group[order]
+        row = np.repeat(np.arange(num_rows), np.diff(crow))
+        self.tiled = num_blocks > 1
+        if self.tiled:
+            part = np.searchsorted(cuts[1:-1], row, side="right")
+            group = part * num_blocks + col // block
+            # Entries are sorted by row already; a stable sort keeps that within a group.
+            order = np.argsort(group, kind="stable")
+            row, group = row[order], group[order]
+            new = np.ones(nnz, dtype=bool)
+            new[1:] = (row[1:] != row[:-1]) | (group[1:] != group[:-1])
+            first = np.flatnonzero(new)
+            self.rows, self.offsets = row[first], np.append(first, nnz)
+            segment_cuts = np.searchsorted(part[order][first], np.arange(num_parts + 1))
+        else:
+            order = np.arange(nnz)
+            self.rows, self.offsets, segment_cuts = np.arange(num_rows), crow, cuts
+        self.order = torch.from_numpy(order)
         self.col = col[order].astype(np.int32)
-        new = np.ones(nnz, dtype=bool)
-        new[1:] = (row[1:] != row[:-1]) | (group[1:] != group[:-1])
-        first = np.flatnonzero(new)
-        self.rows = row[first].astype(np.int32)
-        self.offsets = np.append(first, nnz)
-        segment_cuts = np.searchsorted(part[order][first], np.arange(num_parts + 1))
+        self.num_rows = num_rows
         self.parts = [
             (int(cuts[i]), int(cuts[i + 1]), int(segment_cuts[i]), int(segment_cuts[i + 1]))
             for i in range(num_parts)
         ]
-        self.num_rows = num_rows
 
     def product(self, values: Tensor, dense: Tensor, shift: float = 0.0) -> Tensor:
         """Multiply the matrix plus ``shift`` times the identity with ``dense``.
@@ -65,26 +74,38 @@ class Tiles:
             dense.detach().numpy(),
             out.numpy(),
             out.numpy().dtype.type(shift),
+            self.tiled,
         )
         run_parts(_multiply, [(*part, *fixed) for part in self.parts])
         return out
 
 
 @compiled
+def _start_row(o: Array, shift: float, dense: Array, row: int) -> None:
+    """Begin a row of the product with its share of ``shift`` times the identity."""
+    if shift == 0:
+        o[:] = 0
+    else:
+        h = dense[row]
+        for c in range(o.size):
+            o[c] = shift * h[c]
+
+
+@compiled
 def _multiply(
     first_row: int, last_row: int, first: int, last: int,
     rows: Array, offsets: Array, col: Array, values: Array, dense: Array, out: Array, shift: float,
+    tiled: bool,
 ) -> None:  # fmt: skip
     """Add value x row of ``dense`` to each segment's row of ``out``, eight entries at a time."""
     width = dense.shape[1]
-    if shift == 0:
-        out[first_row:last_row] = 0
-    else:
+    if tiled:
         for row in range(first_row, last_row):
-            for c in range(width):
-                out[row, c] = shift * dense[row, c]
+            _start_row(out[row], shift, dense, row)
     for segment in range(first, last):
         o = out[rows[segment]]
+        if not tiled:
+            _start_row(o, shift, dense, rows[segment])
         e, end = offsets[segment], offsets[segment + 1]
         while e + 8 <= end:
             v0, v1, v2, v3 = values[e], values[e + 1], values[e + 2], values[e + 3]
