@@ -118,6 +118,24 @@ def table(rows: dict[tuple[str, ...], dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def short_table(rows: dict[tuple[str, ...], dict[str, Any]]) -> str:
+    """GIN beside the paper's Table 1, for the README."""
+    lines = [
+        "| GIN, test accuracy % | removed | dense | ticket | paper: dense | paper: ticket | verdict |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for (dataset, model, level), r in sorted_rows(rows):
+        if model == "gin":
+            lines.append(
+                f"| {dataset}, {r['seeds']} seeds | {float(level):.0%} "
+                f"| {float(r['dense_mean']):.2f} ± {float(r['dense_std']):.2f} "
+                f"| {float(r['ticket_mean']):.2f} ± {float(r['ticket_std']):.2f} "
+                f"| {PAPER[dataset][0]} | {PAPER[dataset][1 + LEVELS.index(float(level))]} "
+                f"| {r['verdict']} |"
+            )
+    return "\n".join(lines)
+
+
 def sorted_rows(
     rows: dict[tuple[str, ...], dict[str, Any]],
 ) -> list[tuple[tuple[str, ...], dict[str, Any]]]:
@@ -135,9 +153,10 @@ def save(rows: dict[tuple[str, ...], dict[str, Any]]) -> None:
     lines = [",".join(FIELDS)]
     lines += [",".join(str(found[field]) for field in FIELDS) for _, found in sorted_rows(rows)]
     write_atomically(OUT, ("\n".join(lines) + "\n").encode())
-    before, rest = PAGE.read_text().split(BEGIN)
-    after = rest.split(END)[1]
-    write_atomically(PAGE, f"{before}{BEGIN}\n{table(rows)}\n{END}{after}".encode())
+    for page, made in ((PAGE, table(rows)), (DOCS.parent / "README.md", short_table(rows))):
+        before, rest = page.read_text().split(BEGIN)
+        after = rest.split(END)[1]
+        write_atomically(page, f"{before}{BEGIN}\n{made}\n{END}{after}".encode())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,32 @@
+"""The opponent of the benchmarks computes the same as the library."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from benchmarks.published import PUBLISHED, PublishedTraining
+
+from conftest import small_graph
+from teddy.edges import SimpleGraph
+from teddy.models import build_model
+from teddy.training import TrainConfig, train
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_opponent_gives_the_same_logits(name):
+    data = small_graph()
+    data.edge_index = SimpleGraph.of(data.edge_index, 40)[0].edge_index()
+    torch.manual_seed(0)
+    model = build_model(name, 12, 3, hidden=16, dropout=0.0)
+    teacher = torch.randn(40, 3)
+    opponent = PublishedTraining(PUBLISHED[name](model, data), data, teacher, 0.5)
+    ours = []
+
+    def look(_):
+        with torch.no_grad():
+            ours.append(model.eval()(data.x, data.edge_index))
+
+    config = TrainConfig(epochs=5)
+    train(model, data, config, teacher=teacher, weight_sparsity=0.5, callbacks=[look])
+    for z in ours:
+        torch.testing.assert_close(opponent.epoch(), z, rtol=1e-3, atol=1e-4)
