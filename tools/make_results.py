@@ -121,7 +121,7 @@ def table(rows: dict[tuple[str, ...], dict[str, Any]]) -> str:
 def short_table(rows: dict[tuple[str, ...], dict[str, Any]]) -> str:
     """GIN beside the paper's Table 1, for the README."""
     lines = [
-        "| GIN, test accuracy % | removed | dense | ticket | paper: dense | paper: ticket | verdict |",
+        "| GIN, accuracy % | removed | dense | ticket | paper: dense | paper: ticket | verdict |",
         "|---|---|---|---|---|---|---|",
     ]
     for (dataset, model, level), r in sorted_rows(rows):
