@@ -6,8 +6,10 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4
-_DEFAULT_TRIM_THRESHOLD, _DEFAULT_MMAP_MAX = 128 * 1024, 65536
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_MMAP_MAX = -1, -3, -4
+# Setting any of these ends glibc's own adjustment of them. Afterwards they are set to where that
+# adjustment ends in a process that has freed large blocks.
+_AFTERWARDS = {_M_MMAP_MAX: 65536, _M_MMAP_THRESHOLD: 32 << 20, _M_TRIM_THRESHOLD: 64 << 20}
 
 
 @contextmanager
@@ -31,8 +33,8 @@ def keep_freed_memory() -> Iterator[None]:
     try:
         yield
     finally:
-        libc.mallopt(_M_MMAP_MAX, _DEFAULT_MMAP_MAX)
-        libc.mallopt(_M_TRIM_THRESHOLD, _DEFAULT_TRIM_THRESHOLD)
+        for setting, value in _AFTERWARDS.items():
+            libc.mallopt(setting, value)
         libc.malloc_trim(0)
 
 
