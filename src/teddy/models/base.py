@@ -73,12 +73,19 @@ class GNN(nn.Module, ABC):
         """Turn the simple graph (row: target, column: source) into what the layers propagate on."""
 
     @abstractmethod
-    def stem(self, x: Features, adjacency: SparseMatrix) -> Any:
-        """Compute what comes before the first dropout."""
+    def layer(self, index: int, h: Features, adjacency: SparseMatrix) -> Tensor:
+        """Compute one layer, with the activation that follows it, without dropout."""
 
-    @abstractmethod
+    def stem(self, x: Features, adjacency: SparseMatrix) -> Any:
+        """Compute what comes before the first dropout: the first layer."""
+        return self.layer(0, x, adjacency)
+
     def head(self, stem: Any, adjacency: SparseMatrix) -> Tensor:
-        """Compute the logits from the stem."""
+        """Compute the logits from the stem: the other layers, each after dropout."""
+        h: Tensor = stem
+        for index in range(1, self.num_layers):
+            h = self.layer(index, self.dropout(h), adjacency)
+        return h
 
     @abstractmethod
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:

@@ -69,9 +69,26 @@ class GAT(GNN):
         """All layers."""
         h = stem
         for layer in range(self.num_layers):
-            h = self._attend(self.dropout(h), layer, adjacency.pattern)
+            h = self.layer(layer, self.dropout(h), adjacency)
         assert isinstance(h, Tensor)
         return h
+
+    def layer(self, index: int, h: Features, adjacency: SparseMatrix) -> Tensor:
+        """Compute one layer; in training with dropout of its attention."""
+        heads, last = self.heads[index], index == self.num_layers - 1
+        g = multiply(h, self.weights[index])
+        per_node = multiply(g, self._attention_matrix(index))  # [N, 2 heads]
+        source, target = per_node.split(heads, dim=1)
+
+        pattern = adjacency.pattern.repeat(heads)  # row and column: node and head
+        scores = target.reshape(-1).index_select(0, pattern.row)
+        scores = F.leaky_relu(scores + source.reshape(-1).index_select(0, pattern.col), 0.2)
+        attention = row_softmax(scores, pattern)
+        if not last:
+            attention = self.dropout(attention)
+        output = SparseMatrix(pattern, attention) @ g.view(pattern.shape[1], -1)
+        output = output.view(g.size(0), -1)
+        return output if last else F.elu(output)
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: H W, both products with the attention vectors, an entry times each output."""
@@ -85,22 +102,6 @@ class GAT(GNN):
             + adjacency.pattern.nnz * weight.size(1)
             for h, weight, source, target in parts
         ]
-
-    def _attend(self, h: Features, layer: int, pattern: Pattern) -> Tensor:
-        heads, last = self.heads[layer], layer == self.num_layers - 1
-        g = multiply(h, self.weights[layer])
-        per_node = multiply(g, self._attention_matrix(layer))  # [N, 2 heads]
-        source, target = per_node.split(heads, dim=1)
-
-        pattern = pattern.repeat(heads)  # row and column: node and head
-        scores = target.reshape(-1).index_select(0, pattern.row)
-        scores = F.leaky_relu(scores + source.reshape(-1).index_select(0, pattern.col), 0.2)
-        attention = row_softmax(scores, pattern)
-        if not last:
-            attention = self.dropout(attention)
-        output = SparseMatrix(pattern, attention) @ g.view(pattern.shape[1], -1)
-        output = output.view(g.size(0), -1)
-        return output if last else F.elu(output)
 
     def _attention_matrix(self, layer: int) -> Tensor:
         """Both attention vectors of all heads as one ``[heads * width, 2 * heads]`` matrix."""

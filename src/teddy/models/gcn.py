@@ -43,16 +43,10 @@ class GCN(GNN):
         scale = 1.0 / pattern.crow.diff().to(self.weights[0].dtype).sqrt()
         return SparseMatrix(pattern, scale[pattern.row] * scale[pattern.col])
 
-    def stem(self, x: Features, adjacency: SparseMatrix) -> Tensor:
-        """First layer."""
-        return self._convolve(x, 0, adjacency)
-
-    def head(self, stem: Tensor, adjacency: SparseMatrix) -> Tensor:
-        """Layers after the first."""
-        h = stem
-        for layer in range(1, self.num_layers):
-            h = self._convolve(self.dropout(h), layer, adjacency)
-        return h
+    def layer(self, index: int, h: Features, adjacency: SparseMatrix) -> Tensor:
+        """Compute one layer."""
+        output = adjacency @ multiply(h, self.weights[index])
+        return output if index == self.num_layers - 1 else output.relu_()
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: H W, plus an entry of A times each output."""
@@ -61,7 +55,3 @@ class GCN(GNN):
             product_macs(h, weight) + adjacency.pattern.nnz * weight.size(1)
             for h, weight in zip(inputs, self.weights, strict=True)
         ]
-
-    def _convolve(self, h: Features, layer: int, adjacency: SparseMatrix) -> Tensor:
-        output = adjacency @ multiply(h, self.weights[layer])
-        return output if layer == self.num_layers - 1 else output.relu_()

@@ -49,9 +49,9 @@ class GIN(GNN):
         """Take the graph as it is."""
         return SparseMatrix(pattern, self.eps.new_ones(pattern.nnz))
 
-    def stem(self, x: Features, adjacency: SparseMatrix) -> Tensor:
-        """First layer."""
-        return self._aggregate(multiply(x, self.weights[0]), 0, adjacency)
+    def layer(self, index: int, h: Features, adjacency: SparseMatrix) -> Tensor:
+        """Compute one layer."""
+        return self._aggregate(index, multiply(h, self.weights[index]), adjacency)
 
     def head(self, stem: Tensor, adjacency: SparseMatrix) -> Tensor:
         """Layers after the first, and the mean of all layers' outputs."""
@@ -63,7 +63,7 @@ class GIN(GNN):
                 [self.out_channels, self.weights[layer].size(1)], dim=1
             )
             outputs.append(output)
-            h = self._aggregate(g, layer, adjacency)
+            h = self._aggregate(layer, g, adjacency)
         return sum(outputs, h) / self.num_layers
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
@@ -78,5 +78,5 @@ class GIN(GNN):
         readouts = [product_macs(rows, weight) for weight in self.readouts]
         return [a + b for a, b in zip(convolutions, [0, *readouts], strict=True)]
 
-    def _aggregate(self, g: Tensor, layer: int, adjacency: SparseMatrix) -> Tensor:
-        return shifted_product(adjacency, 1 + self.eps[layer], g).relu_()
+    def _aggregate(self, index: int, g: Tensor, adjacency: SparseMatrix) -> Tensor:
+        return shifted_product(adjacency, 1 + self.eps[index], g).relu_()

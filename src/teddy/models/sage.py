@@ -43,16 +43,11 @@ class SAGE(GNN):
         degree = pattern.crow.diff().clamp(min=1).to(self.self_weights[0].dtype)
         return SparseMatrix(pattern, (1.0 / degree)[pattern.row])
 
-    def stem(self, x: Features, adjacency: SparseMatrix) -> Tensor:
-        """First layer."""
-        return self._convolve(x, 0, adjacency)
-
-    def head(self, stem: Tensor, adjacency: SparseMatrix) -> Tensor:
-        """Layers after the first."""
-        h = stem
-        for layer in range(1, self.num_layers):
-            h = self._convolve(self.dropout(h), layer, adjacency)
-        return h
+    def layer(self, index: int, h: Features, adjacency: SparseMatrix) -> Tensor:
+        """Compute one layer."""
+        neighbours = adjacency @ multiply(h, self.neighbour_weights[index])
+        output = multiply(h, self.self_weights[index]) + neighbours
+        return output if index == self.num_layers - 1 else output.relu_()
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: both products with H, plus an entry of A times each output."""
@@ -62,8 +57,3 @@ class SAGE(GNN):
             product_macs(h, own) + product_macs(h, other) + adjacency.pattern.nnz * own.size(1)
             for h, own, other in weights
         ]
-
-    def _convolve(self, h: Features, layer: int, adjacency: SparseMatrix) -> Tensor:
-        neighbours = adjacency @ multiply(h, self.neighbour_weights[layer])
-        output = multiply(h, self.self_weights[layer]) + neighbours
-        return output if layer == self.num_layers - 1 else output.relu_()
