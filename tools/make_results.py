@@ -14,6 +14,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from teddy.atomic import write_atomically
 from teddy.data import load_dataset
 from teddy.sweep import find_over_seeds
@@ -74,6 +76,7 @@ def main() -> None:
     parser.add_argument("--levels", default="0.6415,0.8715")
     parser.add_argument("--data-dir")
     arguments = parser.parse_args()
+    torch.set_num_threads(1)  # the same results on every number of cores
     only = set(filter(None, arguments.only.split(",")))
     levels = {float(level) for level in arguments.levels.split(",")}
     rows: dict[tuple[str, ...], dict[str, Any]] = {}

@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import torch
+
 import teddy
 from teddy.atomic import write_atomically
 from teddy.sweep import find_over_seeds
@@ -23,6 +25,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--data-dir")
     arguments = parser.parse_args()
+    torch.set_num_threads(1)  # the same results on every number of cores
     lines = ["dataset,model,score,distill,seeds,dense_mean,ticket_mean,ticket_std"]
     for name in ("citeseer", "cora"):
         data = teddy.load_dataset(name, data_dir=arguments.data_dir)
