@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 demo: setup
-	$(BIN)/teddy find citeseer --model gin --seeds 3 --out demo.ticket
+	$(BIN)/teddy find citeseer --model gin --seeds 5 --out demo.ticket
 	$(BIN)/teddy predict demo.ticket --out demo-predictions.csv
 
 test: setup

@@ -9,6 +9,8 @@ models, training, ticket, methods, sweep, cli.
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     from teddy.weights import project_l0_ as project_l0_
 
 __version__ = "0.1.0"
+
+if "torch" not in sys.modules:
+    # Threads that wait spinning take the cores from those that work; torch reads this when loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # Imported when first used, so that `teddy --help` need not wait for torch.
 _HOME = {

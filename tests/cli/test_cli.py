@@ -84,12 +84,15 @@ def test_every_option_reaches_the_ticket(tmp_path):
         for name, value in (settings | options).items()
         for word in (f"--{name.replace('_', '-')}", str(value))
     ]
-    done = run("find", "--model", "gat", "--method", "teddy", *arguments, "--out", "[bold]x.ticket",
+    done = run("find", "--model", "gat", "--method", "teddy", "--threads", "1", *arguments,
+               "--out", "[bold]x.ticket",
                "--split", "random", "--split-seed", "3", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "[bold]x.ticket" in done.stdout
+    assert "teddy with degree-low edges" in done.stdout
     info = teddy.Ticket.load(tmp_path / "[bold]x.ticket").info
     assert info.config.items() >= settings.items()
+    assert info.config["threads"] == 1
     assert info.model["options"] == options
     assert (info.split, info.split_seed) == ("random", 3)
 
@@ -100,6 +103,8 @@ def test_predict_knows_the_split_that_the_ticket_was_found_on(tmp_path):
     recorded = result["ticket"]["test"][0]
     same = run("predict", "a", "--json", cwd=tmp_path)
     assert json.loads(same.stdout)["test"] == recorded
+    seed = run("predict", "a", "--split-seed", "8", cwd=tmp_path)
+    assert "no accuracy" in seed.stderr
     other = run("predict", "a", "--split", "random", "--json", "--out", "p.json", cwd=tmp_path)
     assert "no accuracy" in other.stderr
     assert json.loads((tmp_path / "p.json").read_text())["test"] is None
@@ -162,6 +167,10 @@ def test_the_users_own_tables_from_find_to_predict(tmp_path):
     assert {row["class"] for row in rows} <= set(animals)
     unnamed = run("predict", "a.ticket", cwd=tmp_path)
     assert "expected its graph" in refused(unnamed)
+    table = (tmp_path / "nodes.csv").read_text()
+    (tmp_path / "nodes.csv").write_text(table.replace("emu", "ant"))
+    renamed = run("predict", "a.ticket", "edges.csv", *arguments, cwd=tmp_path)
+    assert "knows the classes" in refused(renamed)
 
 
 def test_datasets_lists_what_there_is(tmp_path):

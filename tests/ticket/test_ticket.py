@@ -49,6 +49,13 @@ def test_a_saved_ticket_is_the_same_ticket(name, data, tmp_path):
     assert (tmp_path / "a.ticket").read_bytes() == (tmp_path / "b.ticket").read_bytes()
 
 
+def test_repr_is_one_short_line(ticket):
+    total, kept = ticket.info.edges.total, ticket.info.edges.kept
+    expected = f"Ticket(data, gcn, edges={kept}/{total}, weights=48/120, test="
+    assert repr(ticket).startswith(expected)
+    assert len(repr(ticket)) < 100
+
+
 def test_a_ticket_scores_what_it_says(ticket, data):
     assert ticket.evaluate(data)["test"] == ticket.info.ticket.test
     assert ticket.evaluate(data)["val"] == ticket.info.ticket.val
@@ -160,7 +167,7 @@ def test_tied_and_shared_tensors_are_saved_once(data, tmp_path):
     ticket.save(tmp_path / "a")
     assert sum(key.startswith("weight/a") for key in load_file(tmp_path / "a")) == 2
     assert not [key for key in load_file(tmp_path / "a") if key.startswith("weight/b")]
-    again = teddy.Ticket.load(tmp_path / "a", model=Tied())
+    again = teddy.Ticket.load(tmp_path / "a", model=Tied)
     assert torch.equal(again.logits(data), ticket.logits(data))
 
 

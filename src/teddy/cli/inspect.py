@@ -51,5 +51,7 @@ def inspect(
     )
     graph = {**info.graph, "fingerprint": info.graph["fingerprint"][:16]}
     print_table("Graph", ("", ""), graph.items())
-    print_table("Settings", ("", ""), sorted(info.config.items()))
+    asked = {"graph_sparsity": info.graph_sparsity, "weight_sparsity": info.weight_sparsity}
+    settings = {**info.config, **info.model.get("options", {}), **asked}
+    print_table("Settings", ("", ""), sorted(settings.items()))
     print_table("Versions", ("", ""), sorted(info.versions.items()))

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from teddy.atomic import check_writable, write_atomically
-from teddy.cli.options import DataDir, Json, Nodes, Split
+from teddy.cli.options import DataDir, Json, Nodes
 from teddy.errors import InputError
 
 
@@ -28,9 +28,15 @@ def predict(
         Path | None, typer.Option(help="Write here, not to stdout.", show_default=False)
     ] = None,
     json_: Json = False,
-    split: Split = None,
+    split: Annotated[
+        str | None,
+        typer.Option(help="As of teddy find; default: the ticket's.", show_default=False),
+    ] = None,
     split_seed: Annotated[
-        int | None, typer.Option(help="Seed of a split that is drawn.", show_default=False)
+        int | None,
+        typer.Option(
+            help="Seed of a split that is drawn; default: the ticket's.", show_default=False
+        ),
     ] = None,
     nodes: Nodes = None,
     data_dir: DataDir = None,
@@ -50,10 +56,15 @@ def predict(
             f"{ticket}: found on '{info.dataset}', expected its graph: teddy predict {ticket} PATH"
         )
     if split is None and info.split != "given":
-        split, split_seed = info.split, info.split_seed
+        split = info.split
+        split_seed = info.split_seed if split_seed is None else split_seed
     data = load_dataset(
         dataset or info.dataset, split=split, seed=split_seed or 0, data_dir=data_dir, nodes=nodes
     )
+    if data.get("class_names") != info.classes:
+        raise InputError(
+            f"the ticket knows the classes {info.classes}, got {data.get('class_names')}"
+        )
     confidence, classes = loaded.logits(data).softmax(dim=-1).max(dim=-1)
     names = info.classes or [str(c) for c in range(info.graph["classes"])]
     ids = data.get("node_ids") or range(data.num_nodes)
@@ -71,6 +82,8 @@ def predict(
         write_atomically(out, text.encode())
     place = "stdout" if out is None else str(out)
     score = "no accuracy, the split is another" if test is None else f"test accuracy {test:.2f}%"
+    if test is not None and abs(test - info.ticket.test) > 0.5:
+        score += f", recorded {info.ticket.test:.2f}%: are the features the same?"
     print(f"{len(rows):,} nodes to {place}; {score}", file=sys.stderr)
 
 

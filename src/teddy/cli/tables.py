@@ -26,17 +26,20 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
     dense, ticket = result["dense"], result["ticket"]
     edges, weights, macs = result["edges"], result["weights"], result["macs"]
     seeds = len(result["seeds"])
+    how = result["method"]
+    if result["score"] not in (None, "teddy"):
+        how += f" with {result['score']} edges"
     print_table(
-        f"{result['dataset']} ({result['split']} split), {result['model']}, {result['method']}, "
+        f"{result['dataset']} ({result['split']} split), {result['model']}, {how}, "
         f"{seeds} seed{'s' * (seeds > 1)}",
-        ("", "dense", "ticket", "left or gained"),
+        ("", "dense", "ticket", "left, change"),
         [
             ("undirected edges", f"{edges['total']:,}", f"{edges['kept']:,}", _share(edges)),
             ("weights", f"{weights['total']:,}", f"{weights['kept']:,}", _share(weights)),
             ("multiply-accumulates", *_macs_row(macs)),
             ("test accuracy %", _mean(dense), _mean(ticket), _points(result["difference"])),
             ("  at the last epoch", _last(dense), _last(ticket), ""),
-            ("training seconds", f"{result['seconds']['dense']:.1f}",
+            ("training seconds, all seeds", f"{result['seconds']['dense']:.1f}",
              f"{result['seconds']['sparse']:.1f}", ""),
         ],
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -65,12 +66,13 @@ class Ticket:
         write_ticket(path, Content(self.info, self.keep, parameters, buffers))
 
     @staticmethod
-    def load(path: StrPath, model: nn.Module | None = None) -> Ticket:
+    def load(path: StrPath, model: nn.Module | Callable[[], nn.Module] | None = None) -> Ticket:
         """Read a ticket and verify its checksum.
 
         Args:
             path: The file.
-            model: A module of the ticket's class; needed when it isn't one of ours. It is copied.
+            model: A module of the ticket's class, which is copied, or a function that makes one;
+                needed when it isn't one of ours.
         """
         content = read_ticket(path)
         spec = content.info.model
@@ -82,14 +84,14 @@ class Ticket:
         try:
             if model is None:
                 channels = spec["in_channels"], spec["out_channels"]
-                model = build_model(spec["name"], *channels, **spec["options"])
+                network: nn.Module = build_model(spec["name"], *channels, **spec["options"])
             else:
-                model = copy.deepcopy(model)
-            _load_state(model, {**content.parameters, **content.buffers})
+                network = copy.deepcopy(model) if isinstance(model, nn.Module) else model()
+            _load_state(network, {**content.parameters, **content.buffers})
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise InputError(f"{path}: the weights don't fit the model ({reason})") from None
-        return Ticket(content.info, content.keep, model.eval())
+        return Ticket(content.info, content.keep, network.eval())
 
     def apply(self, data: Data) -> Data:
         """Return the graph with the kept edges only, and what belongs to them.
@@ -141,6 +143,14 @@ class Ticket:
                 f"expected the recorded {self.info.ticket.test:.2f}"
             )
         return here
+
+    def __repr__(self) -> str:
+        info, model = self.info, self.info.model
+        return (
+            f"Ticket({info.dataset}, {model.get('name') or model.get('class')}, "
+            f"edges={info.edges.kept}/{info.edges.total}, "
+            f"weights={info.weights.kept}/{info.weights.total}, test={info.ticket.test:.2f})"
+        )
 
     def _recognise(self, data: Data) -> tuple[SimpleGraph, Tensor]:
         if not isinstance(data, Data) or data.edge_index is None:
