@@ -82,9 +82,9 @@ def test_random_scores_follow_the_seed(citeseer):
     assert not torch.equal(first, other)
 
 
-def test_the_toy_example_of_section_5(request):
+def test_the_toy_example_of_section_5():
     """One-hop degrees can't tell the triangle's edges apart, two-hop degrees can."""
-    # v1, v2, v3 form a triangle, each with two more neighbours; those of v1 have degree 2 ... 4
+    # A triangle v1, v2, v3, each with two more neighbours: of degree 2, 1 and 3 respectively.
     edges = [(1, 2), (1, 3), (2, 3)]
     edges += [(1, 4), (1, 5), (2, 6), (2, 7), (3, 8), (3, 9)]
     edges += [(4, 10), (5, 10), (8, 11), (8, 12), (9, 11), (9, 12)]
