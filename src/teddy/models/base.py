@@ -11,10 +11,12 @@ from torch import Tensor, nn
 from teddy.data.features import SPARSE_BELOW
 from teddy.errors import InputError
 from teddy.models.dropout import Dropout
+from teddy.models.hidden import Hidden
 from teddy.models.sparse import Pattern, SparseMatrix, narrow_product
 from teddy.numbers import check_count
 
 Features = Tensor | SparseMatrix
+Input = Features | Hidden
 
 
 class GNN(nn.Module, ABC):
@@ -73,19 +75,23 @@ class GNN(nn.Module, ABC):
         """Turn the simple graph (row: target, column: source) into what the layers propagate on."""
 
     @abstractmethod
-    def layer(self, index: int, h: Features, adjacency: SparseMatrix) -> Tensor:
-        """Compute one layer, with the activation that follows it, without dropout."""
+    def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
+        """Compute one layer, without the ReLU and the dropout that follow it."""
 
     def stem(self, x: Features, adjacency: SparseMatrix) -> Any:
         """Compute what comes before the first dropout: the first layer."""
         return self.layer(0, x, adjacency)
 
     def head(self, stem: Any, adjacency: SparseMatrix) -> Tensor:
-        """Compute the logits from the stem: the other layers, each after dropout."""
+        """Compute the logits from the stem: the other layers, each after ReLU and dropout."""
         h: Tensor = stem
         for index in range(1, self.num_layers):
-            h = self.layer(index, self.dropout(h), adjacency)
+            h = self.layer(index, self.hidden(h), adjacency)
         return h
+
+    def hidden(self, z: Tensor) -> Hidden:
+        """ReLU and, in training, dropout of a layer's output."""
+        return Hidden(z, self.dropout.p if self.training else 0.0)
 
     @abstractmethod
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
@@ -113,11 +119,9 @@ class GNN(nn.Module, ABC):
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {options})"
 
 
-def multiply(h: Features, weight: Tensor) -> Tensor:
+def multiply(h: Input, weight: Tensor) -> Tensor:
     """Multiply features, sparse or dense, or hidden units with a weight."""
-    if isinstance(h, SparseMatrix):
-        return h @ weight
-    return narrow_product(h, weight) if 4 * weight.size(1) <= weight.size(0) else h @ weight
+    return narrow_product(h, weight) if isinstance(h, Tensor) else h @ weight
 
 
 def with_self_loops(pattern: Pattern) -> Pattern:

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, multiply, product_macs, with_self_loops
+from teddy.models.base import GNN, Features, Input, multiply, product_macs, with_self_loops
 from teddy.models.sparse import Pattern, SparseMatrix, row_softmax
 
 
@@ -73,8 +73,8 @@ class GAT(GNN):
         assert isinstance(h, Tensor)
         return h
 
-    def layer(self, index: int, h: Features, adjacency: SparseMatrix) -> Tensor:
-        """Compute one layer; in training with dropout of its attention."""
+    def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
+        """Compute one layer and its ELU; in training with dropout of its attention."""
         heads, last = self.heads[index], index == self.num_layers - 1
         g = multiply(h, self.weights[index])
         per_node = multiply(g, self._attention_matrix(index))  # [N, 2 heads]

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, multiply, product_macs, with_self_loops
+from teddy.models.base import GNN, Features, Input, multiply, product_macs, with_self_loops
 from teddy.models.sparse import Pattern, SparseMatrix
 
 
@@ -43,10 +43,9 @@ class GCN(GNN):
         scale = 1.0 / pattern.crow.diff().to(self.weights[0].dtype).sqrt()
         return SparseMatrix(pattern, scale[pattern.row] * scale[pattern.col])
 
-    def layer(self, index: int, h: Features, adjacency: SparseMatrix) -> Tensor:
+    def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer."""
-        output = adjacency @ multiply(h, self.weights[index])
-        return output if index == self.num_layers - 1 else output.relu_()
+        return adjacency @ multiply(h, self.weights[index])
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: H W, plus an entry of A times each output."""

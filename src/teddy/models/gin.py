@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, multiply, product_macs
+from teddy.models.base import GNN, Features, Input, multiply, product_macs
 from teddy.models.sparse import Pattern, SparseMatrix, shifted_product
 
 
@@ -49,7 +49,7 @@ class GIN(GNN):
         """Take the graph as it is."""
         return SparseMatrix(pattern, self.eps.new_ones(pattern.nnz))
 
-    def layer(self, index: int, h: Features, adjacency: SparseMatrix) -> Tensor:
+    def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer."""
         return self._aggregate(index, multiply(h, self.weights[index]), adjacency)
 
@@ -59,12 +59,12 @@ class GIN(GNN):
         for layer in range(1, self.num_layers):
             # One product for both the layer's output and the next layer's input.
             both = torch.cat([self.readouts[layer - 1], self.weights[layer]], dim=1)
-            output, g = multiply(self.dropout(h), both).split(
+            output, g = multiply(self.hidden(h), both).split(
                 [self.out_channels, self.weights[layer].size(1)], dim=1
             )
             outputs.append(output)
             h = self._aggregate(layer, g, adjacency)
-        return sum(outputs, h) / self.num_layers
+        return sum(outputs, h.relu()) / self.num_layers
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: H W, an entry of (1 + eps) I + A times each output, and the readout."""
@@ -79,4 +79,4 @@ class GIN(GNN):
         return [a + b for a, b in zip(convolutions, [0, *readouts], strict=True)]
 
     def _aggregate(self, index: int, g: Tensor, adjacency: SparseMatrix) -> Tensor:
-        return shifted_product(adjacency, 1 + self.eps[index], g).relu_()
+        return shifted_product(adjacency, 1 + self.eps[index], g)

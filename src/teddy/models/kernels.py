@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,55 +11,52 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from teddy.jit import compiled, run_parts, split
+from teddy.models.vectors import NARROW, WIDE, added, constant, load, store, zeros
 
 Array = NDArray[Any]
 
-# Rows of the dense factor that a tile gathers from fit into half of a common second-level cache ...
+# What a product gathers from fits into half of a common second-level cache ...
 _TILE_BYTES = 1 << 20
-# ... unless a row would then have fewer entries in a tile than pay for coming back to it.
-_ENTRIES_PER_SEGMENT = 4
+# ... where its rows are used so often that bringing them there pays.
+_USES = 4
+_SLICE = 128
 
 
 class Tiles:
-    """The entries of a sparse matrix in an order that keeps a product in the cache.
+    """The order in which a sparse matrix is multiplied with dense ones of one width.
 
-    The rows are split into parts, one a thread, of as many entries each. Within a part, entries go
-    by blocks of columns, then by row: all that a block gathers of the dense factor fits into the
-    cache. A segment is a row's share of a block. Where rows have few entries there is one block,
-    and each row is a segment.
+    All that is gathered between two passes over the rows fits into the cache: a slice of the dense
+    matrix's columns and, where that is still too much, a block of its rows. Each tile is copied
+    into one piece before it is used. A matrix that uses its rows too rarely for that, or whose
+    dense factor is small, has one tile: all of it, in place.
+
+    Args:
+        crow: Offsets of the rows.
+        col: Columns, row by row.
+        width: Columns of the dense factor.
+        num_parts: Ranges of rows of as many entries each, one a thread.
     """
 
     def __init__(self, crow: Array, col: Array, width: int, num_parts: int) -> None:
-        num_rows, nnz = crow.size - 1, col.size
+        self.num_rows, nnz = crow.size - 1, col.size
         num_cols = int(col.max(initial=0)) + 1
-        wanted = -(-num_cols * width * 4 // _TILE_BYTES)
-        num_blocks = max(1, min(wanted, nnz // (_ENTRIES_PER_SEGMENT * max(1, num_rows))))
-        block = -(-num_cols // num_blocks)
-        shares = np.linspace(0, nnz, num_parts + 1)[1:-1]
-        cuts = np.concatenate([[0], np.searchsorted(crow[1:], shares), [num_rows]])
-        row = np.repeat(np.arange(num_rows), np.diff(crow))
-        self.tiled = num_blocks > 1
-        if self.tiled:
-            part = np.searchsorted(cuts[1:-1], row, side="right")
-            group = part * num_blocks + col // block
-            # Entries are sorted by row already; a stable sort keeps that within a group.
-            order = np.argsort(group, kind="stable")
-            row, group = row[order], group[order]
-            new = np.ones(nnz, dtype=bool)
-            new[1:] = (row[1:] != row[:-1]) | (group[1:] != group[:-1])
-            first = np.flatnonzero(new)
-            self.rows, self.offsets = row[first], np.append(first, nnz)
-            segment_cuts = np.searchsorted(part[order][first], np.arange(num_parts + 1))
-        else:
-            order = np.arange(nnz)
-            self.rows, self.offsets, segment_cuts = np.arange(num_rows), crow, cuts
-        self.order = torch.from_numpy(order)
-        self.col = col[order].astype(np.int32)
-        self.num_rows = num_rows
-        self.parts = [
-            (int(cuts[i]), int(cuts[i + 1]), int(segment_cuts[i]), int(segment_cuts[i + 1]))
-            for i in range(num_parts)
-        ]
+        self.slice, self.block = width, num_cols
+        self.packed = 4 * num_cols * width > _TILE_BYTES and nnz >= _USES * num_cols
+        if self.packed:
+            self.slice = min(_SLICE, width)
+            self.block = min(num_cols, _TILE_BYTES // (4 * self.slice))
+        num_blocks = -(-num_cols // self.block)
+        row = np.repeat(np.arange(self.num_rows), np.diff(crow))
+        place = col // self.block * self.num_rows + row
+        # Entries are sorted by row already; a stable sort keeps the order of columns in a row.
+        self.order = torch.from_numpy(np.argsort(place, kind="stable"))
+        self.col = col[self.order.numpy()].astype(np.int32)
+        counts = np.bincount(place, minlength=num_blocks * self.num_rows)
+        offsets = np.concatenate([[0], counts.cumsum()])
+        rows = np.arange(num_blocks)[:, None] * self.num_rows + np.arange(self.num_rows + 1)
+        self.offsets = offsets[rows]
+        cuts = np.searchsorted(crow[1:], np.linspace(0, nnz, num_parts + 1)[1:-1])
+        self.parts = list(pairwise([0, *map(int, cuts), self.num_rows]))
 
     def product(self, values: Tensor, dense: Tensor, shift: float = 0.0) -> Tensor:
         """Multiply the matrix plus ``shift`` times the identity with ``dense``.
@@ -67,67 +65,86 @@ class Tiles:
         """
         out = torch.empty(self.num_rows, dense.size(1), dtype=dense.dtype)
         fixed = (
-            self.rows,
-            self.offsets,
-            self.col,
-            values.detach().numpy(),
-            dense.detach().numpy(),
-            out.numpy(),
+            self.offsets, self.col, values.detach().numpy(), dense.detach().numpy(), out.numpy(),
             out.numpy().dtype.type(shift),
-            self.tiled,
+        )  # fmt: skip
+        # From torch, whose memory begins at a cache line: else every other load would need two.
+        tile = (self.block, self.slice) if self.packed else (0, 0)
+        tiles = [torch.empty(tile, dtype=dense.dtype).numpy() for _ in self.parts]
+        run_parts(
+            _multiply, [(*part, t, *fixed) for part, t in zip(self.parts, tiles, strict=True)]
         )
-        run_parts(_multiply, [(*part, *fixed) for part in self.parts])
         return out
 
 
 @compiled
-def _start_row(o: Array, shift: float, dense: Array, row: int) -> None:
-    """Begin a row of the product with its share of ``shift`` times the identity."""
-    if shift == 0:
-        o[:] = 0
-    else:
-        h = dense[row]
-        for c in range(o.size):
-            o[c] = shift * h[c]
+def _multiply(
+    first: int, last: int, tile: Array,
+    offsets: Array, col: Array, values: Array, dense: Array, out: Array, shift: float,
+) -> None:  # fmt: skip
+    """Compute rows of the product, a slice of its columns after the other."""
+    rows, entries, all_columns = (first, last), (col, values), (0, out.shape[1])
+    block, width = tile.shape
+    if block == 0:
+        _add_tile(rows, all_columns, offsets[0], entries, dense, (0, 0), dense, out, shift)
+        return
+    for start in range(0, dense.shape[1], width):
+        columns = start, min(start + width, dense.shape[1])
+        for index in range(offsets.shape[0]):
+            corner = index * block, start
+            _copy_tile(dense, corner, columns, tile)
+            _add_tile(rows, columns, offsets[index], entries, tile, corner, dense, out, shift)
 
 
 @compiled
-def _multiply(
-    first_row: int, last_row: int, first: int, last: int,
-    rows: Array, offsets: Array, col: Array, values: Array, dense: Array, out: Array, shift: float,
-    tiled: bool,
+def _add_tile(
+    rows: Any, columns: Any, offsets: Array, entries: Any, tile: Array, corner: Any,
+    dense: Array, out: Array, shift: float,
 ) -> None:  # fmt: skip
-    """Add value x row of ``dense`` to each segment's row of ``out``, eight entries at a time."""
-    width = dense.shape[1]
-    if tiled:
-        for row in range(first_row, last_row):
-            _start_row(out[row], shift, dense, row)
-    for segment in range(first, last):
-        o = out[rows[segment]]
-        if not tiled:
-            _start_row(o, shift, dense, rows[segment])
-        e, end = offsets[segment], offsets[segment + 1]
-        while e + 8 <= end:
-            v0, v1, v2, v3 = values[e], values[e + 1], values[e + 2], values[e + 3]
-            v4, v5, v6, v7 = values[e + 4], values[e + 5], values[e + 6], values[e + 7]
-            h0, h1, h2, h3 = dense[col[e]], dense[col[e + 1]], dense[col[e + 2]], dense[col[e + 3]]
-            h4, h5 = dense[col[e + 4]], dense[col[e + 5]]
-            h6, h7 = dense[col[e + 6]], dense[col[e + 7]]
-            for c in range(width):
-                o[c] += (
-                    v0 * h0[c] + v1 * h1[c] + v2 * h2[c] + v3 * h3[c]
-                    + v4 * h4[c] + v5 * h5[c] + v6 * h6[c] + v7 * h7[c]
-                )  # fmt: skip
-            e += 8
-        while e + 2 <= end:
-            v0, v1, h0, h1 = values[e], values[e + 1], dense[col[e]], dense[col[e + 1]]
-            for c in range(width):
-                o[c] += v0 * h0[c] + v1 * h1[c]
-            e += 2
-        if e < end:
-            v0, h0 = values[e], dense[col[e]]
-            for c in range(width):
-                o[c] += v0 * h0[c]
+    """Add what the tile, which begins at this corner of ``dense``, gives: by wide vectors first."""
+    column, stop = columns
+    column = _add_columns(
+        WIDE, rows, (column, stop), offsets, entries, tile, corner, dense, out, shift
+    )
+    column = _add_columns(
+        NARROW, rows, (column, stop), offsets, entries, tile, corner, dense, out, shift
+    )
+    _add_columns(1, rows, (column, stop), offsets, entries, tile, corner, dense, out, shift)
+
+
+@compiled
+def _add_columns(
+    lanes: int, rows: Any, columns: Any, offsets: Array, entries: Any, tile: Array, corner: Any,
+    dense: Array, out: Array, shift: float,
+) -> Any:  # fmt: skip
+    """The same for as many columns as fill vectors; return the first that is left."""
+    constant(lanes)
+    (col, values), (top, left) = entries, corner
+    stop = columns[1] - (columns[1] - columns[0]) % lanes
+    if columns[0] < stop:
+        for row in range(rows[0], rows[1]):
+            for c in range(columns[0], stop, lanes):
+                total = zeros(out, lanes)
+                if top > 0:
+                    total = load(out, row, c, lanes)
+                elif shift != 0:
+                    total = added(total, shift, load(dense, row, c, lanes))
+                for e in range(offsets[row], offsets[row + 1]):
+                    total = added(total, values[e], load(tile, col[e] - top, c - left, lanes))
+                store(out, row, c, total)
+    return stop
+
+
+@compiled
+def _copy_tile(dense: Array, corner: Any, columns: Any, tile: Array) -> None:
+    for row in range(min(tile.shape[0], dense.shape[0] - corner[0])):
+        c = columns[0]
+        while c + WIDE <= columns[1]:
+            store(tile, row, c - corner[1], load(dense, corner[0] + row, c, WIDE))
+            c += WIDE
+        while c < columns[1]:
+            tile[row, c - corner[1]] = dense[corner[0] + row, c]
+            c += 1
 
 
 def sampled_product(row: Tensor, col: Tensor, left: Tensor, right: Tensor) -> Tensor:

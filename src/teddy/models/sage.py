@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, multiply, product_macs
+from teddy.models.base import GNN, Features, Input, multiply, product_macs
 from teddy.models.sparse import Pattern, SparseMatrix
 
 
@@ -43,11 +43,10 @@ class SAGE(GNN):
         degree = pattern.crow.diff().clamp(min=1).to(self.self_weights[0].dtype)
         return SparseMatrix(pattern, (1.0 / degree)[pattern.row])
 
-    def layer(self, index: int, h: Features, adjacency: SparseMatrix) -> Tensor:
+    def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer."""
         neighbours = adjacency @ multiply(h, self.neighbour_weights[index])
-        output = multiply(h, self.self_weights[index]) + neighbours
-        return output if index == self.num_layers - 1 else output.relu_()
+        return multiply(h, self.self_weights[index]) + neighbours
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: both products with H, plus an entry of A times each output."""

@@ -206,15 +206,17 @@ class _ShiftedProduct(torch.autograd.Function):
 
 
 def narrow_product(dense: Tensor, weight: Tensor) -> Tensor:
-    """Multiply a tall matrix with a narrow one, such as hidden units with classes.
+    """Multiply a tall matrix with one that may be narrow, such as hidden units with classes.
 
-    As ``dense @ weight``, but the weight's gradient is computed the way round that is fast.
+    As ``dense @ weight``, but a narrow weight's gradient is computed the way round that is fast.
 
     Example:
         >>> narrow_product(torch.ones(2, 3), torch.ones(3, 1))
         tensor([[3.],
                 [3.]])
     """
+    if 4 * weight.size(1) > weight.size(0):
+        return dense @ weight
     result: Tensor = _NarrowProduct.apply(dense, weight)
     return result
 
