@@ -12,7 +12,13 @@ from teddy.data.features import SPARSE_BELOW
 from teddy.errors import InputError
 from teddy.models.dropout import Dropout
 from teddy.models.hidden import Hidden
-from teddy.models.sparse import Pattern, SparseMatrix, narrow_product
+from teddy.models.sparse import (
+    Pattern,
+    SparseMatrix,
+    chain_product,
+    narrow_product,
+    shifted_product,
+)
 from teddy.numbers import check_count
 
 Features = Tensor | SparseMatrix
@@ -122,6 +128,17 @@ class GNN(nn.Module, ABC):
 def multiply(h: Input, weight: Tensor) -> Tensor:
     """Multiply features, sparse or dense, or hidden units with a weight."""
     return narrow_product(h, weight) if isinstance(h, Tensor) else h @ weight
+
+
+def propagate(
+    adjacency: SparseMatrix, h: Input, weight: Tensor, shift: Tensor | None = None
+) -> Tensor:
+    """Multiply before aggregating: :math:`(A + s I) (H W)`, without a shift :math:`A (H W)`."""
+    learned = adjacency.values.requires_grad
+    if isinstance(h, SparseMatrix) and not (learned or h.values.requires_grad):
+        return chain_product(adjacency, shift, h, weight)
+    g = multiply(h, weight)
+    return adjacency @ g if shift is None else shifted_product(adjacency, shift, g)
 
 
 def with_self_loops(pattern: Pattern) -> Pattern:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, Input, multiply, product_macs, with_self_loops
+from teddy.models.base import GNN, Features, Input, product_macs, propagate, with_self_loops
 from teddy.models.sparse import Pattern, SparseMatrix
 
 
@@ -45,7 +45,7 @@ class GCN(GNN):
 
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer."""
-        return adjacency @ multiply(h, self.weights[index])
+        return propagate(adjacency, h, self.weights[index])
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: H W, plus an entry of A times each output."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, Input, multiply, product_macs
+from teddy.models.base import GNN, Features, Input, multiply, product_macs, propagate
 from teddy.models.sparse import Pattern, SparseMatrix, shifted_product
 
 
@@ -51,7 +51,7 @@ class GIN(GNN):
 
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer."""
-        return self._aggregate(index, multiply(h, self.weights[index]), adjacency)
+        return propagate(adjacency, h, self.weights[index], 1 + self.eps[index])
 
     def head(self, stem: Tensor, adjacency: SparseMatrix) -> Tensor:
         """Layers after the first, and the mean of all layers' outputs."""
@@ -63,7 +63,7 @@ class GIN(GNN):
                 [self.out_channels, self.weights[layer].size(1)], dim=1
             )
             outputs.append(output)
-            h = self._aggregate(layer, g, adjacency)
+            h = shifted_product(adjacency, 1 + self.eps[layer], g)
         return sum(outputs, h.relu()) / self.num_layers
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
@@ -77,6 +77,3 @@ class GIN(GNN):
         ]
         readouts = [product_macs(rows, weight) for weight in self.readouts]
         return [a + b for a, b in zip(convolutions, [0, *readouts], strict=True)]
-
-    def _aggregate(self, index: int, g: Tensor, adjacency: SparseMatrix) -> Tensor:
-        return shifted_product(adjacency, 1 + self.eps[index], g)

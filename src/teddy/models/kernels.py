@@ -19,132 +19,195 @@ Array = NDArray[Any]
 _TILE_BYTES = 1 << 20
 # ... where its rows are used so often that bringing them there pays.
 _USES = 4
-_SLICE = 128
+# Columns that are computed together, in a product and in a chain of two.
+_SLICE, _CHAIN_SLICE = 128, WIDE
 
 
-class Tiles:
-    """The order in which a sparse matrix is multiplied with dense ones of one width.
+def tile_rows(num_cols: int, nnz: int, width: int, chained: bool = False) -> int:
+    """Rows of a tile of the dense factor; 0: the product gathers from all of it, in place."""
+    if 4 * num_cols * width <= _TILE_BYTES or nnz < _USES * num_cols:
+        return 0
+    return _TILE_BYTES // (4 * min(_CHAIN_SLICE if chained else _SLICE, width))
 
-    All that is gathered between two passes over the rows fits into the cache: a slice of the dense
-    matrix's columns and, where that is still too much, a block of its rows. Each tile is copied
-    into one piece before it is used. A matrix that uses its rows too rarely for that, or whose
-    dense factor is small, has one tile: all of it, in place.
+
+class Entries:
+    """The entries of a sparse matrix by blocks of columns, then by row, as kernels take them.
 
     Args:
         crow: Offsets of the rows.
         col: Columns, row by row.
-        width: Columns of the dense factor.
-        num_parts: Ranges of rows of as many entries each, one a thread.
+        block: Columns of a block, the rows of a tile of the dense factor; 0: all.
     """
 
-    def __init__(self, crow: Array, col: Array, width: int, num_parts: int) -> None:
-        self.num_rows, nnz = crow.size - 1, col.size
-        num_cols = int(col.max(initial=0)) + 1
-        self.slice, self.block = width, num_cols
-        self.packed = 4 * num_cols * width > _TILE_BYTES and nnz >= _USES * num_cols
-        if self.packed:
-            self.slice = min(_SLICE, width)
-            self.block = min(num_cols, _TILE_BYTES // (4 * self.slice))
-        num_blocks = -(-num_cols // self.block)
-        row = np.repeat(np.arange(self.num_rows), np.diff(crow))
-        place = col // self.block * self.num_rows + row
+    def __init__(self, crow: Array, col: Array, block: int) -> None:
+        self.crow, self.block = crow, block
+        num_rows, num_cols = crow.size - 1, int(col.max(initial=0)) + 1
+        index = col // (block or num_cols)
+        place = index * num_rows + np.repeat(np.arange(num_rows), np.diff(crow))
         # Entries are sorted by row already; a stable sort keeps the order of columns in a row.
-        self.order = torch.from_numpy(np.argsort(place, kind="stable"))
-        self.col = col[self.order.numpy()].astype(np.int32)
-        counts = np.bincount(place, minlength=num_blocks * self.num_rows)
-        offsets = np.concatenate([[0], counts.cumsum()])
-        rows = np.arange(num_blocks)[:, None] * self.num_rows + np.arange(self.num_rows + 1)
-        self.offsets = offsets[rows]
-        cuts = np.searchsorted(crow[1:], np.linspace(0, nnz, num_parts + 1)[1:-1])
-        self.parts = list(pairwise([0, *map(int, cuts), self.num_rows]))
+        order = np.argsort(place, kind="stable")
+        self.order = torch.from_numpy(order)
+        self.col = col[order].astype(np.int32)
+        blocks = np.arange(int(index.max(initial=0)) + 1)[:, None]
+        ends = np.bincount(place, minlength=blocks.size * num_rows).cumsum()
+        # Of row r in block b: offsets[b, r] to offsets[b, r + 1].
+        self.offsets = np.append(0, ends)[blocks * num_rows + np.arange(num_rows + 1)]
 
-    def product(self, values: Tensor, dense: Tensor, shift: float = 0.0) -> Tensor:
-        """Multiply the matrix plus ``shift`` times the identity with ``dense``.
+    @property
+    def num_rows(self) -> int:
+        """Rows of the matrix."""
+        return self.crow.size - 1
 
-        ``values`` are in the order of :attr:`order`.
-        """
-        out = torch.empty(self.num_rows, dense.size(1), dtype=dense.dtype)
-        fixed = (
-            self.offsets, self.col, values.detach().numpy(), dense.detach().numpy(), out.numpy(),
-            out.numpy().dtype.type(shift),
-        )  # fmt: skip
-        # From torch, whose memory begins at a cache line: else every other load would need two.
-        tile = (self.block, self.slice) if self.packed else (0, 0)
-        tiles = [torch.empty(tile, dtype=dense.dtype).numpy() for _ in self.parts]
-        run_parts(
-            _multiply, [(*part, t, *fixed) for part, t in zip(self.parts, tiles, strict=True)]
+    def parts(self) -> list[tuple[int, int]]:
+        """Ranges of rows of as many entries each, one a thread."""
+        shares = np.linspace(0, self.col.size, torch.get_num_threads() + 1)[1:-1]
+        return list(pairwise([0, *np.searchsorted(self.crow[1:], shares).tolist(), self.num_rows]))
+
+
+Matrix = tuple[Entries, Tensor]  # with the values in the entries' order
+
+
+def product(matrix: Matrix, dense: Tensor, shift: float = 0.0) -> Tensor:
+    """Multiply a matrix plus ``shift`` times the identity with ``dense``.
+
+    With tiles, all that is gathered between two passes over the rows fits into the cache: a slice
+    of the dense factor's columns and a block of its rows, copied into one piece.
+    """
+    entries, arrays = _arrays(matrix)
+    out = torch.empty(entries.num_rows, dense.size(1), dtype=dense.dtype)
+    width = min(_SLICE, dense.size(1)) if entries.block else dense.size(1)
+    factor = out.numpy().dtype.type(shift)
+    parts = [
+        (
+            *rows, arrays, dense.detach().numpy(), factor, _space(entries.block, width, dense),
+            out.numpy(), width,
         )
-        return out
+        for rows in entries.parts()
+    ]  # fmt: skip
+    run_parts(_product, parts)
+    return out
+
+
+def chain(outer: Matrix, inner: Matrix, dense: Tensor, shift: float = 0.0) -> Tensor:
+    """Multiply ``outer`` with (``inner`` plus ``shift`` times the identity) with ``dense``.
+
+    A slice of the inner product stays in the cache until the outer one has used it. ``outer`` is
+    in blocks, if at all, of the rows that fit.
+    """
+    (last, outer_arrays), (first, inner_arrays) = _arrays(outer), _arrays(inner)
+    out = torch.empty(last.num_rows, dense.size(1), dtype=dense.dtype)
+    width = min(_CHAIN_SLICE, dense.size(1))
+    factor = out.numpy().dtype.type(shift)
+    parts = [
+        (
+            a * width, min(b * width, dense.size(1)), outer_arrays, last.block, inner_arrays,
+            dense.detach().numpy(), factor, _space(first.block, width, dense),
+            _space(first.num_rows, width, dense), out.numpy(),
+        )
+        for a, b in split(-(-dense.size(1) // width), 1)
+    ]  # fmt: skip
+    run_parts(_chain, parts)
+    return out
+
+
+def _arrays(matrix: Matrix) -> tuple[Entries, tuple[Array, Array, Array]]:
+    entries, values = matrix
+    return entries, (entries.offsets, entries.col, values.detach().numpy())
+
+
+def _space(rows: int, width: int, like: Tensor) -> Array:
+    """Room for a tile. Torch's begins at a cache line: else every other load would need two."""
+    space: Array = torch.empty(rows, width, dtype=like.dtype).numpy()
+    return space
+
+
+@compiled
+def _product(
+    first: int, last: int, matrix: Any, dense: Array, shift: float, tile: Array, out: Array,
+    width: int,
+) -> None:  # fmt: skip
+    """Rows of a product, a slice of its columns after the other."""
+    for c in range(0, out.shape[1], width):
+        columns = slice(c, min(c + width, out.shape[1]))
+        _multiply(first, last, matrix, dense[:, columns], shift, tile, out[:, columns])
+
+
+@compiled
+def _chain(
+    first: int, last: int, outer: Any, block: int, inner: Any, dense: Array, shift: float,
+    tile: Array, middle: Array, out: Array,
+) -> None:  # fmt: skip
+    """Columns of two products, a slice after the other."""
+    offsets, col, values = outer
+    for c in range(first, last, middle.shape[1]):
+        columns = slice(c, min(c + middle.shape[1], last))
+        between = middle[:, : columns.stop - c]
+        _multiply(0, middle.shape[0], inner, dense[:, columns], shift, tile, between)
+        for index in range(offsets.shape[0]):
+            top = index * block
+            _add_tile(
+                0, out.shape[0], offsets[index], col, values, between[top:], top, between,
+                out[:, columns], dense.dtype.type(0),
+            )  # fmt: skip
 
 
 @compiled
 def _multiply(
-    first: int, last: int, tile: Array,
-    offsets: Array, col: Array, values: Array, dense: Array, out: Array, shift: float,
-) -> None:  # fmt: skip
-    """Compute rows of the product, a slice of its columns after the other."""
-    rows, entries, all_columns = (first, last), (col, values), (0, out.shape[1])
-    block, width = tile.shape
-    if block == 0:
-        _add_tile(rows, all_columns, offsets[0], entries, dense, (0, 0), dense, out, shift)
+    first: int, last: int, matrix: Any, dense: Array, shift: float, tile: Array, out: Array
+) -> None:
+    """Rows of a slice of a product; ``tile`` has no rows where it gathers in place."""
+    offsets, col, values = matrix
+    if tile.shape[0] == 0:
+        _add_tile(first, last, offsets[0], col, values, dense, 0, dense, out, shift)
         return
-    for start in range(0, dense.shape[1], width):
-        columns = start, min(start + width, dense.shape[1])
-        for index in range(offsets.shape[0]):
-            corner = index * block, start
-            _copy_tile(dense, corner, columns, tile)
-            _add_tile(rows, columns, offsets[index], entries, tile, corner, dense, out, shift)
+    for index in range(offsets.shape[0]):
+        top = index * tile.shape[0]
+        _copy(dense[top : top + tile.shape[0]], tile)
+        _add_tile(first, last, offsets[index], col, values, tile, top, dense, out, shift)
 
 
 @compiled
 def _add_tile(
-    rows: Any, columns: Any, offsets: Array, entries: Any, tile: Array, corner: Any,
+    first: int, last: int, offsets: Array, col: Array, values: Array, tile: Array, top: int,
     dense: Array, out: Array, shift: float,
 ) -> None:  # fmt: skip
-    """Add what the tile, which begins at this corner of ``dense``, gives: by wide vectors first."""
-    column, stop = columns
-    column = _add_columns(
-        WIDE, rows, (column, stop), offsets, entries, tile, corner, dense, out, shift
-    )
-    column = _add_columns(
-        NARROW, rows, (column, stop), offsets, entries, tile, corner, dense, out, shift
-    )
-    _add_columns(1, rows, (column, stop), offsets, entries, tile, corner, dense, out, shift)
+    """Add what a tile, which begins at row ``top`` of ``dense``, gives: by wide vectors first."""
+    rows, entries, tiles = (first, last), (offsets, col, values), (tile, top, dense)
+    c = _add_columns(WIDE, 0, rows, entries, tiles, shift, out)
+    c = _add_columns(NARROW, c, rows, entries, tiles, shift, out)
+    _add_columns(1, c, rows, entries, tiles, shift, out)
 
 
 @compiled
 def _add_columns(
-    lanes: int, rows: Any, columns: Any, offsets: Array, entries: Any, tile: Array, corner: Any,
-    dense: Array, out: Array, shift: float,
-) -> Any:  # fmt: skip
+    lanes: int, start: int, rows: Any, entries: Any, tiles: Any, shift: float, out: Array
+) -> Any:
     """The same for as many columns as fill vectors; return the first that is left."""
     constant(lanes)
-    (col, values), (top, left) = entries, corner
-    stop = columns[1] - (columns[1] - columns[0]) % lanes
-    if columns[0] < stop:
+    (offsets, col, values), (tile, top, dense) = entries, tiles
+    stop = out.shape[1] - (out.shape[1] - start) % lanes
+    if start < stop:
         for row in range(rows[0], rows[1]):
-            for c in range(columns[0], stop, lanes):
+            for c in range(start, stop, lanes):
                 total = zeros(out, lanes)
                 if top > 0:
                     total = load(out, row, c, lanes)
                 elif shift != 0:
                     total = added(total, shift, load(dense, row, c, lanes))
                 for e in range(offsets[row], offsets[row + 1]):
-                    total = added(total, values[e], load(tile, col[e] - top, c - left, lanes))
+                    total = added(total, values[e], load(tile, col[e] - top, c, lanes))
                 store(out, row, c, total)
     return stop
 
 
 @compiled
-def _copy_tile(dense: Array, corner: Any, columns: Any, tile: Array) -> None:
-    for row in range(min(tile.shape[0], dense.shape[0] - corner[0])):
-        c = columns[0]
-        while c + WIDE <= columns[1]:
-            store(tile, row, c - corner[1], load(dense, corner[0] + row, c, WIDE))
-            c += WIDE
-        while c < columns[1]:
-            tile[row, c - corner[1]] = dense[corner[0] + row, c]
-            c += 1
+def _copy(source: Array, target: Array) -> None:
+    whole = source.shape[1] - source.shape[1] % WIDE
+    for row in range(source.shape[0]):
+        for c in range(0, whole, WIDE):
+            store(target, row, c, load(source, row, c, WIDE))
+        for c in range(whole, source.shape[1]):
+            target[row, c] = source[row, c]
 
 
 def sampled_product(row: Tensor, col: Tensor, left: Tensor, right: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, Input, multiply, product_macs
+from teddy.models.base import GNN, Features, Input, multiply, product_macs, propagate
 from teddy.models.sparse import Pattern, SparseMatrix
 
 
@@ -45,7 +45,7 @@ class SAGE(GNN):
 
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer."""
-        neighbours = adjacency @ multiply(h, self.neighbour_weights[index])
+        neighbours = propagate(adjacency, h, self.neighbour_weights[index])
         return multiply(h, self.self_weights[index]) + neighbours
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:

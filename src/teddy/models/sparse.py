@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from teddy import jit
-from teddy.models.kernels import Tiles, sampled_product
+from teddy.models import kernels
 
 with warnings.catch_warnings():
     # Once a process PyTorch calls the CSR layout a beta; nothing that a user could act on.
@@ -35,7 +35,7 @@ class Pattern:
     def __init__(self, crow: Tensor, col: Tensor, shape: tuple[int, int]) -> None:
         self.crow, self.col, self.shape = crow, col, shape
         self._repeated: dict[int, Pattern] = {}
-        self._tiles: dict[tuple[int, int], Tiles] = {}
+        self._entries: dict[int, kernels.Entries] = {}
 
     @staticmethod
     def of(row: Tensor, col: Tensor, shape: tuple[int, int]) -> Pattern:
@@ -81,17 +81,18 @@ class Pattern:
         col = self.col[self.crow[owner // heads] + within] * heads + owner % heads
         return Pattern(crow, col, (self.shape[0] * heads, self.shape[1] * heads))
 
-    def tiles(self, width: int) -> Tiles:
-        """The entries ordered for products with dense matrices of this width; made once."""
-        key = width, torch.get_num_threads()
-        if key not in self._tiles:
-            self._tiles[key] = Tiles(self.crow.numpy(), self.col.numpy(), *key)
-        return self._tiles[key]
+    def entries(self, width: int, chained: bool = False) -> kernels.Entries:
+        """The entries as kernels take them for a dense factor of this width; made once."""
+        block = kernels.tile_rows(self.shape[1], self.nnz, width, chained)
+        if block not in self._entries:
+            self._entries[block] = kernels.Entries(self.crow.numpy(), self.col.numpy(), block)
+        return self._entries[block]
 
     def sampled_product(self, left: Tensor, right: Tensor) -> Tensor:
         """Entries of ``left @ right.T`` where the pattern has one; no gradients."""
         if jit.available(left, right):
-            return sampled_product(self.row, self.col, left.contiguous(), right.contiguous())
+            left, right = left.contiguous(), right.contiguous()
+            return kernels.sampled_product(self.row, self.col, left, right)
         step = max(1, _BLOCK // max(1, left.size(1)))
         blocks = zip(self.row.split(step), self.col.split(step), strict=True)
         return torch.cat([(left[row] * right[col]).sum(dim=1) for row, col in blocks])
@@ -111,7 +112,7 @@ class SparseMatrix:
 
     def __init__(self, pattern: Pattern, values: Tensor) -> None:
         self.pattern, self.values = pattern, values
-        self._tiled: dict[Tiles, Tensor] = {}
+        self._ordered: dict[int, Tensor] = {}
 
     @staticmethod
     def of(matrix: Tensor) -> SparseMatrix:
@@ -130,10 +131,7 @@ class SparseMatrix:
     def product(self, dense: Tensor, shift: float = 0.0) -> Tensor:
         """Multiply the matrix plus ``shift`` times the identity with ``dense``; no gradients."""
         if jit.available(self.values, dense):
-            tiles = self.pattern.tiles(dense.size(1))
-            if tiles not in self._tiled:
-                self._tiled[tiles] = self.values.detach()[tiles.order]
-            return tiles.product(self._tiled[tiles], dense, shift)
+            return kernels.product(self._matrix(dense.size(1)), dense, shift)
         csr = torch.sparse_csr_tensor(
             self.pattern.crow,
             self.pattern.col,
@@ -145,6 +143,20 @@ class SparseMatrix:
         on_cpu = dense.device.type == "cpu"
         product: Tensor = torch.sparse.mm(csr, dense, "sum") if on_cpu else csr @ dense
         return product.add_(dense, alpha=shift) if shift else product
+
+    def chain(self, inner: SparseMatrix, dense: Tensor, shift: float = 0.0) -> Tensor:
+        """Multiply with (``inner`` plus ``shift`` times the identity) @ ``dense``; no gradients."""
+        if jit.available(self.values, inner.values, dense):
+            width = dense.size(1)
+            pair = self._matrix(width, chained=True), inner._matrix(width, chained=True)
+            return kernels.chain(*pair, dense, shift)
+        return self.product(inner.product(dense, shift))
+
+    def _matrix(self, width: int, chained: bool = False) -> kernels.Matrix:
+        entries = self.pattern.entries(width, chained)
+        if entries.block not in self._ordered:
+            self._ordered[entries.block] = self.values.detach()[entries.order]
+        return entries, self._ordered[entries.block]
 
     @cached_property
     def transpose(self) -> SparseMatrix:
@@ -203,6 +215,47 @@ class _ShiftedProduct(torch.autograd.Function):
         (dense,), grad = ctx.saved_tensors, grads[0].contiguous()
         grad_shift = torch.dot(grad.view(-1), dense.view(-1))
         return ctx.matrix.transpose.product(grad, ctx.shift), grad_shift, None
+
+
+def chain_product(
+    matrix: SparseMatrix, shift: Tensor | None, features: SparseMatrix, weight: Tensor
+) -> Tensor:
+    r"""Multiply :math:`(A + s I) (X W)` with gradients for :math:`W` and :math:`s`.
+
+    Neither product's gradient for the other is in memory: :math:`X^\top ((A + s I)^\top G)` is
+    computed a slice of columns at a time, and so is the product itself if there is no shift.
+
+    Example:
+        >>> path = SparseMatrix.of(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        >>> chain_product(path, None, SparseMatrix.of(torch.eye(2)), torch.tensor([[1.0], [2.0]]))
+        tensor([[2.],
+                [1.]])
+    """
+    result: Tensor = _ChainProduct.apply(weight, shift, matrix, features)
+    return result
+
+
+class _ChainProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, weight: Tensor, shift: Tensor | None, matrix: SparseMatrix, features: SparseMatrix
+    ) -> Tensor:
+        weight = weight.contiguous()
+        ctx.matrix, ctx.features = matrix, features
+        ctx.shift = 0.0 if shift is None else float(shift)
+        if shift is None:
+            return matrix.chain(features, weight)
+        product = features.product(weight)
+        ctx.save_for_backward(product)
+        return matrix.product(product, ctx.shift)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
+        grad, grad_shift = grads[0].contiguous(), None
+        if ctx.needs_input_grad[1]:
+            grad_shift = torch.dot(grad.view(-1), ctx.saved_tensors[0].view(-1))
+        features, matrix = ctx.features.transpose, ctx.matrix.transpose
+        return features.chain(matrix, grad, ctx.shift), grad_shift, None, None
 
 
 def narrow_product(dense: Tensor, weight: Tensor) -> Tensor:

@@ -45,7 +45,7 @@ def _define() -> tuple[Any, ...]:
             super().__init__(manager, vector, ir.VectorType(element, vector.lanes))
 
     def place(context: Any, builder: Any, array_type: Any, vector: Any, args: Any) -> Any:
-        assert array_type.layout == "C", "neighbours in a row must be neighbours in memory"
+        assert array_type.layout != "F", "neighbours in a row must be neighbours in memory"
         array = context.make_array(array_type)(context, builder, args[0])
         item = cgutils.get_item_pointer(
             context, builder, array_type, array, args[1:3], wraparound=False
