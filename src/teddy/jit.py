@@ -74,19 +74,17 @@ def split(count: int, least: int = 1 << 15) -> list[tuple[int, int]]:
     return list(pairwise(cuts))
 
 
-def run_parts(kernel: Callable[..., Any], parts: list[tuple[Any, ...]]) -> None:
-    """Call a kernel with the arguments of each part, on as many threads as there are parts.
+def run_parts(kernel: Callable[..., Any], parts: list[tuple[Any, ...]]) -> list[Any]:
+    """Call a kernel with the arguments of each part, on all threads; return what they return.
 
     Example:
-        >>> seen = []
-        >>> run_parts(seen.append, [(1,), (2,)])
-        >>> sorted(seen)
+        >>> run_parts(abs, [(-1,), (2,)])
         [1, 2]
     """
-    if len(parts) == 1:
-        kernel(*parts[0])
-    else:
-        list(_pool(len(parts)).map(lambda arguments: kernel(*arguments), parts))
+    threads = min(len(parts), torch.get_num_threads())
+    if threads <= 1:
+        return [kernel(*arguments) for arguments in parts]
+    return list(_pool(threads).map(lambda arguments: kernel(*arguments), parts))
 
 
 @cache

@@ -16,7 +16,7 @@ from teddy.training.config import TrainConfig
 from teddy.training.forward import forward_passes
 from teddy.training.memory import keep_freed_memory
 from teddy.training.objective import Objective
-from teddy.weights import L0Projected
+from teddy.weights import ProjectedAdam
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,9 @@ def _optimizer(
     weights = [p for p in model.parameters() if p.requires_grad]
     if not weights:
         raise InputError(f"the {type(model).__name__} has nothing to train, expected parameters")
-    adam = torch.optim.Adam(weights, lr=config.lr, weight_decay=config.weight_decay, fused=True)
-    return L0Projected(adam, weight_sparsity) if weight_sparsity > 0 else adam
+    if weight_sparsity > 0:
+        return ProjectedAdam(weights, weight_sparsity, config.lr, config.weight_decay)
+    return torch.optim.Adam(weights, lr=config.lr, weight_decay=config.weight_decay, fused=True)
 
 
 def copy_state(model: nn.Module, target: dict[str, Tensor]) -> None:
