@@ -13,7 +13,7 @@ from torch import Tensor
 from teddy import jit
 from teddy.models.dropout import Fates, dropout, fate
 from teddy.models.sparse import narrow_product
-from teddy.models.vectors import WIDE, added, load, store, zeros
+from teddy.models.vectors import WIDE, added, gated, load, store, zeros
 
 Array = NDArray[Any]
 
@@ -68,7 +68,7 @@ class _Product(torch.autograd.Function):
         arrays = z.detach().numpy(), rows, out.numpy(), *_words(fates, z)
         parts = jit.split(z.size(0), 256)
         space = _work_space(len(parts), z, rows.shape[1])
-        jit.run_parts(_forward, [(*p, s[0], *arrays) for p, s in zip(parts, space, strict=True)])
+        jit.run_parts(_forward, [(*p, s, *arrays) for p, s in zip(parts, space, strict=True)])
         return out
 
     @staticmethod
@@ -81,7 +81,7 @@ class _Product(torch.autograd.Function):
         arrays = z.detach().numpy(), rows.numpy(), grads[0].contiguous().numpy(), grad_z.numpy()
         words = _words(ctx.fates, z)
         own = zip(parts, space, grad_rows.numpy(), strict=True)
-        jit.run_parts(_backward, [(*p, *s, *arrays, grad, *words) for p, s, grad in own])
+        jit.run_parts(_backward, [(*p, s, *arrays, grad, *words) for p, s, grad in own])
         return grad_z, grad_rows.sum(dim=0)[:, : weight.size(0)].t(), None
 
 
@@ -90,9 +90,9 @@ def _padded(rows: Tensor) -> Tensor:
     return F.pad(rows, (0, -rows.size(1) % WIDE)).contiguous()
 
 
-def _work_space(parts: int, like: Tensor, width: int) -> list[list[Array]]:
-    """Two small matrices for each part, each at the beginning of a cache line."""
-    return [[like.new_zeros(_ROWS, width).numpy() for _ in range(2)] for _ in range(parts)]
+def _work_space(parts: int, like: Tensor, width: int) -> list[Array]:
+    """Some rows for each part, from the beginning of a cache line."""
+    return [like.new_zeros(_ROWS, width).numpy() for _ in range(parts)]
 
 
 def _words(fates: Fates | None, like: Tensor) -> tuple[Any, ...]:
@@ -133,12 +133,11 @@ def _forward(
 
 @jit.compiled
 def _backward(
-    first: int, last_row: int, h: Array, grad_h: Array,
-    z: Array, rows: Array, grad: Array, grad_z: Array, grad_rows: Array,
-    drop: bool, low: Any, high: Any, last: Any, scale: Any,
+    first: int, last_row: int, h: Array, z: Array, rows: Array, grad: Array, grad_z: Array,
+    grad_rows: Array, drop: bool, low: Any, high: Any, last: Any, scale: Any,
 ) -> None:  # fmt: skip
     """Rows of the gradient of Z, and their share of the weight's."""
-    zero, kept = z.dtype.type(0), scale if drop else z.dtype.type(1)
+    kept = scale if drop else z.dtype.type(1)
     for start in range(first, last_row, _ROWS):
         count = min(_ROWS, last_row - start)
         for r in range(count):
@@ -154,8 +153,9 @@ def _backward(
                 total = zeros(h, WIDE)
                 for k in range(rows.shape[0]):
                     total = added(total, grad[start + r, k], load(rows, k, c, WIDE))
-                store(grad_h, r, c, total)
-        for r in range(count):
-            g, active, passed = grad_z[start + r], h[r], grad_h[r]
-            for c in range(g.size):
-                g[c] = passed[c] * (kept if active[c] > zero else zero)
+                total = gated(total, kept, load(h, r, c, WIDE))
+                if c + WIDE <= z.shape[1]:
+                    store(grad_z, start + r, c, total)
+                else:
+                    store(h, r, c, total)
+                    grad_z[start + r, c:] = h[r, c : z.shape[1]]

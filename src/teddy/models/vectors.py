@@ -2,8 +2,9 @@
 
 ``load(array, row, column, lanes)`` reads so many neighbouring numbers of a matrix,
 ``store(array, row, column, vector)`` writes them, ``zeros(array, lanes)`` is a vector of its type,
-and ``added(sum, factor, vector)`` is ``sum + factor * vector``. ``constant(lanes)`` compiles a
-kernel for each value of an argument. All exist within kernels only, where numba is installed.
+``added(sum, factor, vector)`` is ``sum + factor * vector``, and ``gated(vector, factor, gate)`` is
+``factor * vector`` where the gate is positive, else 0. ``constant(lanes)`` compiles a kernel for
+each value of an argument. All exist within kernels only, where numba is installed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ load: Any = None
 store: Any = None
 zeros: Any = None
 added: Any = None
+gated: Any = None
 
 
 def _define() -> tuple[Any, ...]:
@@ -80,22 +82,34 @@ def _define() -> tuple[Any, ...]:
         count = lanes.literal_value
         return Vector(array.dtype, count)(array, lanes), code
 
+    def spread(builder: Any, number: Any, like: Any) -> Any:
+        index, nothing = ir.IntType(32), ir.Constant(like.type, ir.Undefined)
+        first = builder.insert_element(nothing, number, ir.Constant(index, 0))
+        everywhere = ir.Constant(ir.VectorType(index, like.type.count), [0] * like.type.count)
+        return builder.shuffle_vector(first, nothing, everywhere)
+
     @extending.intrinsic  # type: ignore[untyped-decorator]
     def added(typing: Any, total: Any, factor: Any, vector: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            sum_, number, values = args
-            index, nothing = ir.IntType(32), ir.Constant(values.type, ir.Undefined)
-            first = builder.insert_element(nothing, number, ir.Constant(index, 0))
-            everywhere = ir.Constant(ir.VectorType(index, total.lanes), [0] * total.lanes)
-            factors = builder.shuffle_vector(first, nothing, everywhere)
-            product = builder.fmul(factors, values, flags=("contract",))
-            return builder.fadd(sum_, product, flags=("contract",))
+            factors = spread(builder, args[1], args[2])
+            product = builder.fmul(factors, args[2], flags=("contract",))
+            return builder.fadd(args[0], product, flags=("contract",))
 
         return total(total, total.dtype, total), code
 
-    return load, store, zeros, added
+    @extending.intrinsic  # type: ignore[untyped-decorator]
+    def gated(typing: Any, vector: Any, factor: Any, gate: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            zeros = ir.Constant(args[0].type, [0.0] * vector.lanes)
+            product = builder.fmul(spread(builder, args[1], args[0]), args[0])
+            is_open = builder.fcmp_ordered(">", args[2], zeros)
+            return builder.select(is_open, product, zeros)
+
+        return vector(vector, vector.dtype, vector), code
+
+    return load, store, zeros, added, gated
 
 
 if jit.numba is not None:
     constant = jit.numba.literally
-    load, store, zeros, added = _define()
+    load, store, zeros, added, gated = _define()

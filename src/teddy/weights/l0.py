@@ -15,6 +15,9 @@ from teddy.errors import InputError
 from teddy.sparsity import check_sparsity, num_kept_weights
 from teddy.weights.kernels import BLOCK, Count, scan_band
 
+# Reach of the widest band, as a share of the cut.
+_WIDEST = 0.05
+
 
 @torch.no_grad()
 def project_l0_(parameters: Tensor | Iterable[Tensor], sparsity: float) -> None:
@@ -101,7 +104,7 @@ class L0Projection:
 
     def band(self) -> tuple[Any, Any] | None:
         """Where the next cut is expected, as two numbers of the parameters' type."""
-        if not self._last_cut or math.isinf(self._last_cut) or self._reach > 0.05:
+        if not self._last_cut or math.isinf(self._last_cut) or self._reach > _WIDEST:
             return None
         if not jit.available(*self.parameters) or not self._alike():
             return None
@@ -116,8 +119,11 @@ class L0Projection:
             return
         cut, ties_to_drop = self._cut_in_band(counts) or self._cut_of_all()
         if self._last_cut and math.isfinite(cut):
-            # Twice as far as the cut moved this time; beyond 5% a band doesn't pay.
-            self._reach = max(1e-3, 2 * abs(cut / self._last_cut - 1))
+            # Half as far again as the cut moved this time or, fading, before; beyond 5% a band
+            # doesn't pay.
+            moved = abs(cut / self._last_cut - 1)
+            before = 0.95 * self._reach if self._reach <= _WIDEST else 0.0
+            self._reach = max(1e-3, 1.5 * moved, before)
         self._last_cut = cut
         if self.num_zero == 0:
             return
