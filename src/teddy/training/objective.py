@@ -35,23 +35,29 @@ class Objective:
     def __init__(
         self, y: Tensor, train: Tensor, teacher: Tensor | None, config: TrainConfig
     ) -> None:
-        self.train, self.labels, self.config = train, y[train], config
+        self.config = config
+        self.own = y[train] * y.numel() + train  # where [C, N] holds a training node's class
         self.dense: Tensor | None = None
         if teacher is not None and config.distill > 0:
-            self.dense = F.log_softmax(teacher / config.temperature, dim=-1)
+            self.dense = _log_softmax(teacher / config.temperature)
             self.q = self.dense.exp()
-            self.q_log_q = (self.q * self.dense).sum()
+            self.q_log_q = torch.dot(self.q.flatten(), self.dense.flatten())
 
     def __call__(self, logits: Tensor) -> Tensor:
         """Return the loss of logits ``[N, C]``."""
-        log_p = F.log_softmax(logits, dim=-1)
-        loss = F.nll_loss(log_p.index_select(0, self.train), self.labels)
+        log_p = _log_softmax(logits)
+        loss = -log_p.flatten().index_select(0, self.own).mean()
         if self.dense is None:
             return loss
         if self.config.temperature != 1:
-            log_p = F.log_softmax(logits / self.config.temperature, dim=-1)
+            log_p = _log_softmax(logits / self.config.temperature)
         if self.config.divergence == "sparse-dense":
             divergence = torch.dot(log_p.exp().flatten(), (log_p - self.dense).flatten())
         else:  # the entropy of Q is the same at every step
             divergence = self.q_log_q - torch.dot(self.q.flatten(), log_p.flatten())
         return loss + self.config.distill / logits.size(0) * divergence
+
+
+def _log_softmax(logits: Tensor) -> Tensor:
+    """Over the classes, as ``[C, N]``: with few classes five times as fast as along rows."""
+    return F.log_softmax(logits.t().contiguous(), dim=0)
