@@ -19,8 +19,8 @@ Array = NDArray[Any]
 
 # Outputs up to which the one pass is faster than a product of dense matrices.
 _FEW = 16
-# Rows that are computed together: they share the loads of the weight.
-_ROWS = 8
+# Rows of a gradient, and outputs of a row, that are computed together: they share loads.
+_ROWS, _TOGETHER = 8, 3
 
 
 class Hidden:
@@ -63,13 +63,13 @@ class _Product(torch.autograd.Function):
         z = z.contiguous()
         ctx.save_for_backward(z, weight)
         ctx.fates = fates
-        out = torch.empty(z.size(0), weight.size(1), dtype=z.dtype)
-        rows = _padded(weight.detach().t()).numpy()
+        rows = _padded(weight.detach().t(), _TOGETHER).numpy()
+        out = torch.empty(z.size(0), rows.shape[0], dtype=z.dtype)
         arrays = z.detach().numpy(), rows, out.numpy(), *_words(fates, z)
         parts = jit.split(z.size(0), 256)
         space = _work_space(len(parts), z, rows.shape[1])
         jit.run_parts(_forward, [(*p, s, *arrays) for p, s in zip(parts, space, strict=True)])
-        return out
+        return out[:, : weight.size(1)].contiguous()
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
@@ -85,9 +85,9 @@ class _Product(torch.autograd.Function):
         return grad_z, grad_rows.sum(dim=0)[:, : weight.size(0)].t(), None
 
 
-def _padded(rows: Tensor) -> Tensor:
-    """Fill rows with zeros up to whole vectors."""
-    return F.pad(rows, (0, -rows.size(1) % WIDE)).contiguous()
+def _padded(rows: Tensor, together: int = 1) -> Tensor:
+    """Fill rows with zeros up to whole vectors, and add rows up to whole groups."""
+    return F.pad(rows, (0, -rows.size(1) % WIDE, 0, -rows.size(0) % together)).contiguous()
 
 
 def _work_space(parts: int, like: Tensor, width: int) -> list[Array]:
@@ -123,12 +123,15 @@ def _forward(
     """Rows of the product with a weight, given by its columns as ``rows``."""
     for i in range(first, last_row):
         _activate(z[i], np.uint32(i * z.shape[1]), h[0], drop, low, high, last, scale)
-        for k in range(rows.shape[0]):
-            active, row = h[0], rows[k]
-            total = z.dtype.type(0)
-            for c in range(row.size):
-                total += active[c] * row[c]
-            out[i, k] = total
+        active = h[0]
+        for k in range(0, rows.shape[0], _TOGETHER):
+            row0, row1, row2 = rows[k], rows[k + 1], rows[k + 2]
+            total0 = total1 = total2 = z.dtype.type(0)
+            for c in range(row0.size):
+                total0 += active[c] * row0[c]
+                total1 += active[c] * row1[c]
+                total2 += active[c] * row2[c]
+            out[i, k], out[i, k + 1], out[i, k + 2] = total0, total1, total2
 
 
 @jit.compiled
