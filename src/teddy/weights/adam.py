@@ -74,6 +74,6 @@ class ProjectedAdam(torch.optim.Adam):
 def _factors(group: dict[str, Any], step: float) -> tuple[float, ...]:
     """The numbers in Adam's step, in double precision: 1 - 0.999 is off by 1e-5 in single."""
     beta1, beta2 = group["betas"]
-    correction = math.sqrt(1 - beta2**step)
+    correction = 1 / math.sqrt(1 - beta2**step)
     size = group["lr"] / (1 - beta1**step)
     return group["weight_decay"], 1 - beta1, beta2, 1 - beta2, correction, group["eps"], size

@@ -74,7 +74,7 @@ def adam_and_scan(
             first = m_chunk[i] + rate1 * (g - m_chunk[i])
             second = beta2 * v_chunk[i] + rate2 * g * g
             m_chunk[i], v_chunk[i] = first, second
-            chunk[i] -= step * first / (np.sqrt(second) / correction + eps)
+            chunk[i] -= step * first / (np.sqrt(second) * correction + eps)
         if found >= 0:
             higher, found, sound = _scan(chunk, low, high, band, found)
             above += higher
