@@ -7,12 +7,14 @@ from teddy.edges.health import GraphHealth, graph_health
 from teddy.edges.prune import edge_scores, prune_edges
 from teddy.edges.scores import SCORES
 from teddy.edges.simple_graph import SimpleGraph
+from teddy.edges.sorted_graph import SortedGraph
 from teddy.edges.sparsify import SparsifyEdges
 
 __all__ = [
     "SCORES",
     "GraphHealth",
     "SimpleGraph",
+    "SortedGraph",
     "SparsifyEdges",
     "edge_scores",
     "graph_health",

@@ -6,8 +6,10 @@ import torch
 from torch import Tensor
 
 from teddy.edges.scores import SCORES
+from teddy.edges.scores.node_score import NodeScore
 from teddy.edges.select import lowest_edges
 from teddy.edges.simple_graph import SimpleGraph
+from teddy.edges.sorted_graph import SortedGraph
 from teddy.sparsity import num_pruned_edges
 
 
@@ -36,6 +38,10 @@ def edge_scores(
         tensor([0.1031, 0.0861, 0.0861, 0.1549], dtype=torch.float64)
     """
     score = SCORES[method]
+    if isinstance(score, NodeScore):
+        fast = SortedGraph.of(edge_index, num_nodes)
+        if fast is not None:
+            return fast.scores(score)
     graph, pair_of_column = SimpleGraph.of(edge_index, num_nodes)
     scores = torch.empty(edge_index.size(1), dtype=torch.float64, device=edge_index.device)
     loop = pair_of_column < 0
@@ -90,6 +96,11 @@ def prune_edges(
         >>> teddy.prune_edges(triangle_with_tail, 0.5)
         tensor([ True, False, False,  True])
     """
+    score = SCORES[method]
+    if isinstance(score, NodeScore):
+        fast = SortedGraph.of(edge_index, num_nodes)
+        if fast is not None:
+            return fast.keep(score, num_pruned_edges(sparsity, fast.num_edges))
     graph, pair_of_column = SimpleGraph.of(edge_index, num_nodes)
     return keep_columns(prune_pairs(graph, sparsity, method, seed), pair_of_column)
 

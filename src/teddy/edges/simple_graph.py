@@ -59,9 +59,13 @@ class SimpleGraph:
         """int64 ``[N]``: number of neighbours."""
         return torch.bincount(self.pairs.flatten(), minlength=self.num_nodes)
 
-    def sum_neighbours(self, values: Tensor) -> Tensor:
-        """Sum an int64 value per node over each node's neighbours; exact, whatever the order."""
+    def sum_over_neighbours(self, table: Tensor) -> Tensor:
+        """int64 ``[N]``: the sum of ``table[deg(u)]`` over the neighbours u of each node.
+
+        Sums of integers are exact, whatever their order.
+        """
         ends, other_ends = self.pairs.flatten(), self.pairs.flip(0).flatten()
+        values = table[self.degree]
         return torch.zeros_like(values).index_add_(0, ends, values[other_ends])
 
     def edge_index(self, keep: Tensor | None = None) -> Tensor:

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
-from teddy.edges.simple_graph import SimpleGraph
+from teddy.edges.scores.node_score import Graph, NodeScore
 
 
-def edge_degree(graph: SimpleGraph, pairs: Tensor) -> Tensor:
-    r"""Mean degree of an edge's ends, :math:`(|N_i| + |N_j|) / 2`.
+def half_degree(graph: Graph) -> Tensor:
+    r"""An end's share of :math:`(|N_i| + |N_j|) / 2`.
 
     Example:
-        >>> import torch
+        >>> from teddy.edges import SimpleGraph
         >>> star = SimpleGraph(4, torch.tensor([[0, 0, 0], [1, 2, 3]]))
-        >>> edge_degree(star, star.pairs).tolist()
-        [2.0, 2.0, 2.0]
+        >>> half_degree(star).tolist()
+        [1.5, 0.5, 0.5, 0.5]
     """
-    return (graph.degree[pairs[0]] + graph.degree[pairs[1]]).double() / 2
+    return graph.degree.double() / 2
 
 
-def degree_high_first(graph: SimpleGraph, pairs: Tensor, seed: int = 0) -> Tensor:
-    """Prune the edges of highest degree first."""
-    return -edge_degree(graph, pairs)
-
-
-def degree_low_first(graph: SimpleGraph, pairs: Tensor, seed: int = 0) -> Tensor:
-    """Prune the edges of lowest degree first."""
-    return edge_degree(graph, pairs)
+#: Prune the edges of lowest degree first.
+degree_low_first = NodeScore(half_degree, torch.add)
+#: Prune the edges of highest degree first.
+degree_high_first = NodeScore(lambda graph: -half_degree(graph), torch.add)

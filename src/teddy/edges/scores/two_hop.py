@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
-from teddy.edges.simple_graph import SimpleGraph
+from teddy.edges.scores.node_score import Graph, NodeScore, max_degree
 
 
-def two_hop_degree(graph: SimpleGraph, pairs: Tensor) -> Tensor:
-    r"""Mean degree of the neighbours of an edge's ends.
+def half_neighbour_degree(graph: Graph) -> Tensor:
+    r"""An end's share of the mean degree of the neighbours of an edge's ends.
 
     .. math::
         \big(\mathbb E_{a \in N_i} |N_a| + \mathbb E_{b \in N_j} |N_b|\big) / 2
 
     Example:
-        >>> import torch
+        >>> from teddy.edges import SimpleGraph
         >>> path = SimpleGraph(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
-        >>> two_hop_degree(path, path.pairs).tolist()  # node means: 2, 1.5, 1.5, 2
-        [1.75, 1.5, 1.75]
+        >>> half_neighbour_degree(path).tolist()  # means: 2, 1.5, 1.5, 2
+        [1.0, 0.75, 0.75, 1.0]
     """
-    mean = graph.sum_neighbours(graph.degree).double() / graph.degree.clamp(min=1)
-    return (mean[pairs[0]] + mean[pairs[1]]) / 2
+    degrees = torch.arange(max_degree(graph) + 1, device=graph.degree.device)
+    mean = graph.sum_over_neighbours(degrees).double() / graph.degree.clamp(min=1)
+    return mean / 2
 
 
-def two_hop_high_first(graph: SimpleGraph, pairs: Tensor, seed: int = 0) -> Tensor:
-    """Prune the edges of highest two-hop degree first."""
-    return -two_hop_degree(graph, pairs)
+#: Prune the edges of highest two-hop degree first.
+two_hop_high_first = NodeScore(lambda graph: -half_neighbour_degree(graph), torch.add)

@@ -1,0 +1,149 @@
+"""Compiled passes over the edges of a sorted graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from teddy.jit import compiled
+
+Array = NDArray[Any]
+
+#: Node indices fit into 32 bits.
+MAX_NODES = 2**31 - 1
+#: An edge's bin is the sum of its ends', which are below this.
+NUM_CODES = 1 << 15
+#: Degrees from here on don't fit into the byte that is looked up first.
+MANY = 255
+
+_CHUNK = 2048
+_FEW = 64
+
+
+@compiled
+def check_sorted(first: int, last: int, row: Array, col: Array, num_nodes: int, ends: Array) -> Any:
+    """Check that columns ``first`` to ``last`` are sorted by row, then column, without duplicates.
+
+    Writes where each row that has columns ends to ``ends``.
+
+    Returns:
+        Whether they are; the sum of their hashes, signed by direction; the number of self-loops.
+    """
+    total, loops = np.uint64(0), np.int64(0)
+    for start in range(first, last, _CHUNK):
+        stop = min(start + _CHUNK, last)
+        e = max(start, 1)
+        bad = _disorder(row[e - 1 : stop - 1], row[e:stop], col[e - 1 : stop - 1], col[e:stop])
+        worse, hashes, equal = _look(row[start:stop], col[start:stop], num_nodes)
+        total += hashes
+        loops += equal
+        if bad or worse or row[start] < 0 or row[stop - 1] >= num_nodes:
+            return False, total, loops
+        for e in range(start, stop):
+            ends[np.uint64(row[e])] = e + 1
+    return True, total, loops
+
+
+@compiled
+def _look(row: Array, col: Array, num_nodes: int) -> Any:
+    """Count columns that are no node, and self-loops; sum the hashes."""
+    bad, loops, total = np.int64(0), np.int64(0), np.uint64(0)
+    for i in range(row.size):
+        r, c = np.int64(row[i]), np.int64(col[i])
+        bad += np.int64((c < 0) | (c >= num_nodes))
+        loops += np.int64(r == c)
+        h = np.uint64(min(r, c)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(max(r, c))
+        h = (h ^ (h >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+        h ^= h >> np.uint64(32)
+        total += (h if r < c else np.uint64(0)) - (h if r > c else np.uint64(0))
+    return bad, total, loops
+
+
+@compiled
+def _disorder(row: Array, next_row: Array, col: Array, next_col: Array) -> Any:
+    """Count columns that don't come before the next one."""
+    bad = np.int64(0)
+    for i in range(row.size):
+        same = (row[i] == next_row[i]) & (col[i] >= next_col[i])
+        bad += np.int64((row[i] > next_row[i]) | same)
+    return bad
+
+
+@compiled
+def sum_over_rows(
+    first: int, last: int, row: Array, col: Array, short: Array, degree: Array, table: Array,
+    ends: Array,
+) -> None:  # fmt: skip
+    """Sum ``table[degree]`` over columns, and write how far each row gets to ``ends``.
+
+    ``short`` has the degrees as bytes: what is gathered is a byte for each node, and the part of
+    the table for low degrees.
+    """
+    total = np.int64(0)
+    for e in range(first, last):
+        d = np.uint64(short[np.uint64(col[e])])
+        if d == MANY:
+            d = np.uint64(degree[np.uint64(col[e])])
+        total += table[d]
+        ends[np.uint64(row[e])] = total
+
+
+@compiled
+def differences(first: int, last: int, crow: Array, ends: Array) -> None:
+    """Turn how far rows got into their sums; a row without columns has the sum 0."""
+    before = np.int64(0)
+    for r in range(first, last):
+        if crow[r + 1] > crow[r]:
+            total = ends[r]
+            ends[r] = total - before
+            before = total
+
+
+@compiled
+def score_rows(
+    first: int, last: int, crow: Array, col: Array, values: Array, multiply: bool, out: Array
+) -> None:
+    """Score every entry."""
+    for r in range(first, last):
+        value = values[r]
+        for e in range(crow[r], crow[r + 1]):
+            other = values[col[e]]
+            out[e] = value * other if multiply else value + other
+
+
+@compiled
+def bin_rows(
+    first: int, last: int, crow: Array, col: Array, codes: Array, bins: Array, counts: Array
+) -> None:
+    """Write the bin of each entry, and count."""
+    for start in range(first, last, _FEW):
+        stop = min(start + _FEW, last)
+        for r in range(start, stop):
+            code = codes[r]
+            for e in range(np.uint64(crow[r]), np.uint64(crow[r + 1])):
+                bins[e] = code + codes[np.uint64(col[e])]
+        for e in range(np.uint64(crow[start]), np.uint64(crow[stop])):
+            counts[bins[e]] += 1
+
+
+@compiled
+def select_bins(
+    first: int, last: int, bins: Array, low: int, high: int, keep: Array, found: Array
+) -> Any:
+    """Keep the entries of bins above ``high``, and list those from ``low`` on; return how many."""
+    lowest, highest, count = np.uint16(low), np.uint16(high), 0
+    for start in range(first, last, _FEW):
+        stop = min(start + _FEW, last)
+        part, chosen = bins[start:stop], keep[start:stop]
+        between = False
+        for i in range(part.size):
+            chosen[i] = part[i] > highest
+            between |= (part[i] >= lowest) & (part[i] <= highest)
+        if between:
+            for i in range(part.size):
+                if (part[i] >= lowest) & (part[i] <= highest):
+                    found[count] = start + i
+                    count += 1
+    return count

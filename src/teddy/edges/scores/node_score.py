@@ -1,0 +1,55 @@
+"""Scores that are made of one value per node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Tensor
+
+
+class Graph(Protocol):
+    """What such a score may look at: degrees, and the degrees of neighbours."""
+
+    num_nodes: int
+
+    @property
+    def degree(self) -> Tensor:
+        """int64 ``[N]``: number of neighbours."""
+
+    def sum_over_neighbours(self, table: Tensor) -> Tensor:
+        """int64 ``[N]``: the sum of ``table[deg(u)]`` over the neighbours u of each node."""
+
+
+@dataclass(frozen=True)
+class NodeScore:
+    """A value for each node and an operation that joins those of an edge's two ends.
+
+    Such a score can be computed and selected in one pass over a large graph (`SortedGraph`); the
+    operation has to give the same bits either way round.
+
+    Args:
+        values: From a graph to float64 ``[N]``.
+        join: ``torch.mul`` or ``torch.add``.
+
+    Example:
+        >>> import torch
+        >>> from teddy.edges import SimpleGraph
+        >>> path = SimpleGraph(3, torch.tensor([[0, 1], [1, 2]]))
+        >>> NodeScore(lambda graph: graph.degree.double(), torch.add)(path, path.pairs)
+        tensor([3., 3.], dtype=torch.float64)
+    """
+
+    values: Callable[[Graph], Tensor]
+    join: Callable[[Tensor, Tensor], Tensor]
+
+    def __call__(self, graph: Graph, pairs: Tensor, seed: int = 0) -> Tensor:
+        """Score pairs of nodes ``[2, P]``."""
+        values = self.values(graph)
+        return self.join(values[pairs[0]], values[pairs[1]])
+
+
+def max_degree(graph: Graph) -> int:
+    """The highest degree, 0 without nodes."""
+    return int(graph.degree.max()) if graph.num_nodes else 0

@@ -1,0 +1,207 @@
+"""Graphs as PyG keeps them, sorted and in both directions: scored and selected in linear time."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from teddy import jit
+from teddy.edges import kernels
+from teddy.edges.scores.node_score import NodeScore
+from teddy.edges.select import lowest_edges
+from teddy.errors import InputError
+
+Array = NDArray[Any]
+
+_INTEGERS = torch.int32, torch.int64
+# Columns that are looked at before all are.
+_GLANCE = 2048
+
+
+class SortedGraph:
+    """An ``edge_index`` that lists every edge in both directions, sorted, without duplicates.
+
+    Then no sort is needed to know the simple graph: the columns are the entries of its adjacency
+    matrix, row by row. Nothing is copied, and all passes run on all threads.
+
+    Attributes:
+        num_nodes: Number of nodes :math:`N`.
+        num_edges: Number of undirected edges :math:`M`, without self-loops.
+    """
+
+    def __init__(self, num_nodes: int, crow: Array, row: Array, col: Array, num_loops: int) -> None:
+        self.num_nodes, self.num_edges = num_nodes, (col.size - num_loops) // 2
+        self._crow, self._row, self._col = crow, row, col
+        self._loops = np.flatnonzero(row == col) if num_loops else np.empty(0, np.int64)
+
+    @staticmethod
+    def of(edge_index: Tensor, num_nodes: int | None = None) -> SortedGraph | None:
+        """Recognise such a list, whether sorted by its first or its second row; else None.
+
+        That both directions are there is seen from a sum of 64-bit hashes of the edges, signed by
+        direction; it is zero by chance once in 2^64 lists.
+
+        Example:
+            >>> SortedGraph.of(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])).num_edges
+            2
+            >>> SortedGraph.of(torch.tensor([[0, 1], [1, 2]])) is None  # one direction only
+            True
+        """
+        if (
+            jit.numba is None
+            or edge_index.device.type != "cpu"
+            or edge_index.dtype not in _INTEGERS
+        ):
+            return None
+        if edge_index.dim() != 2 or edge_index.size(0) != 2 or not edge_index.is_contiguous():
+            return None
+        if edge_index.numel() == 0:
+            return None
+        first, second = edge_index.numpy()
+        for row, col in ((first, second), (second, first)):
+            size = int(row[-1]) + 1 if num_nodes is None else num_nodes
+            # Don't read all of a list that is in no order.
+            if (np.diff(row[:_GLANCE]) >= 0).all() and 0 <= row[0] <= row[
+                -1
+            ] < size <= kernels.MAX_NODES:
+                graph = SortedGraph._check(size, row, col)
+                if graph is not None:
+                    return graph
+        return None
+
+    @staticmethod
+    def _check(num_nodes: int, row: Array, col: Array) -> SortedGraph | None:
+        crow = np.zeros(num_nodes + 1, np.int64)
+        parts = [(*part, row, col, num_nodes, crow[1:]) for part in _parts(row)]
+        looks = jit.run_parts(kernels.check_sorted, parts)
+        total = sum(int(hashes) for _, hashes, _ in looks) % 2**64  # sums wrap around
+        if total or not all(ordered for ordered, _, _ in looks):
+            return None
+        np.maximum.accumulate(crow, out=crow)  # a row without columns ends where it begins
+        return SortedGraph(num_nodes, crow, row, col, int(sum(loops for _, _, loops in looks)))
+
+    @cached_property
+    def degree(self) -> Tensor:
+        """int64 ``[N]``: number of neighbours."""
+        degree = np.diff(self._crow)
+        degree[self._col[self._loops]] -= 1
+        return torch.from_numpy(degree)
+
+    def sum_over_neighbours(self, table: Tensor) -> Tensor:
+        """int64 ``[N]``: the sum of ``table[deg(u)]`` over the neighbours u of each node."""
+        degree = self.degree.numpy()
+        padded = np.zeros(max(table.numel(), kernels.MANY + 1), np.int64)
+        padded[: table.numel()] = table.numpy()
+        sums = np.zeros(self.num_nodes, np.int64)
+        short = np.minimum(degree, kernels.MANY).astype(np.uint8)
+        arrays = self._row, self._col, short, degree, padded, sums
+        jit.run_parts(kernels.sum_over_rows, [(*p, *arrays) for p in _parts(self._row)])
+        jit.run_parts(kernels.differences, [(*p, self._crow, sums) for p in self._row_parts()])
+        loops = self._col[self._loops]
+        sums[loops] -= padded[degree[loops]]
+        return torch.from_numpy(sums)
+
+    def scores(self, score: NodeScore) -> Tensor:
+        """Score each column; float64 ``[E]``."""
+        out = np.empty(self._col.size)
+        arrays = self._crow, self._col, self._values(score), score.join is torch.mul, out
+        jit.run_parts(kernels.score_rows, [(*part, *arrays) for part in self._row_parts()])
+        return torch.from_numpy(out)
+
+    def keep(self, score: NodeScore, num_pruned: int) -> Tensor:
+        """Choose the columns that stay when the lowest ``num_pruned`` edges go; bool ``[E]``.
+
+        The order is that of :func:`~teddy.edges.select.lowest_edges`: score, then md5.
+
+        Example:
+            >>> from teddy.edges.scores import SCORES
+            >>> graph = SortedGraph.of(torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]))
+            >>> graph.keep(SCORES["degree-low"], 1)  # a tie
+            tensor([False,  True, False,  True])
+        """
+        keep = np.ones(self._col.size, dtype=bool)
+        if num_pruned == 0:
+            return torch.from_numpy(keep)
+        values = self._values(score)
+        bins, counts = self._bins(_codes(values, score))
+        ends = counts.cumsum()
+        wanted = int(np.searchsorted(ends, 2 * num_pruned))  # each edge is there twice
+        # An edge's bin is by less than two too low, so the threshold lies in this bin or the next,
+        # and only edges up to one bin away can be on either side; one more is for rounding.
+        low, high = max(wanted - 2, 0), min(wanted + 2, counts.size - 1)
+        num_between, parts = (
+            int(counts[low : high + 1].sum()) + self._loops.size,
+            jit.split(bins.size),
+        )
+        room = [np.empty(min(b - a, num_between), np.int64) for a, b in parts]
+        found = jit.run_parts(
+            kernels.select_bins,
+            [(*p, bins, low, high, keep, own) for p, own in zip(parts, room, strict=True)],
+        )
+        between = np.concatenate([own[:n] for own, n in zip(room, found, strict=True)])
+        between = between[self._row[between] != self._col[between]]
+        num_below = int(counts[:low].sum()) // 2
+        order, stays = self._closely(between, num_pruned - num_below, values, score)
+        keep[between[order]] = stays
+        keep[self._loops] = True
+        return torch.from_numpy(keep)
+
+    def _values(self, score: NodeScore) -> NDArray[np.float64]:
+        values: NDArray[np.float64] = score.values(self).numpy()
+        if not np.isfinite(values).all():
+            raise InputError("a node's score is not finite, expected a number for every node")
+        return values
+
+    def _bins(self, codes: Array) -> tuple[Array, Array]:
+        """The bin of each column, and how many columns but self-loops are in each."""
+        bins, parts = np.empty(self._col.size, np.uint16), self._row_parts()
+        counts = np.zeros((len(parts), 2 * kernels.NUM_CODES), np.int32)
+        arrays = self._crow, self._col, codes, bins
+        jit.run_parts(
+            kernels.bin_rows,
+            [(*part, *arrays, own) for part, own in zip(parts, counts, strict=True)],
+        )
+        loops = np.bincount(bins[self._loops], minlength=counts.shape[1])
+        return bins, counts.sum(axis=0, dtype=np.int64) - loops
+
+    def _closely(
+        self, entries: Array, num_pruned: int, values: NDArray[np.float64], score: NodeScore
+    ) -> tuple[Array, Array]:
+        """Both directions of some edges, in an order of theirs: which stay."""
+        row, col = (array[entries].astype(np.int64) for array in (self._row, self._col))
+        once = row < col
+        pairs = torch.from_numpy(np.stack([row[once], col[once]]))
+        ends = torch.from_numpy(values)[pairs]
+        stays = ~lowest_edges(score.join(ends[0], ends[1]), pairs, num_pruned).numpy()
+        # The edges are sorted; by this key both directions of each stand side by side.
+        key = np.minimum(row, col) * self.num_nodes + np.maximum(row, col)
+        return np.argsort(key, kind="stable"), np.repeat(stays, 2)
+
+    def _row_parts(self) -> list[tuple[int, int]]:
+        """The rows of :func:`_parts`."""
+        cuts = [int(self._row[begin]) for begin, _ in _parts(self._row)[1:]]
+        return list(pairwise([0, *cuts, self.num_nodes]))
+
+
+def _parts(row: Array) -> list[tuple[int, int]]:
+    """Ranges of about as many columns each, one a thread, that don't divide a row."""
+    cuts = {int(np.searchsorted(row, row[begin])) for begin, _ in jit.split(row.size)[1:]}
+    return list(pairwise([0, *sorted(cuts - {0}), row.size]))
+
+
+def _codes(values: NDArray[np.float64], score: NodeScore) -> NDArray[np.uint16]:
+    """Round node values down to 15 bits, such that the order of scores is that of codes' sums."""
+    if score.join is torch.mul:
+        positive = np.where(values > 0, values, values.max())  # only lone nodes have none
+        values = torch.from_numpy(positive).float().log2().numpy()
+    lowest = float(values.min())
+    # Not finer than single precision resolves.
+    step = max((float(values.max()) - lowest) / (kernels.NUM_CODES - 1), 1e-5 * max(1, abs(lowest)))
+    codes: NDArray[np.uint16] = ((values - lowest) / step).astype(np.uint16)
+    return codes
