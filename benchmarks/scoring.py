@@ -32,7 +32,7 @@ def random_graph(num_columns: int, num_nodes: int, seed: int = 0) -> Tensor:
 
 
 def published_prune(edge_index: Tensor, num_nodes: int, sparsity: float) -> Tensor:
-    """Degrees and means by scatter, a score for each column, `topk` of those that stay."""
+    """Degrees and means by scatter, a score for each column, `topk` of the smallest."""
     row, col = edge_index
     degree = torch.zeros(num_nodes).scatter_add_(0, row, torch.ones(row.numel()))
     g = degree.pow(-0.5)
@@ -40,10 +40,10 @@ def published_prune(edge_index: Tensor, num_nodes: int, sparsity: float) -> Tens
     mean = torch.zeros(num_nodes).scatter_add_(0, row, g[col]) / degree.clamp(min=1)
     mean = mean / degree.clamp(min=1)
     scores = mean[row] * mean[col]
-    keep = torch.topk(scores, row.numel() - int(sparsity * row.numel())).indices
-    mask = torch.zeros(row.numel(), dtype=torch.bool)
-    mask[keep] = True
-    return mask
+    lowest = torch.topk(scores, int(sparsity * row.numel()), largest=False).indices
+    keep = torch.ones(row.numel(), dtype=torch.bool)
+    keep[lowest] = False
+    return keep
 
 
 def scoring(num_columns: int = 10_000_000) -> Iterator[Comparison]:

@@ -34,12 +34,15 @@ def check_sorted(first: int, last: int, row: Array, col: Array, num_nodes: int, 
     total, loops = np.uint64(0), np.int64(0)
     for start in range(first, last, _CHUNK):
         stop = min(start + _CHUNK, last)
-        e = max(start, 1)
-        bad = _disorder(row[e - 1 : stop - 1], row[e:stop], col[e - 1 : stop - 1], col[e:stop])
-        worse, hashes, equal = _look(row[start:stop], col[start:stop], num_nodes)
+        bad, hashes, equal = _look(row[start : stop + 1], col[start : stop + 1], num_nodes)
+        if stop == row.size:  # the last column has no next
+            r, c = np.int64(row[stop - 1]), np.int64(col[stop - 1])
+            hashes += _signed_hash(r, c)
+            equal += r == c
+            bad += c < 0 or c >= num_nodes or r >= num_nodes
         total += hashes
         loops += equal
-        if bad or worse or row[start] < 0 or row[stop - 1] >= num_nodes:
+        if bad or row[start] < 0 or row[stop - 1] >= num_nodes:
             return False, total, loops
         for e in range(start, stop):
             ends[np.uint64(row[e])] = e + 1
@@ -48,27 +51,28 @@ def check_sorted(first: int, last: int, row: Array, col: Array, num_nodes: int, 
 
 @compiled
 def _look(row: Array, col: Array, num_nodes: int) -> Any:
-    """Count columns that are no node, and self-loops; sum the hashes."""
+    """Look at all columns but the last, which is the next chunk's first.
+
+    Count those that are no node or don't come before the next, and self-loops; sum the hashes.
+    """
     bad, loops, total = np.int64(0), np.int64(0), np.uint64(0)
-    for i in range(row.size):
+    for i in range(row.size - 1):
         r, c = np.int64(row[i]), np.int64(col[i])
-        bad += np.int64((c < 0) | (c >= num_nodes))
+        next_ = (np.int64(row[i + 1]) << 32) | np.int64(col[i + 1])
+        bad += np.int64((c < 0) | (c >= num_nodes) | (((r << 32) | c) >= next_))
         loops += np.int64(r == c)
-        h = np.uint64(min(r, c)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(max(r, c))
-        h = (h ^ (h >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-        h ^= h >> np.uint64(32)
-        total += (h if r < c else np.uint64(0)) - (h if r > c else np.uint64(0))
+        total += _signed_hash(r, c)
     return bad, total, loops
 
 
 @compiled
-def _disorder(row: Array, next_row: Array, col: Array, next_col: Array) -> Any:
-    """Count columns that don't come before the next one."""
-    bad = np.int64(0)
-    for i in range(row.size):
-        same = (row[i] == next_row[i]) & (col[i] >= next_col[i])
-        bad += np.int64((row[i] > next_row[i]) | same)
-    return bad
+def _signed_hash(r: int, c: int) -> Any:
+    """Hash an edge to 64 bits: its two directions cancel, a self-loop is nothing."""
+    none = np.uint64(0)
+    h = np.uint64(min((r << 32) | c, (c << 32) | r)) * np.uint64(0x9E3779B97F4A7C15)
+    h = (h ^ (h >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    h ^= h >> np.uint64(32)
+    return (h if r < c else none) - (h if r > c else none)
 
 
 @compiled

@@ -197,11 +197,12 @@ def _parts(row: Array) -> list[tuple[int, int]]:
 
 def _codes(values: NDArray[np.float64], score: NodeScore) -> NDArray[np.uint16]:
     """Round node values down to 15 bits, such that the order of scores is that of codes' sums."""
+    codes = torch.from_numpy(values).float()
     if score.join is torch.mul:
-        positive = np.where(values > 0, values, values.max())  # only lone nodes have none
-        values = torch.from_numpy(positive).float().log2().numpy()
-    lowest = float(values.min())
+        codes.log2_()
+        codes[codes.isneginf()] = codes.amax()  # lone nodes are in no score
+    lowest, highest = (float(end) for end in codes.aminmax())
     # Not finer than single precision resolves.
-    step = max((float(values.max()) - lowest) / (kernels.NUM_CODES - 1), 1e-5 * max(1, abs(lowest)))
-    codes: NDArray[np.uint16] = ((values - lowest) / step).astype(np.uint16)
-    return codes
+    step = max((highest - lowest) / (kernels.NUM_CODES - 1), 1e-5 * max(1, abs(lowest)))
+    result: NDArray[np.uint16] = codes.sub_(lowest).div_(step).numpy().astype(np.uint16)
+    return result
