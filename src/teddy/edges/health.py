@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from teddy.edges.simple_graph import SimpleGraph
@@ -45,6 +43,9 @@ def graph_health(
         >>> health.components, health.largest_component, health.isolated, health.homophily
         (2, 3, 1, 0.5)
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     graph, _ = SimpleGraph.of(edge_index, num_nodes)
     rows, cols = graph.pairs.cpu().numpy()
     matrix = coo_array((np.ones(rows.size, bool), (rows, cols)), shape=(graph.num_nodes,) * 2)

@@ -122,12 +122,12 @@ class Problem:
         keep: Tensor,
         model: nn.Module,
         sparse: TrainResult,
-        dense_model: nn.Module,
         dense: TrainResult,
+        dense_macs: list[int] | None,
         **settings: Any,
     ) -> Ticket:
         """Put the parts together."""
-        macs = Macs(self._macs(dense_model, None), self._macs(model, keep))
+        macs = Macs(dense_macs, self.macs(model, keep))
         weights = [p for p in model.parameters() if p.requires_grad]
         where = {"device": str(self.device), "threads": torch.get_num_threads()}
         names = self.given.get("class_names")
@@ -159,7 +159,8 @@ class Problem:
         seconds = {"dense": dense.seconds, "sparse": sparse.seconds}
         return Ticket(info, keep.cpu(), model.cpu().eval(), seconds)
 
-    def _macs(self, model: nn.Module, keep: Tensor | None) -> list[int] | None:
+    def macs(self, model: nn.Module, keep: Tensor | None = None) -> list[int] | None:
+        """Multiply-accumulates of each layer, on the kept edges or the whole graph."""
         data = self.subgraph(keep)
         x = data.x if isinstance(model, GNN) else dense_input(model, data.x)
         return count_macs(model, x, data.edge_index)

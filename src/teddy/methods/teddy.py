@@ -25,7 +25,9 @@ def find(problem: Problem, *, score: str = "teddy", progress: Progress | None = 
         return () if progress is None else (lambda epoch: progress(phase, epoch),)
 
     # Pretraining on the entire graph
-    dense_model, dense = problem.train(callbacks=report("dense"))
+    model, dense = problem.train(callbacks=report("dense"))
+    dense_macs = problem.macs(model)
+    del model  # its logits are all that is needed from here on
 
     # Searching subgraph
     keep = prune_pairs(problem.graph, problem.graph_sparsity, score, problem.seed)
@@ -37,4 +39,4 @@ def find(problem: Problem, *, score: str = "teddy", progress: Progress | None = 
         weight_sparsity=problem.weight_sparsity,
         callbacks=report("sparse"),
     )
-    return problem.ticket("teddy", keep, model, sparse, dense_model, dense, score=score)
+    return problem.ticket("teddy", keep, model, sparse, dense, dense_macs, score=score)

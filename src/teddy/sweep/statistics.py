@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from teddy.errors import InputError
 
@@ -60,6 +59,8 @@ def paired_difference(
     n, mean = difference.size, float(difference.mean())
     if n == 1:
         return Difference(mean, None, None)
+    from scipy.special import stdtrit
+
     reach = float(stdtrit(n - 1, (1 + level) / 2)) * float(difference.std(ddof=1)) / math.sqrt(n)
     return Difference(mean, mean - reach, mean + reach)
 

@@ -34,17 +34,17 @@ Callback = Callable[[Epoch], None]
 
 @dataclass
 class TrainResult:
-    """What a training gives: the weights of the best validation epoch, the last of equals.
+    """What a training gives; the model has the weights of the best validation epoch.
+
+    Of epochs that are equally good, the last is the best.
 
     Attributes:
-        state: The module's state at the best epoch.
-        logits: Its logits ``[N, C]`` in evaluation mode.
+        logits: The best epoch's logits ``[N, C]``, in evaluation mode.
         best: The best epoch.
         history: Every epoch.
         seconds: Wall-clock time.
     """
 
-    state: dict[str, Tensor]
     logits: Tensor
     best: Epoch
     history: list[Epoch] = field(repr=False)
@@ -128,7 +128,7 @@ def train(
             break
     assert best is not None
     model.load_state_dict(best_state)
-    return TrainResult(best_state, best_logits, best, history, time.perf_counter() - started)
+    return TrainResult(best_logits, best, history, time.perf_counter() - started)
 
 
 def _optimizer(
