@@ -11,12 +11,17 @@ import json
 import platform
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 
+from benchmarks.scaling import doubling, find_memory, large_graph
+from benchmarks.scoring import scoring
 from benchmarks.timing import Comparison, milliseconds
 from benchmarks.training import epochs, projection
 from teddy import jit
+
+PARTS = ("projection", "epochs", "scoring", "large", "doubling", "memory")
 
 
 def main() -> None:
@@ -25,35 +30,54 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="of both sides")
     parser.add_argument("--sets", default="citeseer,cora,pubmed")
     parser.add_argument("--models", default="gcn,gin,gat")
+    parser.add_argument("--parts", default=",".join(PARTS), help="of " + ", ".join(PARTS))
     parser.add_argument("--json", type=Path, default=Path("bench.json"))
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
+    models, parts = tuple(arguments.models.split(",")), arguments.parts.split(",")
     square = torch.randn(2048, 2048)
     gflops = 2 * 2048**3 / min(milliseconds(lambda: square @ square, 5)) / 1e6
     kernels = "numba" if jit.numba else "torch"
-    print(f"threads: {arguments.threads}; sgemm: {gflops:.0f} GFLOPS; kernels: {kernels}")
-    print(f"{'work':40}{'ours, ms':>12}{'published style':>18}{'ratio':>8}")
-    rows: list[Comparison] = []
-    for row in [projection()]:
-        show(row)
-        rows.append(row)
-    for row in epochs(tuple(arguments.sets.split(",")), tuple(arguments.models.split(","))):
-        show(row)
-        rows.append(row)
-    result = {
+    result: dict[str, Any] = {
         "threads": arguments.threads,
         "sgemm_gflops": gflops,
         "kernels": kernels,
         "torch": torch.__version__,
         "machine": platform.machine(),
-        "rows": [{**asdict(row), "ratio": row.ratio} for row in rows],
+        "rows": [],
     }
+
+    def show(row: Comparison) -> None:
+        print(f"{row.work:58}{row.ours:10.1f}{row.theirs:12.1f}{row.ratio:8.1f}x", flush=True)
+        result["rows"].append({**asdict(row), "ratio": row.ratio})
+
+    print(f"threads: {arguments.threads}; sgemm: {gflops:.0f} GFLOPS; kernels: {kernels}")
+    print(f"{'milliseconds':58}{'ours':>10}{'theirs':>12}{'ratio':>9}")
+    if "projection" in parts:
+        show(projection())
+    if "epochs" in parts:
+        for row in epochs(tuple(arguments.sets.split(",")), models):
+            show(row)
+    if "scoring" in parts:
+        for row in scoring():
+            show(row)
+    if "large" in parts:
+        result["large"] = [large_graph(10**7), large_graph(10**8)]
+        for entry in result["large"]:
+            print(
+                f"{entry['work']}: {entry['seconds']:.2f} s, {entry['ns_per_edge']:.1f} ns an edge,"
+                f" {entry['bytes_above'] / 1e9:.2f} GB above the graph's"
+                f" {entry['graph_bytes'] / 1e9:.2f}",
+                flush=True,
+            )
+    if "doubling" in parts:
+        result["doubling"] = [doubling(kind) for kind in models]
+        for entry in result["doubling"]:
+            print(f"{entry['work']}: {entry['factor']:.2f} times as long", flush=True)
+    if "memory" in parts:
+        result["memory"] = find_memory()
+        print(f"{result['memory']['work']}: {result['memory']['peak_bytes'] / 1e6:.0f} MB at most")
     arguments.json.write_text(json.dumps(result, indent=1) + "\n")
-
-
-def show(row: Comparison) -> None:
-    """Print a line of the table."""
-    print(f"{row.work:40}{row.ours:12.1f}{row.theirs:18.1f}{row.ratio:7.1f}x", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from teddy.cli.bench import bench
 from teddy.cli.datasets import datasets
 from teddy.cli.find import find
 from teddy.cli.inspect import inspect
@@ -27,6 +28,7 @@ app.command()(find)
 app.command()(inspect)
 app.command()(predict)
 app.command()(datasets)
+app.command()(bench)
 
 
 @app.callback(invoke_without_command=True)

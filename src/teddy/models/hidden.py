@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from teddy import jit
+from teddy.buffers import empty
 from teddy.models.dropout import Fates, dropout, fate
 from teddy.models.sparse import narrow_product
 from teddy.models.vectors import WIDE, added, gated, load, store, zeros
@@ -74,7 +75,7 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
         z, weight = ctx.saved_tensors
-        grad_z, rows = torch.empty_like(z), _padded(weight.detach().t())
+        grad_z, rows = empty(z.size(0), z.size(1), z), _padded(weight.detach().t())
         parts = jit.split(z.size(0), 256)
         grad_rows = rows.new_zeros(len(parts), *rows.shape)
         space = _work_space(len(parts), z, rows.size(1))

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from teddy.buffers import empty
 from teddy.jit import compiled, run_parts, split
 from teddy.models.vectors import NARROW, WIDE, added, constant, load, store, zeros
 
@@ -74,7 +75,7 @@ def product(matrix: Matrix, dense: Tensor, shift: float = 0.0) -> Tensor:
     of the dense factor's columns and a block of its rows, copied into one piece.
     """
     entries, arrays = _arrays(matrix)
-    out = torch.empty(entries.num_rows, dense.size(1), dtype=dense.dtype)
+    out = empty(entries.num_rows, dense.size(1), dense)
     width = min(_SLICE, dense.size(1)) if entries.block else dense.size(1)
     factor = out.numpy().dtype.type(shift)
     parts = [
@@ -95,7 +96,7 @@ def chain(outer: Matrix, inner: Matrix, dense: Tensor, shift: float = 0.0) -> Te
     in blocks, if at all, of the rows that fit.
     """
     (last, outer_arrays), (first, inner_arrays) = _arrays(outer), _arrays(inner)
-    out = torch.empty(last.num_rows, dense.size(1), dtype=dense.dtype)
+    out = empty(last.num_rows, dense.size(1), dense)
     width = min(_CHAIN_SLICE, dense.size(1))
     factor = out.numpy().dtype.type(shift)
     parts = [

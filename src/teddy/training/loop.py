@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from teddy.buffers import reused
 from teddy.errors import InputError
 from teddy.training.config import TrainConfig
 from teddy.training.forward import forward_passes
@@ -57,6 +58,7 @@ class TrainResult:
 
 
 @keep_freed_memory()
+@reused()
 def train(
     model: nn.Module,
     data: Data,
