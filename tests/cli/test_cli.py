@@ -181,6 +181,18 @@ def test_datasets_lists_what_there_is(tmp_path):
     assert {"citeseer", "pubmed", "cora"} <= {entry["name"] for entry in known}
 
 
+def test_bench_times_kernels_and_torch(tmp_path):
+    timed = run("bench", "--models", "gcn", "--epochs", "3", "--json", cwd=tmp_path)
+    rows = json.loads(timed.stdout)["rows"]
+    assert {row["model"] for row in rows} == {"gcn"}
+    assert rows[0]["threads"] == 1
+    assert all(row["torch_ms"] > 0 for row in rows)
+    for_people = run("bench", "--models", "gcn", "--epochs", "3", cwd=tmp_path)
+    assert "plain torch" in for_people.stdout
+    assert "expected one of" in refused(run("bench", "--models", "gcm", cwd=tmp_path))
+    assert "expected a whole number from 3" in refused(run("bench", "--epochs", "1", cwd=tmp_path))
+
+
 def test_cora_from_a_folder(shared_data, tmp_path):
     done = run("find", "cora", *FAST, "--json", cwd=tmp_path, TEDDY_DATA=str(shared_data))
     assert json.loads(done.stdout)["edges"]["total"] == 5278

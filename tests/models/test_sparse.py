@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teddy import jit
+from teddy.models import kernels
 from teddy.models.dropout import Dropout, dropout
-from teddy.models.sparse import Pattern, SparseMatrix, row_softmax
+from teddy.models.sparse import Pattern, SparseMatrix, chain_product, row_softmax
 
 
 def random_matrix(rows: int, cols: int, seed: int) -> sp.csr_array:
@@ -125,3 +126,47 @@ def test_dropout_of_a_sparse_matrix_touches_its_entries_only():
     assert set(dropped.values.tolist()) == {0.0, 2.0}
     assert dropped.pattern is matrix.pattern
     assert Dropout(0.5).eval()(matrix) is matrix
+
+
+WIDTHS = [1, 7, 8, 63, 64, 70, 130, 200]
+
+
+@pytest.mark.parametrize("tile_bytes", [1 << 20, 2048])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_tiles_slices_and_threads_do_not_change_products(width, tile_bytes, threads, monkeypatch):
+    """Small tiles make several blocks of few rows, wide factors several slices."""
+    monkeypatch.setattr(kernels, "_TILE_BYTES", tile_bytes)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    A, X = (random_matrix(30, cols, seed).toarray() for cols, seed in ((30, 1), (50, 2)))
+    W = torch.randn(50, width, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    matrix, features = SparseMatrix.of(torch.tensor(A)), SparseMatrix.of(torch.tensor(X))
+    torch.testing.assert_close(features.product(W), torch.tensor(X) @ W)
+    XW = torch.tensor(X) @ W
+    torch.testing.assert_close(matrix.product(XW, 1.5), torch.tensor(A) @ XW + 1.5 * XW)
+    torch.testing.assert_close(
+        matrix.chain(features, W, 0.0), torch.tensor(A) @ (torch.tensor(X) @ W)
+    )
+    chained = features.transpose.chain(matrix.transpose, XW, 0.5)
+    torch.testing.assert_close(chained, torch.tensor(X.T) @ (torch.tensor(A.T) @ XW + 0.5 * XW))
+
+
+@given(rows=SIZES, cols=SIZES, width=SIZES, seed=st.integers(0, 999), shifted=st.booleans())
+def test_a_chain_has_the_gradients_of_its_products(rows, cols, width, seed, shifted):
+    A, X = random_matrix(rows, rows, seed).toarray(), random_matrix(rows, cols, seed + 1).toarray()
+    W = torch.randn(cols, width, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    results = []
+    for chained in (True, False):
+        weight, shift = W.clone().requires_grad_(), torch.tensor(0.7).double().requires_grad_()
+        if chained:
+            matrices = SparseMatrix.of(torch.tensor(A)), SparseMatrix.of(torch.tensor(X))
+            out = chain_product(matrices[0], shift if shifted else None, matrices[1], weight)
+        else:
+            XW = torch.tensor(X) @ weight
+            out = torch.tensor(A) @ XW + (shift * XW if shifted else 0)
+        (out * torch.linspace(1, 2, out.numel(), dtype=out.dtype).view_as(out)).sum().backward()
+        results.append((out, weight.grad, shift.grad))
+    for ours, theirs in zip(*results, strict=True):
+        assert (ours is None) == (theirs is None)
+        if ours is not None:
+            torch.testing.assert_close(ours, theirs)

@@ -41,7 +41,7 @@ class SharedForward:
             self._logits = self.model.head(self._stem, self.adjacency)
             return self._logits.detach()
         with torch.no_grad():
-            return self.model.eval().head(self._stem, self.adjacency)
+            return self.model.eval().head(self._stem, self.adjacency).detach()
 
 
 class WholeForward:
@@ -60,7 +60,7 @@ class WholeForward:
     @torch.no_grad()
     def evaluation_logits(self) -> Tensor:
         """Logits of the weights as they are now."""
-        return self._check(self.model.eval()(self.x, self.edge_index))
+        return self._check(self.model.eval()(self.x, self.edge_index)).detach()
 
     def _check(self, logits: Any) -> Tensor:
         rows = self.x.size(0)

@@ -17,7 +17,7 @@ from teddy.training.config import TrainConfig
 from teddy.training.forward import forward_passes
 from teddy.training.memory import keep_freed_memory
 from teddy.training.objective import Objective
-from teddy.weights import ProjectedAdam
+from teddy.weights import L0Projected
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,9 @@ def train(
     """
     config = config or TrainConfig()
     started = time.perf_counter()
-    train_nodes = data.train_mask.nonzero().flatten()
+    train_nodes, val_nodes, test_nodes = (
+        data[name].nonzero().flatten() for name in ("train_mask", "val_mask", "test_mask")
+    )
     objective = Objective(data.y, train_nodes, teacher, config)
     forward = forward_passes(model, data.x, data.edge_index)
     optimizer = _optimizer(model, config, weight_sparsity)
@@ -113,10 +115,11 @@ def train(
         logits = forward.evaluation_logits()
 
         predicted = logits.argmax(dim=-1)
-        val = accuracy(predicted, data.y, data.val_mask)
-        test = accuracy(predicted, data.y, data.test_mask)
+        val = accuracy(predicted, data.y, val_nodes)
+        test = accuracy(predicted, data.y, test_nodes)
         epoch = Epoch(index, float(loss.detach()), val, test)
-        if not math.isfinite(epoch.loss) or not logits.isfinite().all():
+        sound = math.isfinite(epoch.loss) and math.isfinite(float(logits.sum()))
+        if not sound and not (math.isfinite(epoch.loss) and logits.isfinite().all()):
             raise InputError(f"loss or logits at epoch {index} aren't finite, with lr {config.lr}")
         history.append(epoch)
         if best is None or epoch.val > best.val:
@@ -139,9 +142,8 @@ def _optimizer(
     weights = [p for p in model.parameters() if p.requires_grad]
     if not weights:
         raise InputError(f"the {type(model).__name__} has nothing to train, expected parameters")
-    if weight_sparsity > 0:
-        return ProjectedAdam(weights, weight_sparsity, config.lr, config.weight_decay)
-    return torch.optim.Adam(weights, lr=config.lr, weight_decay=config.weight_decay, fused=True)
+    adam = torch.optim.Adam(weights, lr=config.lr, weight_decay=config.weight_decay, fused=True)
+    return L0Projected(adam, weight_sparsity) if weight_sparsity > 0 else adam
 
 
 def copy_state(model: nn.Module, target: dict[str, Tensor]) -> None:
@@ -160,12 +162,12 @@ def copy_state(model: nn.Module, target: dict[str, Tensor]) -> None:
             target[name] = value.clone()
 
 
-def accuracy(predicted: Tensor, y: Tensor, mask: Tensor) -> float:
-    """Share of the masked nodes that are predicted right, in percent.
+def accuracy(predicted: Tensor, y: Tensor, nodes: Tensor) -> float:
+    """Share of these nodes that are predicted right, in percent.
 
     Example:
-        >>> accuracy(torch.tensor([0, 1, 1]), torch.tensor([0, 0, 1]), torch.tensor([1, 1, 0]) > 0)
+        >>> accuracy(torch.tensor([0, 1, 1]), torch.tensor([0, 0, 1]), torch.tensor([0, 1]))
         50.0
     """
-    right = (predicted == y)[mask]
+    right = predicted.index_select(0, nodes) == y.index_select(0, nodes)
     return 100.0 * int(right.sum()) / right.numel()

@@ -3,8 +3,7 @@
 May import: data, edges.
 """
 
-from teddy.weights.adam import ProjectedAdam
 from teddy.weights.l0 import L0Projection, count_nonzero, project_l0_
 from teddy.weights.optimizer import L0Projected
 
-__all__ = ["L0Projected", "L0Projection", "ProjectedAdam", "count_nonzero", "project_l0_"]
+__all__ = ["L0Projected", "L0Projection", "count_nonzero", "project_l0_"]

@@ -13,7 +13,7 @@ from torch import Tensor
 from teddy import jit
 from teddy.errors import InputError
 from teddy.sparsity import check_sparsity, num_kept_weights
-from teddy.weights.kernels import BLOCK, Count, scan_band
+from teddy.weights.kernels import BLOCK, scan_band
 
 # Reach of the widest band, as a share of the cut.
 _WIDEST = 0.05
@@ -78,11 +78,11 @@ class L0Projection:
         room = torch.empty(total + len(ranges) * BLOCK, dtype=dtype, device=device)
         self._buffer = room[:total]
         self._slices = self._buffer.split([tensor.numel() for tensor in tensors])
-        #: Tensor, begin, end, and room for what lies in the band.
-        self.pieces: list[tuple[int, int, int, Any]] = []
+        # Tensor, begin, end, and room for what lies in the band.
+        self._pieces: list[tuple[int, int, int, Any]] = []
         if room.device.type == "cpu" and dtype.itemsize >= 4:
             rooms = room.split([b - a + BLOCK for _, a, b in ranges])
-            self.pieces = [(*r, space.numpy()) for r, space in zip(ranges, rooms, strict=True)]
+            self._pieces = [(*r, space.numpy()) for r, space in zip(ranges, rooms, strict=True)]
         self._last_cut: float | None = None
         self._reach = 0.01
 
@@ -94,30 +94,9 @@ class L0Projection:
     @torch.no_grad()
     def __call__(self) -> None:
         """Project the parameters as they are now."""
-        band = self.band()
-        if band is None:
-            self.project([])
-            return
-        flat = [tensor.view(-1).numpy() for tensor in self.parameters]
-        pieces = [(flat[index][a:b], *band, room) for index, a, b, room in self.pieces]
-        self.project(jit.run_parts(scan_band, pieces))
-
-    def band(self) -> tuple[Any, Any] | None:
-        """Where the next cut is expected, as two numbers of the parameters' type."""
-        if not self._last_cut or math.isinf(self._last_cut) or self._reach > _WIDEST:
-            return None
-        if not jit.available(*self.parameters) or not self._alike():
-            return None
-        kind = self._buffer.numpy().dtype.type
-        low, high = (kind(self._last_cut * (1 + side * self._reach)) for side in (-1, 1))
-        return low, high
-
-    @torch.no_grad()
-    def project(self, counts: list[Count]) -> None:
-        """Project, given what :func:`scan_band` counted for each of :attr:`pieces`, if it did."""
         if self._buffer.numel() == 0:
             return
-        cut, ties_to_drop = self._cut_in_band(counts) or self._cut_of_all()
+        cut, ties_to_drop = self._cut_in_band() or self._cut_of_all()
         if self._last_cut and math.isfinite(cut):
             # Half as far again as the cut moved this time or, fading, before; beyond 5% a band
             # doesn't pay.
@@ -142,18 +121,24 @@ class L0Projection:
             return math.inf, 0
         return _cut_at(self._buffer, self.num_zero)
 
-    def _cut_in_band(self, counts: list[Count]) -> tuple[float, int] | None:
-        """The same from what lies in the band; None if the cut isn't in it."""
-        if not all(finite for _, _, finite in counts):
-            self._refuse()
-        if not counts or any(found < 0 for _, found, _ in counts):
+    def _cut_in_band(self) -> tuple[float, int] | None:
+        """The same from a band around the last cut; None if the cut isn't in it."""
+        if not self._last_cut or math.isinf(self._last_cut) or self._reach > _WIDEST:
             return None
-        above = sum(higher for higher, _, _ in counts)
-        found = [
-            room[:count] for (*_, room), (_, count, _) in zip(self.pieces, counts, strict=True)
-        ]
-        band = torch.from_numpy(np.concatenate(found))
-        missing = self.num_kept - above  # largest in the band that stay
+        if not jit.available(*self.parameters) or not self._alike():
+            return None
+        kind = self._buffer.numpy().dtype.type
+        ends = [kind(self._last_cut * (1 + side * self._reach)) for side in (-1, 1)]
+        flat = [tensor.view(-1).numpy() for tensor in self.parameters]
+        pieces = [(flat[index][a:b], *ends, room) for index, a, b, room in self._pieces]
+        above, counts, finite = zip(*jit.run_parts(scan_band, pieces), strict=True)
+        if not all(finite):
+            self._refuse()
+        if min(counts) < 0:
+            return None
+        inside = [room[:n] for (*_, room), n in zip(self._pieces, counts, strict=True)]
+        band = torch.from_numpy(np.concatenate(inside))
+        missing = self.num_kept - sum(above)  # largest in the band that stay
         if not 0 < missing <= band.numel():
             return None
         return _cut_at(band, band.numel() - missing)
