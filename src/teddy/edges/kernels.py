@@ -76,6 +76,21 @@ def _signed_hash(r: int, c: int) -> Any:
 
 
 @compiled
+def close_rows(crow: Array, degree: Array) -> None:
+    """Let a row without columns end where it begins, and write the lengths of all rows."""
+    for r in range(degree.size):
+        crow[r + 1] = max(crow[r + 1], crow[r])
+        degree[r] = crow[r + 1] - crow[r]
+
+
+@compiled
+def to_bytes(degree: Array, short: Array) -> None:
+    """Write degrees as bytes, :data:`MANY` for all that don't fit."""
+    for r in range(degree.size):
+        short[r] = min(degree[r], MANY)
+
+
+@compiled
 def sum_over_rows(
     first: int, last: int, row: Array, col: Array, short: Array, degree: Array, table: Array,
     ends: Array,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -33,12 +32,17 @@ class SortedGraph:
     Attributes:
         num_nodes: Number of nodes :math:`N`.
         num_edges: Number of undirected edges :math:`M`, without self-loops.
+        degree: int64 ``[N]``, number of neighbours.
     """
 
-    def __init__(self, num_nodes: int, crow: Array, row: Array, col: Array, num_loops: int) -> None:
-        self.num_nodes, self.num_edges = num_nodes, (col.size - num_loops) // 2
+    def __init__(self, crow: Array, row: Array, col: Array, num_loops: int) -> None:
+        self.num_nodes, self.num_edges = crow.size - 1, (col.size - num_loops) // 2
         self._crow, self._row, self._col = crow, row, col
+        degree = np.empty(self.num_nodes, np.int64)
+        kernels.close_rows(crow, degree)
         self._loops = np.flatnonzero(row == col) if num_loops else np.empty(0, np.int64)
+        degree[col[self._loops]] -= 1
+        self.degree = torch.from_numpy(degree)
 
     @staticmethod
     def of(edge_index: Tensor, num_nodes: int | None = None) -> SortedGraph | None:
@@ -83,15 +87,8 @@ class SortedGraph:
         total = sum(int(hashes) for _, hashes, _ in looks) % 2**64  # sums wrap around
         if total or not all(ordered for ordered, _, _ in looks):
             return None
-        np.maximum.accumulate(crow, out=crow)  # a row without columns ends where it begins
-        return SortedGraph(num_nodes, crow, row, col, int(sum(loops for _, _, loops in looks)))
-
-    @cached_property
-    def degree(self) -> Tensor:
-        """int64 ``[N]``: number of neighbours."""
-        degree = np.diff(self._crow)
-        degree[self._col[self._loops]] -= 1
-        return torch.from_numpy(degree)
+        num_loops = int(sum(loops for _, _, loops in looks))
+        return SortedGraph(crow, row, col, num_loops)
 
     def sum_over_neighbours(self, table: Tensor) -> Tensor:
         """int64 ``[N]``: the sum of ``table[deg(u)]`` over the neighbours u of each node."""
@@ -99,7 +96,8 @@ class SortedGraph:
         padded = np.zeros(max(table.numel(), kernels.MANY + 1), np.int64)
         padded[: table.numel()] = table.numpy()
         sums = np.zeros(self.num_nodes, np.int64)
-        short = np.minimum(degree, kernels.MANY).astype(np.uint8)
+        short = np.empty(self.num_nodes, np.uint8)
+        kernels.to_bytes(degree, short)
         arrays = self._row, self._col, short, degree, padded, sums
         jit.run_parts(kernels.sum_over_rows, [(*p, *arrays) for p in _parts(self._row)])
         jit.run_parts(kernels.differences, [(*p, self._crow, sums) for p in self._row_parts()])
@@ -125,9 +123,9 @@ class SortedGraph:
             >>> graph.keep(SCORES["degree-low"], 1)  # a tie
             tensor([False,  True, False,  True])
         """
-        keep = np.ones(self._col.size, dtype=bool)
         if num_pruned == 0:
-            return torch.from_numpy(keep)
+            return torch.ones(self._col.size, dtype=torch.bool)
+        keep = np.empty(self._col.size, dtype=bool)
         values = self._values(score)
         bins, counts = self._bins(_codes(values, score))
         ends = counts.cumsum()
@@ -154,8 +152,10 @@ class SortedGraph:
 
     def _values(self, score: NodeScore) -> NDArray[np.float64]:
         values: NDArray[np.float64] = score.values(self).numpy()
-        if not np.isfinite(values).all():
-            raise InputError("a node's score is not finite, expected a number for every node")
+        if not np.isfinite(values.sum()):
+            raise InputError(
+                "the nodes' scores don't add up to a number, expected one for every node"
+            )
         return values
 
     def _bins(self, codes: Array) -> tuple[Array, Array]:

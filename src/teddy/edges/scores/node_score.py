@@ -12,7 +12,9 @@ from torch import Tensor
 class Graph(Protocol):
     """What such a score may look at: degrees, and the degrees of neighbours."""
 
-    num_nodes: int
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes :math:`N`."""
 
     @property
     def degree(self) -> Tensor:
