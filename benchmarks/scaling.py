@@ -14,8 +14,8 @@ import torch
 from torch_geometric.data import Data
 
 import teddy
-from benchmarks.scoring import SPARSITY, random_graph
-from benchmarks.training import our_epochs
+from benchmarks.scoring import random_graph
+from benchmarks.training import SPARSITY, our_epochs
 from teddy.models import build_model
 
 FIND = ["find", "citeseer", "--model", "gin"]
@@ -85,8 +85,10 @@ def _main(what: str, *arguments: str) -> None:
 
         try:
             main(FIND)
-        except SystemExit:
-            print(json.dumps({"peak_bytes": _memory("VmHWM")}))
+        except SystemExit as end:
+            if end.code:
+                raise
+        print(json.dumps({"peak_bytes": _memory("VmHWM")}))
         return
     num_columns, threads = map(int, arguments)
     torch.set_num_threads(threads)

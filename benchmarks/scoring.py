@@ -10,8 +10,7 @@ from torch import Tensor
 
 import teddy
 from benchmarks.timing import Comparison, compare, milliseconds
-
-SPARSITY = 0.6415
+from benchmarks.training import SPARSITY
 
 
 def random_graph(num_columns: int, num_nodes: int, seed: int = 0) -> Tensor:

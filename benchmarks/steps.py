@@ -108,7 +108,11 @@ def parts(data: Data, kind: str) -> list[tuple[str, float, float]]:
         for name, (owner, attribute, _) in watched.items():
             stack.enter_context(_timed(owner, attribute, times[name]))
         our_epochs(model, data, torch.randn(data.num_nodes, classes), 30)
-    return [(name, statistics.median(times[name]), size) for name, (_, _, size) in watched.items()]
+    return [
+        (name, statistics.median(times[name]), size)
+        for name, (_, _, size) in watched.items()
+        if times[name]
+    ]
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import gc
 
 import torch
 
-from teddy.buffers import empty, reused
+from teddy.buffers import _pool, empty, reused
 
 LIKE = torch.zeros(0)
 
@@ -50,3 +50,13 @@ def test_tensors_outlive_the_context():
     with reused():
         empty(1024, 1024, LIKE).fill_(6)
     assert bool((array == 5).all())
+
+
+def test_nothing_is_kept_for_a_tensor_that_is_left():
+    with reused():
+        left, gone = empty(1024, 1024, LIKE), empty(1024, 1024, LIKE)
+        del gone
+        blocks = _pool.free[1 << 22]
+        assert len(blocks) == 1
+    assert blocks == []
+    assert left.shape == (1024, 1024)

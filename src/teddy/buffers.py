@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,8 +15,14 @@ import torch
 _LARGE = 1 << 20  # bytes; smaller ones are the allocator's business
 _LINE = 64  # bytes of a cache line
 
-#: Blocks that nobody uses, by size; None outside of :func:`reused`.
-_free: defaultdict[int, list[Any]] | None = None
+
+class _Pool(threading.local):
+    """Of each thread: blocks that nobody uses, by size; None outside of :func:`reused`."""
+
+    free: defaultdict[int, list[Any]] | None = None
+
+
+_pool = _Pool()
 
 
 @contextmanager
@@ -33,12 +40,14 @@ def reused() -> Iterator[None]:
         ...     empty(1023, 512, torch.zeros(0)).data_ptr() == place
         True
     """
-    global _free
-    outer, _free = _free, defaultdict(list)
+    outer, _pool.free = _pool.free, defaultdict(list)
+    pool = _pool.free
     try:
         yield
     finally:
-        _free = outer
+        _pool.free = outer
+        for blocks in pool.values():  # tensors that are left hold these lists
+            blocks.clear()
 
 
 def empty(rows: int, columns: int, like: torch.Tensor) -> torch.Tensor:
@@ -49,11 +58,11 @@ def empty(rows: int, columns: int, like: torch.Tensor) -> torch.Tensor:
         torch.Size([2, 3])
     """
     num_bytes = rows * columns * like.itemsize
-    if _free is None or num_bytes < _LARGE:
+    if _pool.free is None or num_bytes < _LARGE:
         return torch.empty(rows, columns, dtype=like.dtype)
     # Of a power of two, so that similar sizes fit; pages that nobody touches cost nothing.
     size = 1 << (num_bytes - 1).bit_length()
-    blocks = _free[size]
+    blocks = _pool.free[size]
     block = blocks.pop() if blocks else np.empty(size + _LINE, np.uint8)
     start = -block.ctypes.data % _LINE
     array = block[start : start + num_bytes]

@@ -13,6 +13,7 @@ from teddy import jit
 from teddy.edges import SCORES, SimpleGraph, SortedGraph, kernels
 from teddy.edges.prune import keep_columns, prune_pairs
 from teddy.edges.scores.node_score import NodeScore
+from teddy.edges.select import lowest_edges
 
 METHODS = [name for name in SCORES if isinstance(SCORES[name], NodeScore)]
 pytestmark = pytest.mark.skipif(jit.numba is None, reason="needs numba")
@@ -126,3 +127,38 @@ def test_without_numba_the_other_path_is_taken(monkeypatch):
     monkeypatch.setattr(jit, "numba", None)
     assert SortedGraph.of(edges, 50) is None
     assert torch.equal(keep, teddy.prune_edges(edges, 0.5, 50))
+
+
+@pytest.mark.parametrize("bad", [1 << 32, -(1 << 33)])
+@pytest.mark.parametrize("place", [4000, -1])
+def test_a_row_that_is_no_node_far_behind_the_first_glance(place, bad):
+    path = torch.arange(2999)
+    edges = SimpleGraph.of(torch.stack([path, path + 1]), 3000)[0].edge_index()
+    edges[0, place] += bad
+    with pytest.raises(teddy.InputError, match="node"):
+        teddy.prune_edges(edges, 0.5, 3000)
+
+
+ODD_SCORES = {
+    "zeros": NodeScore(lambda graph: (graph.degree - 1).clamp(min=0).double(), torch.mul),
+    "single precision": NodeScore(lambda graph: graph.degree.float() ** 1.7, torch.mul),
+    "negative": NodeScore(lambda graph: 3.0 - graph.degree.double(), torch.mul),
+    "huge": NodeScore(lambda graph: 1e200 * graph.degree.double(), torch.add),
+}
+
+
+@pytest.mark.parametrize("score", ODD_SCORES.values(), ids=ODD_SCORES)
+def test_scores_that_codes_cannot_order(score):
+    edges = sorted_list(400, 500, 5)
+    graph = SortedGraph.of(edges, 400)
+    simple, pair_of_column = SimpleGraph.of(edges, 400)
+    scores = score(simple, simple.pairs).double()
+    for k in (1, 100, 300):
+        expected = ~lowest_edges(scores, simple.pairs, k)
+        assert torch.equal(graph.keep(score, k), keep_columns(expected, pair_of_column))
+
+
+def test_a_score_that_is_no_number_is_an_error():
+    graph = SortedGraph.of(sorted_list(40, 50, 5), 40)
+    with pytest.raises(teddy.InputError, match="no number"):
+        graph.keep(NodeScore(lambda graph: graph.degree / 0.0 - 1e9, torch.add), 3)

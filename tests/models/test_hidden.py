@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import teddy
 from teddy import jit
 from teddy.models.dropout import dropout
 from teddy.models.hidden import Hidden
@@ -56,3 +57,21 @@ def test_one_object_drops_the_same_entries_in_every_product():
     assert not torch.equal(
         hidden @ torch.ones(64, 1), Hidden(torch.ones(50, 64), 0.5) @ torch.ones(64, 1)
     )
+
+
+def test_what_is_no_number_stays_none():
+    z = torch.tensor([[float("nan"), 1.0]])
+    assert (Hidden(z, 0.0) @ torch.ones(2, 1)).isnan().all()
+
+
+def test_factors_that_do_not_fit_are_an_error():
+    with pytest.raises(teddy.InputError, match="expected 70 rows"):
+        Hidden(torch.ones(2, 70), 0.0) @ torch.ones(3, 1)
+
+
+def test_a_second_derivative_is_an_error_not_a_wrong_number():
+    z, weight = torch.ones(2, 3, requires_grad=True), torch.ones(3, 1, requires_grad=True)
+    out = Hidden(z, 0.0) @ weight
+    (grad,) = torch.autograd.grad(out.square().sum(), z, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        torch.autograd.grad(grad.sum(), weight)

@@ -9,6 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import teddy
 from teddy import jit
 from teddy.models import kernels
 from teddy.models.dropout import Dropout, dropout
@@ -170,3 +171,19 @@ def test_a_chain_has_the_gradients_of_its_products(rows, cols, width, seed, shif
         assert (ours is None) == (theirs is None)
         if ours is not None:
             torch.testing.assert_close(ours, theirs)
+
+
+def test_factors_that_do_not_fit_are_an_error():
+    matrix = SparseMatrix.of(torch.eye(4))
+    with pytest.raises(teddy.InputError, match="expected 4 rows"):
+        matrix @ torch.ones(5, 2)
+    with pytest.raises(teddy.InputError, match="expected 4 rows"):
+        chain_product(matrix, None, matrix, torch.ones(3, 2))
+    with pytest.raises(teddy.InputError, match="float64"):
+        matrix @ torch.ones(4, 2, dtype=torch.float64)
+
+
+def test_a_factor_without_columns():
+    matrix = SparseMatrix.of(torch.eye(4))
+    assert (matrix @ torch.ones(4, 0)).shape == (4, 0)
+    assert chain_product(matrix, None, matrix, torch.ones(4, 0)).shape == (4, 0)

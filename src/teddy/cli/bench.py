@@ -25,9 +25,8 @@ def bench(
     data_dir: DataDir = None,
 ) -> None:
     """Time an epoch of the sparse training: compiled kernels against plain torch, by threads."""
-    if epochs < 3:
+    if check_count(epochs, "epochs") < 3:
         raise InputError(f"epochs is {epochs}, expected a whole number from 3")
-    check_count(epochs, "epochs")
     import torch
 
     from teddy import jit
@@ -77,7 +76,7 @@ def bench(
         [_row(row) for row in rows],
     )
     if kernels is None:
-        typer.echo("numba isn't installed: pip install 'teddy-glt[fast]' adds the kernels")
+        typer.echo("no kernels: numba isn't installed (the extra [fast]), or TEDDY_KERNELS is off")
 
 
 def _epoch_times(name: str, data: Any, epochs: int) -> list[float]:

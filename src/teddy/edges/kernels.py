@@ -39,10 +39,10 @@ def check_sorted(first: int, last: int, row: Array, col: Array, num_nodes: int, 
             r, c = np.int64(row[stop - 1]), np.int64(col[stop - 1])
             hashes += _signed_hash(r, c)
             equal += r == c
-            bad += c < 0 or c >= num_nodes or r >= num_nodes
+            bad += c < 0 or c >= num_nodes or r < 0 or r >= num_nodes
         total += hashes
         loops += equal
-        if bad or row[start] < 0 or row[stop - 1] >= num_nodes:
+        if bad:
             return False, total, loops
         for e in range(start, stop):
             ends[np.uint64(row[e])] = e + 1
@@ -59,7 +59,8 @@ def _look(row: Array, col: Array, num_nodes: int) -> Any:
     for i in range(row.size - 1):
         r, c = np.int64(row[i]), np.int64(col[i])
         next_ = (np.int64(row[i + 1]) << 32) | np.int64(col[i + 1])
-        bad += np.int64((c < 0) | (c >= num_nodes) | (((r << 32) | c) >= next_))
+        no_node = (r < 0) | (r >= num_nodes) | (c < 0) | (c >= num_nodes)
+        bad += np.int64(no_node | (((r << 32) | c) >= next_))
         loops += np.int64(r == c)
         total += _signed_hash(r, c)
     return bad, total, loops
@@ -98,7 +99,7 @@ def sum_over_rows(
     """Sum ``table[degree]`` over columns, and write how far each row gets to ``ends``.
 
     ``short`` has the degrees as bytes: what is gathered is a byte for each node, and the part of
-    the table for low degrees.
+    the table for low degrees. The total may wrap around; :func:`differences` wraps it back.
     """
     total = np.int64(0)
     for e in range(first, last):

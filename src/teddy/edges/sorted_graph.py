@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -93,6 +94,11 @@ class SortedGraph:
     def sum_over_neighbours(self, table: Tensor) -> Tensor:
         """int64 ``[N]``: the sum of ``table[deg(u)]`` over the neighbours u of each node."""
         degree = self.degree.numpy()
+        if table.dtype != torch.int64 or table.numel() <= degree.max():
+            raise InputError(
+                f"a table has {table.numel()} entries of {table.dtype}, expected int64 for "
+                f"degrees up to {degree.max()}"
+            )
         padded = np.zeros(max(table.numel(), kernels.MANY + 1), np.int64)
         padded[: table.numel()] = table.numpy()
         sums = np.zeros(self.num_nodes, np.int64)
@@ -127,7 +133,7 @@ class SortedGraph:
             return torch.ones(self._col.size, dtype=torch.bool)
         keep = np.empty(self._col.size, dtype=bool)
         values = self._values(score)
-        bins, counts = self._bins(_codes(values, score))
+        bins, counts = self._bins(_codes(values, self.degree, score))
         ends = counts.cumsum()
         wanted = int(np.searchsorted(ends, 2 * num_pruned))  # each edge is there twice
         # An edge's bin is by less than two too low, so the threshold lies in this bin or the next,
@@ -151,11 +157,9 @@ class SortedGraph:
         return torch.from_numpy(keep)
 
     def _values(self, score: NodeScore) -> NDArray[np.float64]:
-        values: NDArray[np.float64] = score.values(self).numpy()
+        values: NDArray[np.float64] = score.values(self).double().numpy()
         if not np.isfinite(values.sum()):
-            raise InputError(
-                "the nodes' scores don't add up to a number, expected one for every node"
-            )
+            raise InputError("a node's score is no number, expected one for every node")
         return values
 
     def _bins(self, codes: Array) -> tuple[Array, Array]:
@@ -195,14 +199,23 @@ def _parts(row: Array) -> list[tuple[int, int]]:
     return list(pairwise([0, *sorted(cuts - {0}), row.size]))
 
 
-def _codes(values: NDArray[np.float64], score: NodeScore) -> NDArray[np.uint16]:
-    """Round node values down to 15 bits, such that the order of scores is that of codes' sums."""
+def _codes(values: NDArray[np.float64], degree: Tensor, score: NodeScore) -> NDArray[np.uint16]:
+    """Round node values down to 15 bits, such that the order of scores is that of codes' sums.
+
+    Where there is no such order, as of products with zero, all codes are the same: then every edge
+    is compared in full.
+    """
     codes = torch.from_numpy(values).float()
     if score.join is torch.mul:
         codes.log2_()
-        codes[codes.isneginf()] = codes.amax()  # lone nodes are in no score
+    lone = degree == 0  # in no score
+    if lone.any():
+        codes[lone] = codes[~lone].amax()
     lowest, highest = (float(end) for end in codes.aminmax())
+    if not math.isfinite(highest - lowest):
+        return np.zeros(values.size, np.uint16)
     # Not finer than single precision resolves.
-    step = max((highest - lowest) / (kernels.NUM_CODES - 1), 1e-5 * max(1, abs(lowest)))
+    finest = 1e-5 * max(1, abs(lowest), abs(highest))
+    step = max((highest - lowest) / (kernels.NUM_CODES - 1), finest)
     result: NDArray[np.uint16] = codes.sub_(lowest).div_(step).numpy().astype(np.uint16)
     return result

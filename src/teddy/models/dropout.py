@@ -8,6 +8,7 @@ from typing import Any, overload
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from teddy import jit
 from teddy.models.sparse import SparseMatrix
@@ -77,6 +78,7 @@ class _Dropout(torch.autograd.Function):
         return _drop(x, fates)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         return _drop(grads[0], ctx.fates), None
 

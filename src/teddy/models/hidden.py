@@ -9,9 +9,11 @@ import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from teddy import jit
 from teddy.buffers import empty
+from teddy.errors import InputError
 from teddy.models.dropout import Fates, dropout, fate
 from teddy.models.sparse import narrow_product
 from teddy.models.vectors import WIDE, added, gated, load, store, zeros
@@ -51,6 +53,11 @@ class Hidden:
         return self.z.shape
 
     def __matmul__(self, weight: Tensor) -> Tensor:
+        if weight.dim() != 2 or self.z.size(1) != weight.size(0) or self.z.dtype != weight.dtype:
+            raise InputError(
+                f"hidden units {list(self.z.shape)} of {self.z.dtype} met a weight "
+                f"{list(weight.shape)} of {weight.dtype}, expected {self.z.size(1)} rows"
+            )
         if weight.size(1) <= _FEW and weight.size(0) and jit.available(self.z, weight):
             product: Tensor = _Product.apply(self.z, weight, self.fates)
             return product
@@ -73,6 +80,7 @@ class _Product(torch.autograd.Function):
         return out[:, : weight.size(1)].contiguous()
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
         z, weight = ctx.saved_tensors
         grad_z, rows = empty(z.size(0), z.size(1), z), _padded(weight.detach().t())
@@ -110,10 +118,10 @@ def _activate(
     if drop:
         for c in range(z.size):
             factor = scale if fate(np.uint32(np.uint32(c) + offset), low, high) <= last else zero
-            h[c] = (z[c] if z[c] > zero else zero) * factor
+            h[c] = (zero if z[c] <= zero else z[c]) * factor  # nan stays nan
     else:
         for c in range(z.size):
-            h[c] = z[c] if z[c] > zero else zero
+            h[c] = zero if z[c] <= zero else z[c]
 
 
 @jit.compiled

@@ -76,7 +76,7 @@ def product(matrix: Matrix, dense: Tensor, shift: float = 0.0) -> Tensor:
     """
     entries, arrays = _arrays(matrix)
     out = empty(entries.num_rows, dense.size(1), dense)
-    width = min(_SLICE, dense.size(1)) if entries.block else dense.size(1)
+    width = max(1, min(_SLICE, dense.size(1)) if entries.block else dense.size(1))
     factor = out.numpy().dtype.type(shift)
     parts = [
         (
@@ -97,7 +97,7 @@ def chain(outer: Matrix, inner: Matrix, dense: Tensor, shift: float = 0.0) -> Te
     """
     (last, outer_arrays), (first, inner_arrays) = _arrays(outer), _arrays(inner)
     out = empty(last.num_rows, dense.size(1), dense)
-    width = min(_CHAIN_SLICE, dense.size(1))
+    width = max(1, min(_CHAIN_SLICE, dense.size(1)))
     factor = out.numpy().dtype.type(shift)
     parts = [
         (

@@ -8,8 +8,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from teddy import jit
+from teddy.errors import InputError
 from teddy.models import kernels
 
 with warnings.catch_warnings():
@@ -130,7 +132,9 @@ class SparseMatrix:
 
     def product(self, dense: Tensor, shift: float = 0.0) -> Tensor:
         """Multiply the matrix plus ``shift`` times the identity with ``dense``; no gradients."""
+        _check(self, dense)
         if jit.available(self.values, dense):
+            dense = dense.contiguous()
             return kernels.product(self._matrix(dense.size(1)), dense, shift)
         csr = torch.sparse_csr_tensor(
             self.pattern.crow,
@@ -146,8 +150,9 @@ class SparseMatrix:
 
     def chain(self, inner: SparseMatrix, dense: Tensor, shift: float = 0.0) -> Tensor:
         """Multiply with (``inner`` plus ``shift`` times the identity) @ ``dense``; no gradients."""
+        _check(inner, dense)
         if jit.available(self.values, inner.values, dense):
-            width = dense.size(1)
+            dense, width = dense.contiguous(), dense.size(1)
             pair = self._matrix(width, chained=True), inner._matrix(width, chained=True)
             return kernels.chain(*pair, dense, shift)
         return self.product(inner.product(dense, shift))
@@ -179,6 +184,7 @@ class _Product(torch.autograd.Function):
         return matrix.product(dense.contiguous())
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         pattern, grad = ctx.matrix.pattern, grads[0].contiguous()
         grad_values = grad_dense = None
@@ -211,6 +217,7 @@ class _ShiftedProduct(torch.autograd.Function):
         return matrix.product(dense, ctx.shift)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
         (dense,), grad = ctx.saved_tensors, grads[0].contiguous()
         grad_shift = torch.dot(grad.view(-1), dense.view(-1))
@@ -250,6 +257,7 @@ class _ChainProduct(torch.autograd.Function):
         return matrix.product(product, ctx.shift)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
         grad, grad_shift = grads[0].contiguous(), None
         if ctx.needs_input_grad[1]:
@@ -281,6 +289,7 @@ class _NarrowProduct(torch.autograd.Function):
         return dense @ weight
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor]:
         dense, weight = ctx.saved_tensors
         grad_dense = grads[0] @ weight.t() if ctx.needs_input_grad[0] else None
@@ -300,6 +309,17 @@ def row_softmax(scores: Tensor, pattern: Pattern) -> Tensor:
     weights = (scores - highest[row]).exp()
     # index_select, not [row]: its gradient is summed in one order, whatever the threads.
     return weights / empty.index_add(0, row, weights).index_select(0, row)
+
+
+def _check(matrix: SparseMatrix, dense: Tensor) -> None:
+    """Raise unless a product can be computed: the kernels look at nothing."""
+    if dense.dim() != 2 or matrix.shape[1] != dense.size(0):
+        shape = list(dense.shape)
+        raise InputError(
+            f"a matrix {list(matrix.shape)} met a factor {shape}, expected {matrix.shape[1]} rows"
+        )
+    if matrix.values.dtype != dense.dtype:
+        raise InputError(f"a factor is {dense.dtype}, expected {matrix.values.dtype}")
 
 
 def _offsets(sorted_rows: Tensor, num_rows: int) -> Tensor:

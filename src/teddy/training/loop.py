@@ -132,6 +132,7 @@ def train(
         if config.patience is not None and index - improved >= config.patience:
             break
     assert best is not None
+    optimizer.zero_grad()
     model.load_state_dict(best_state)
     return TrainResult(best_logits, best, history, time.perf_counter() - started)
 

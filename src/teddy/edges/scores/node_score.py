@@ -32,7 +32,7 @@ class NodeScore:
     operation has to give the same bits either way round.
 
     Args:
-        values: From a graph to float64 ``[N]``.
+        values: From a graph to numbers ``[N]``; finite, of lone nodes any.
         join: ``torch.mul`` or ``torch.add``.
 
     Example:
@@ -48,7 +48,7 @@ class NodeScore:
 
     def __call__(self, graph: Graph, pairs: Tensor, seed: int = 0) -> Tensor:
         """Score pairs of nodes ``[2, P]``."""
-        values = self.values(graph)
+        values = self.values(graph).double()
         return self.join(values[pairs[0]], values[pairs[1]])
 
 
