@@ -4,52 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
-import numpy as np
-import pytest
 import torch
 
 import teddy
+from cli.command import DOCUMENTED, FAST, refused, run
 from conftest import small_graph
-
-FAST = ["--epochs", "4", "--hidden", "16"]
-DOCUMENTED = (
-    "dataset", "model", "method", "graph_sparsity", "weight_sparsity", "seeds", "edges", "weights",
-    "macs", "dense", "ticket", "verdict", "seconds", "ticket_file",
-)  # fmt: skip
-
-
-def run(*arguments, cwd, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "teddy", *map(str, arguments)],
-        cwd=cwd,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-
-
-def refused(done):
-    """One line on stderr, exit code 2, nothing on stdout; return the line."""
-    assert done.returncode == 2, done.stderr
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith("teddy: ")
-    return done.stderr.strip()
-
-
-def save_npz(path: Path, **changes):
-    data = small_graph()
-    arrays = {key: data[key].numpy() for key in data.keys()}  # noqa: SIM118
-    np.savez(path, **(arrays | changes))
-    return path
 
 
 def test_find_prints_the_documented_json_and_writes_a_ticket(tmp_path):
@@ -108,12 +70,6 @@ def test_predict_knows_the_split_that_the_ticket_was_found_on(tmp_path):
     other = run("predict", "a", "--split", "random", "--json", "--out", "p.json", cwd=tmp_path)
     assert "no accuracy" in other.stderr
     assert json.loads((tmp_path / "p.json").read_text())["test"] is None
-
-
-def test_what_is_not_a_file_is_never_replaced(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    assert "is not a file" in refused(run("find", *FAST, "--out", "pipe", cwd=tmp_path))
-    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_two_runs_of_one_command_write_the_same_bytes(tmp_path):
@@ -203,104 +159,6 @@ def test_help_and_version_need_no_torch(tmp_path):
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     assert teddy.__version__ in run("--version", cwd=tmp_path).stdout
     assert "find" in run(cwd=tmp_path).stdout
-
-
-BAD = [
-    (["find", "--graph-sparsity", "-0.1"], "graph sparsity is -0.1, expected a number from 0 to 1"),
-    (["find", "--weight-sparsity", "1.5"], "weight sparsity is 1.5"),
-    (["find", "--seeds", "0"], "seeds is 0"),
-    (["find", "--seeds", "many"], "'--seeds'"),
-    (["find", "--epochs", "0"], "epochs is 0"),
-    (["find", "--model", "gnn"], "unknown model 'gnn'"),
-    (["find", "--score", "gnn"], "unknown score 'gnn'"),
-    (["find", "citeser"], "did you mean 'citeseer'"),
-    (["find", "nothing.npz"], "nothing.npz"),
-    (["find", "--split", "10/10/10"], "10/10/10"),
-    (["find", "--out", "nowhere/a.ticket"], "there is no folder nowhere"),
-    (["find", "--out", "."], "is not a file"),
-    (["find", "--device", "cuda:99"], "device is 'cuda:99'"),
-    (["find", "--nonsense"], "--nonsense"),
-    (["find", "--hidden", "99999999999999999999"], "expected a whole number"),
-    (["find", "--hidden", "2000000000"], "not enough memory"),
-    (["find", "--device", "meta"], "device is 'meta'"),
-    (["find", "~nosuchuser/x.npz"], "nosuchuser"),
-    (["find", "a\nb.npz"], "a b.npz"),
-    (["find", "--out", "x" * 300], "can't be written"),
-    (["inspect", "nothing.ticket"], "nothing.ticket: no such file"),
-    (["predict", "nothing.ticket"], "nothing.ticket: no such file"),
-    (["nonsense"], "nonsense"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "words"), BAD, ids=lambda value: str(value)[:40])
-def test_bad_input_is_one_line_and_exit_code_2(arguments, words, tmp_path):
-    assert words in refused(run(*arguments, cwd=tmp_path))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_bad_graphs_are_one_line_and_nothing_is_overwritten(tmp_path):
-    out = tmp_path / "a.ticket"
-    out.write_text("the old one")
-    x = small_graph().x.numpy().copy()
-    x[17, 3] = np.nan
-    y = small_graph().y.numpy().copy()
-    y[5] = -7
-    edges = small_graph().edge_index.numpy().copy()
-    edges[1, 12] = 99
-    cases = {
-        "nan.npz": ({"x": x}, "x[17, 3] is nan"),
-        "label.npz": ({"y": y}, "y[5] is -7"),
-        "edge.npz": ({"edge_index": edges}, "99"),
-    }
-    for name, (change, words) in cases.items():
-        save_npz(tmp_path / name, **change)
-        line = refused(run("find", name, *FAST, "--out", "a.ticket", cwd=tmp_path))
-        assert name in line
-        assert words in line
-        assert out.read_text() == "the old one"
-
-
-def test_a_ticket_and_another_graph_are_one_line(tmp_path):
-    assert run("find", *FAST, "--out", "a.ticket", cwd=tmp_path).returncode == 0
-    assert "belongs to citeseer" in refused(run("predict", "a.ticket", "pubmed", cwd=tmp_path))
-    content = (tmp_path / "a.ticket").read_bytes()
-    (tmp_path / "a.ticket").write_bytes(content[:-100])
-    for command in ("inspect", "predict"):
-        assert "damaged" in refused(run(command, "a.ticket", cwd=tmp_path))
-
-
-def test_a_full_disk_is_one_line_and_the_old_ticket_stays(full_disk, tmp_path):
-    old = full_disk / "a.ticket"
-    old.write_text("the old one")
-    done = run("find", "--epochs", 2, "--hidden", 128, "--out", old, cwd=tmp_path)
-    assert "No space left on device" in refused(done)
-    assert old.read_text() == "the old one"
-    assert [p.name for p in full_disk.iterdir()] == ["a.ticket"]
-
-
-def wait_for_threads(pid: int) -> None:
-    """Wait until a process has loaded torch and computes: it has used some seconds of time."""
-    for _ in range(600):
-        user_time = int(Path(f"/proc/{pid}/stat").read_text().split()[13])
-        if user_time > 4 * os.sysconf("SC_CLK_TCK"):
-            return
-        time.sleep(0.1)
-    raise AssertionError("the process does nothing")
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-def test_ctrl_c_leaves_no_traceback_and_no_file(tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "teddy", "find", "--epochs", "100000", "--out", "a.ticket"],
-        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    wait_for_threads(process.pid)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "interrupted, nothing was written" in errors
-    assert "Traceback" not in errors
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_seed_of_a_study_is_the_seed_of_the_library(tmp_path):

@@ -121,3 +121,17 @@ def test_a_sparsity_out_of_range_is_said_clearly(p):
 def test_the_simple_graph_of_no_nodes_is_empty():
     graph, columns = SimpleGraph.of(torch.empty(2, 0, dtype=torch.long))
     assert (graph.num_nodes, graph.num_edges, columns.numel()) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("edges", "num_nodes", "message"),
+    [
+        ([[0, 1], [1, 0]], None, "edge_index is a list, expected a tensor"),
+        (torch.tensor([[0, 1], [1, 0]]), "5", "num_nodes is '5', expected a whole number"),
+        (torch.tensor([[0, 1], [1, 0]]), 2.5, "num_nodes is 2.5, expected a whole number"),
+    ],
+)
+def test_what_is_no_graph_is_said(edges, num_nodes, message):
+    for function in (teddy.edge_scores, lambda e, n: teddy.prune_edges(e, 0.5, n)):
+        with pytest.raises(teddy.InputError, match=message):
+            function(edges, num_nodes)

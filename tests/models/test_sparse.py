@@ -13,7 +13,8 @@ import teddy
 from teddy import jit
 from teddy.models import kernels
 from teddy.models.dropout import Dropout, dropout
-from teddy.models.sparse import Pattern, SparseMatrix, chain_product, row_softmax
+from teddy.models.pattern import Pattern
+from teddy.models.sparse import SparseMatrix, chain_product, row_softmax
 
 
 def random_matrix(rows: int, cols: int, seed: int) -> sp.csr_array:
@@ -179,6 +180,8 @@ def test_factors_that_do_not_fit_are_an_error():
         matrix @ torch.ones(5, 2)
     with pytest.raises(teddy.InputError, match="expected 4 rows"):
         chain_product(matrix, None, matrix, torch.ones(3, 2))
+    with pytest.raises(teddy.InputError, match="expected 4 rows"):
+        chain_product(matrix, None, SparseMatrix.of(torch.eye(3)), torch.ones(3, 2))
     with pytest.raises(teddy.InputError, match="float64"):
         matrix @ torch.ones(4, 2, dtype=torch.float64)
 

@@ -77,6 +77,8 @@ class SimpleGraph:
 
 def check_edge_index(edge_index: Tensor, num_nodes: int | None = None) -> tuple[Tensor, int]:
     """Return the edges as int64 and the number of nodes, or raise if they can't be edges."""
+    if not isinstance(num_nodes, int | None):
+        raise InputError(f"num_nodes is {num_nodes!r}, expected a whole number")
     edges = check_edges(edge_index, _MAX_NODES if num_nodes is None else num_nodes)
     if num_nodes is None:
         num_nodes = int(edges.max()) + 1 if edges.numel() else 0

@@ -19,7 +19,6 @@ from teddy.errors import InputError
 
 Array = NDArray[Any]
 
-_INTEGERS = torch.int32, torch.int64
 # Columns that are looked at before all are.
 _GLANCE = 2048
 
@@ -58,15 +57,9 @@ class SortedGraph:
             >>> SortedGraph.of(torch.tensor([[0, 1], [1, 2]])) is None  # one direction only
             True
         """
-        if (
-            jit.numba is None
-            or edge_index.device.type != "cpu"
-            or edge_index.dtype not in _INTEGERS
-        ):
-            return None
-        if edge_index.dim() != 2 or edge_index.size(0) != 2 or not edge_index.is_contiguous():
-            return None
-        if edge_index.numel() == 0:
+        if jit.numba is None or not _is_edge_index(edge_index):
+            return None  # what isn't one is an error on the other path
+        if not isinstance(num_nodes, int | None):
             return None
         first, second = edge_index.numpy()
         for row, col in ((first, second), (second, first)):
@@ -191,6 +184,18 @@ class SortedGraph:
         """The rows of :func:`_parts`."""
         cuts = [int(self._row[begin]) for begin, _ in _parts(self._row)[1:]]
         return list(pairwise([0, *cuts, self.num_nodes]))
+
+
+def _is_edge_index(edges: object) -> bool:
+    return (
+        isinstance(edges, Tensor)
+        and edges.device.type == "cpu"
+        and edges.dtype in (torch.int32, torch.int64)
+        and edges.dim() == 2
+        and edges.size(0) == 2
+        and edges.numel() > 0
+        and edges.is_contiguous()
+    )
 
 
 def _parts(row: Array) -> list[tuple[int, int]]:

@@ -12,8 +12,8 @@ from teddy.data.features import SPARSE_BELOW
 from teddy.errors import InputError
 from teddy.models.dropout import Dropout
 from teddy.models.hidden import Hidden
+from teddy.models.pattern import Pattern
 from teddy.models.sparse import (
-    Pattern,
     SparseMatrix,
     chain_product,
     narrow_product,

@@ -9,7 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from teddy.models.base import GNN, Features, Input, multiply, product_macs, with_self_loops
-from teddy.models.sparse import Pattern, SparseMatrix, row_softmax
+from teddy.models.pattern import Pattern
+from teddy.models.sparse import SparseMatrix, row_softmax
 
 
 class GAT(GNN):

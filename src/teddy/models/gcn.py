@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from teddy.models.base import GNN, Features, Input, product_macs, propagate, with_self_loops
-from teddy.models.sparse import Pattern, SparseMatrix
+from teddy.models.pattern import Pattern
+from teddy.models.sparse import SparseMatrix
 
 
 class GCN(GNN):

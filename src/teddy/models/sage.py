@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from teddy.models.base import GNN, Features, Input, multiply, product_macs, propagate
-from teddy.models.sparse import Pattern, SparseMatrix
+from teddy.models.pattern import Pattern
+from teddy.models.sparse import SparseMatrix
 
 
 class SAGE(GNN):

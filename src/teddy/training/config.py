@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from teddy.errors import InputError
 from teddy.numbers import check_count
 
-#: The two readings of the distillation term; see :func:`teddy.training.distillation`.
+#: The two readings of the distillation term; see :class:`~teddy.training.objective.Objective`.
 DIVERGENCES = ("dense-sparse", "sparse-dense")
 
 

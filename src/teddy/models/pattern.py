@@ -1,0 +1,96 @@
+"""Where a sparse matrix has entries."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from teddy import jit
+from teddy.models import kernels
+
+# Elements of a gathered block in a sampled product: small enough to stay in the cache.
+_BLOCK = 1 << 20
+
+
+class Pattern:
+    """Where a sparse matrix has entries, in CSR order, with its transpose made once.
+
+    Example:
+        >>> pattern = Pattern.of(torch.tensor([0, 0, 2]), torch.tensor([1, 2, 0]), (3, 3))
+        >>> pattern.crow.tolist(), pattern.col.tolist()
+        ([0, 2, 2, 3], [1, 2, 0])
+        >>> pattern.transpose.col.tolist()
+        [2, 0, 0]
+    """
+
+    def __init__(self, crow: Tensor, col: Tensor, shape: tuple[int, int]) -> None:
+        self.crow, self.col, self.shape = crow, col, shape
+        self._repeated: dict[int, Pattern] = {}
+        self._entries: dict[int, kernels.Entries] = {}
+
+    @staticmethod
+    def of(row: Tensor, col: Tensor, shape: tuple[int, int]) -> Pattern:
+        """Build the pattern of the entries (row, col); duplicates become one entry."""
+        keys = torch.unique(row.long() * shape[1] + col.long())
+        row, col = keys // shape[1], keys % shape[1]
+        return Pattern(_offsets(row, shape[0]), col, shape)
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries."""
+        return self.col.numel()
+
+    @cached_property
+    def row(self) -> Tensor:
+        """Row of each entry."""
+        rows = torch.arange(self.shape[0], device=self.col.device)
+        return rows.repeat_interleave(self.crow.diff())
+
+    @cached_property
+    def transpose_order(self) -> Tensor:
+        """Entries in the order of the transpose."""
+        return torch.argsort(self.col, stable=True)
+
+    @cached_property
+    def transpose(self) -> Pattern:
+        """The pattern of the transpose."""
+        order = self.transpose_order
+        crow = _offsets(self.col[order], self.shape[1])
+        return Pattern(crow, self.row[order], (self.shape[1], self.shape[0]))
+
+    def repeat(self, heads: int) -> Pattern:
+        """Repeat for each head: row (and column) ``i`` becomes ``i * heads + head``; made once."""
+        if heads not in self._repeated:
+            self._repeated[heads] = self if heads == 1 else self._repeat(heads)
+        return self._repeated[heads]
+
+    def _repeat(self, heads: int) -> Pattern:
+        counts = self.crow.diff().repeat_interleave(heads)
+        crow = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+        owner = torch.arange(counts.numel(), device=counts.device).repeat_interleave(counts)
+        within = torch.arange(owner.numel(), device=counts.device) - crow[owner]
+        col = self.col[self.crow[owner // heads] + within] * heads + owner % heads
+        return Pattern(crow, col, (self.shape[0] * heads, self.shape[1] * heads))
+
+    def entries(self, width: int, chained: bool = False) -> kernels.Entries:
+        """The entries as kernels take them for a dense factor of this width; made once."""
+        block = kernels.tile_rows(self.shape[1], self.nnz, width, chained)
+        if block not in self._entries:
+            self._entries[block] = kernels.Entries(self.crow.numpy(), self.col.numpy(), block)
+        return self._entries[block]
+
+    def sampled_product(self, left: Tensor, right: Tensor) -> Tensor:
+        """Entries of ``left @ right.T`` where the pattern has one; no gradients."""
+        if jit.available(left, right):
+            left, right = left.contiguous(), right.contiguous()
+            return kernels.sampled_product(self.row, self.col, left, right)
+        step = max(1, _BLOCK // max(1, left.size(1)))
+        blocks = zip(self.row.split(step), self.col.split(step), strict=True)
+        return torch.cat([(left[row] * right[col]).sum(dim=1) for row, col in blocks])
+
+
+def _offsets(sorted_rows: Tensor, num_rows: int) -> Tensor:
+    counts = torch.bincount(sorted_rows, minlength=num_rows)
+    return torch.cat([counts.new_zeros(1), counts.cumsum(0)])
