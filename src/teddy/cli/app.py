@@ -12,6 +12,8 @@ from teddy.cli.datasets import datasets
 from teddy.cli.find import find
 from teddy.cli.inspect import inspect
 from teddy.cli.predict import predict
+from teddy.cli.sweep import sweep
+from teddy.cli.tune import tune
 from teddy.errors import InputError
 
 # Typer carries its own copy of click; this is the base of its usage errors.
@@ -25,6 +27,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(find)
+app.command()(sweep)
+app.command()(tune)
 app.command()(inspect)
 app.command()(predict)
 app.command()(datasets)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from teddy.atomic import check_writable
-from teddy.cli.options import DataDir, Dataset, Json, Nodes, Split
+from teddy.cli.options import DataDir, Dataset, Json, Load, Nodes, Split, Tuned
 from teddy.errors import InputError
 from teddy.numbers import check_count
 
@@ -20,8 +20,13 @@ def find(
     graph_sparsity: Annotated[float, typer.Option(help="Share of edges to remove.")] = 0.64,
     weight_sparsity: Annotated[float, typer.Option(help="Share of weights to remove.")] = 0.64,
     seeds: Annotated[int, typer.Option(help="How many seeds: 0, 1, ...")] = 1,
-    distill: Annotated[float, typer.Option(help="Strength lambda of the distillation.")] = 10.0,
-    epochs: Annotated[int, typer.Option(help="Epochs, dense and sparse each.")] = 200,
+    distill: Annotated[
+        float | None,
+        typer.Option(
+            help="Strength lambda of the distillation: 10, ugs and wd-glt 0.", show_default=False
+        ),
+    ] = None,
+    epochs: Annotated[int, typer.Option(help="Epochs of each training.")] = 200,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -30,10 +35,15 @@ def find(
         ),
     ] = None,
     json_: Json = False,
-    method: Annotated[str, typer.Option(help="How to find tickets.")] = "teddy",
-    score: Annotated[
-        str, typer.Option(help="Edge score: teddy, random, degree-high, ...")
+    method: Annotated[
+        str,
+        typer.Option(
+            help="teddy, ugs, wd-glt, random, degree-high, ...; options after colons, "
+            "as in ugs:weights=projection."
+        ),
     ] = "teddy",
+    load: Load = None,
+    tuned: Tuned = False,
     split: Split = None,
     split_seed: Annotated[int, typer.Option(help="Seed of a split that is drawn.")] = 0,
     nodes: Nodes = None,
@@ -70,20 +80,32 @@ def find(
     from teddy.cli.progress import seed_progress
     from teddy.cli.tables import find_tables
     from teddy.data import load_dataset
+    from teddy.methods import Level
+    from teddy.methods.plugin import load_file
+    from teddy.methods.spec import MethodSpec
     from teddy.sweep import find_over_seeds
+    from teddy.sweep.tuned import tuned_settings
 
     if threads is not None:
         torch.set_num_threads(check_count(threads, "threads"))
+    if load is not None:
+        load_file(load)
+    chosen = MethodSpec.parse(method)
+    if distill is None and tuned and chosen.method.distill > 0:
+        distill = tuned_settings(dataset, model).get("distill")
+    level = chosen.level(Level(graph_sparsity, weight_sparsity))
     data = load_dataset(dataset, split=split, seed=split_seed, data_dir=data_dir, nodes=nodes)
     options = {"hidden": hidden, "layers": layers, "heads": heads, "dropout": dropout}
     settings: dict[str, Any] = {
-        "model": model, "graph_sparsity": graph_sparsity, "weight_sparsity": weight_sparsity,
-        "epochs": epochs, "distill": distill, "method": method, "score": score, "lr": lr,
+        "model": model, "graph_sparsity": level.graph_sparsity,
+        "weight_sparsity": level.weight_sparsity, "epochs": epochs, "lr": lr,
+        "distill": distill if chosen.distill is None else chosen.distill,
+        "method": chosen.name, **dict(chosen.options),
         "weight_decay": weight_decay, "temperature": temperature, "divergence": divergence,
         "patience": patience, "device": device,
         **{name: value for name, value in options.items() if value is not None},
     }  # fmt: skip
-    with seed_progress(seeds, epochs) as progress:
+    with seed_progress(seeds) as progress:
         study = find_over_seeds(data, seeds=range(seeds), progress=progress, **settings)
     if out is not None:
         study.best.save(out)

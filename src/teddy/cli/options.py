@@ -32,4 +32,14 @@ Split = Annotated[
         show_default=False,
     ),
 ]
+Load = Annotated[
+    Path | None,
+    typer.Option(
+        "--load", help="A Python file that registers methods of your own.", show_default=False
+    ),
+]
+Tuned = Annotated[
+    bool,
+    typer.Option("--tuned", help="Lambda as `teddy tune` found it, where that is known."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 
 @contextmanager
-def seed_progress(seeds: int, epochs: int) -> Iterator[Callable[[int, str, Any], None]]:
+def seed_progress(seeds: int) -> Iterator[Callable[[int, str, Any, float], None]]:
     """Show seed, phase and accuracy, with the time left."""
     console = Console(stderr=True)
     columns = (
@@ -22,15 +22,37 @@ def seed_progress(seeds: int, epochs: int) -> Iterator[Callable[[int, str, Any],
     )
     silent = not console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=silent) as bar:
-        task = bar.add_task("", total=2 * epochs * seeds, accuracy="")
+        task = bar.add_task("", total=seeds, accuracy="")
 
-        def progress(seed: int, phase: str, epoch: Any) -> None:
-            done = 2 * seed + (phase == "sparse")
+        def progress(seed: int, phase: str, epoch: Any, done: float) -> None:
             bar.update(
                 task,
-                completed=done * epochs + epoch.index + 1,
+                completed=seed + done,
                 description=f"seed {seed + 1}/{seeds}, {phase}",
                 accuracy=f"val {epoch.val:.1f}",
             )
+
+        yield progress
+
+
+@contextmanager
+def cell_progress(cells: int, what: str = "cells") -> Iterator[Callable[[int, int], None]]:
+    """Show how many cells are there, with the time left."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.completed} of {task.total} {task.fields[what]}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    silent = not console.is_terminal
+    with Progress(
+        *columns, console=console, transient=True, disable=silent, speed_estimate_period=3600
+    ) as bar:
+        task = bar.add_task("", total=cells, what=what)
+
+        def progress(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
 
         yield progress

@@ -27,8 +27,6 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
     edges, weights, macs = result["edges"], result["weights"], result["macs"]
     seeds = len(result["seeds"])
     how = result["method"]
-    if result["score"] not in (None, "teddy"):
-        how += f" with {result['score']} edges"
     print_table(
         f"{result['dataset']} ({result['split']} split), {result['model']}, {how}, "
         f"{seeds} seed{'s' * (seeds > 1)}",
@@ -40,7 +38,7 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
             ("test accuracy %", _mean(dense), _mean(ticket), _points(result["difference"])),
             ("  at the last epoch", _last(dense), _last(ticket), ""),
             ("training seconds, all seeds", f"{result['seconds']['dense']:.1f}",
-             f"{result['seconds']['sparse']:.1f}", ""),
+             f"{result['seconds']['search'] + result['seconds']['sparse']:.1f}", ""),
         ],
     )  # fmt: skip
     before, after = study.health["before"], study.health["after"]

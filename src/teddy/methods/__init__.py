@@ -1,9 +1,24 @@
-"""One file a method; each takes a graph and a model and returns a ticket.
+"""Ways to find tickets, one file each: teddy, ugs, wd_glt; scores makes one of each edge score.
 
-May import: data, edges, weights, models, training, ticket.
+All share one scheme (search) and one start (problem). May import: data, edges, weights, models,
+training, ticket.
 """
 
-from teddy.methods import teddy
-from teddy.methods.find import METHODS, find_ticket
+from teddy.methods import scores, teddy, ugs, wd_glt
+from teddy.methods.find import find_ticket
+from teddy.methods.level import Level
+from teddy.methods.method import METHODS, Method, method
+from teddy.methods.problem import Problem
 
-__all__ = ["METHODS", "find_ticket", "teddy"]
+__all__ = [
+    "METHODS",
+    "Level",
+    "Method",
+    "Problem",
+    "find_ticket",
+    "method",
+    "scores",
+    "teddy",
+    "ugs",
+    "wd_glt",
+]

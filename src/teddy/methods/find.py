@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 from textwrap import shorten
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch_geometric.data import Data
 
-from teddy.edges import SCORES
 from teddy.errors import InputError
-from teddy.methods import teddy
-from teddy.methods.problem import ModelLike, Problem
-from teddy.registry import Registry
+from teddy.methods.level import Level
+from teddy.methods.method import METHODS
+from teddy.methods.problem import ModelLike, Problem, Progress
 from teddy.ticket import Ticket
 from teddy.training import TrainConfig
-
-
-class Method(Protocol):
-    """A way to find tickets."""
-
-    def __call__(
-        self, problem: Problem, *, score: str = ..., progress: teddy.Progress | None = ...
-    ) -> Ticket:
-        """Return the ticket."""
-
-
-METHODS: Registry[Method] = Registry("method")
-METHODS.register("teddy")(teddy.find)
 
 
 def find_ticket(
@@ -37,18 +23,17 @@ def find_ticket(
     weight_sparsity: float = 0.64,
     seed: int = 0,
     epochs: int = 200,
-    distill: float = 10.0,
+    distill: float | None = None,
     *,
     method: str = "teddy",
-    score: str = "teddy",
     lr: float = 0.01,
     weight_decay: float = 5e-4,
     temperature: float = 1.0,
     divergence: str = "dense-sparse",
     patience: int | None = None,
     device: str | torch.device = "cpu",
-    progress: teddy.Progress | None = None,
-    **model_options: Any,
+    progress: Progress | None = None,
+    **options: Any,
 ) -> Ticket:
     r"""Find a graph lottery ticket: a sparse subgraph and a sparse network.
 
@@ -64,18 +49,20 @@ def find_ticket(
         graph_sparsity: Share :math:`p_g` of undirected edges to remove.
         weight_sparsity: Share :math:`p_\theta` of weights to set to zero.
         seed: Of the initial weights, dropout and scores that draw.
-        epochs: Epochs of the dense and of the sparse training.
-        distill: Strength :math:`\lambda_{dt}` of the distillation.
-        method: A registered method.
-        score: A registered edge score.
+        epochs: Epochs of each training.
+        distill: Strength :math:`\lambda_{dt}` of the distillation; by default the method's own:
+            10, for ugs and wd-glt 0.
+        method: A registered method: teddy, ugs, wd-glt, or an edge score such as random.
         lr: Learning rate.
         weight_decay: L2 penalty.
         temperature: Of the distillation.
         divergence: Reading of the distillation; see :class:`teddy.training.TrainConfig`.
         patience: Early stopping; off by default.
         device: To train on.
-        progress: Called after each epoch with the phase and the :class:`teddy.training.Epoch`.
-        model_options: Of a named model: hidden, layers, dropout, heads.
+        progress: Called after each epoch with the phase, the :class:`teddy.training.Epoch` and the
+            share that is done.
+        options: Of the method (see its file), and of a named model: hidden, layers, dropout,
+            heads.
 
     Example:
         >>> import teddy
@@ -84,23 +71,24 @@ def find_ticket(
         >>> ticket.info.edges.kept, ticket.info.weights
         (1638, Count(total=59442, kept=21400))
     """
+    chosen = METHODS[method]
+    distill = chosen.distill if distill is None else distill
     config = TrainConfig(epochs, lr, weight_decay, distill, temperature, divergence, patience)
-    find = METHODS[method]
-    SCORES[score]  # a wrong name is an error before the work
-    problem = Problem(
-        data=data,
-        model=model,
-        options=model_options,
-        graph_sparsity=graph_sparsity,
-        weight_sparsity=weight_sparsity,
-        seed=seed,
-        config=config,
-        device=_device(device),
-    )
-    return find(problem, score=score, progress=progress)
+    level = Level(graph_sparsity, weight_sparsity)
+    of_method = {name: value for name, value in options.items() if name in chosen.options}
+    of_model = {name: value for name, value in options.items() if name not in of_method}
+    problem = Problem(data, model, of_model, seed, config, check_device(device), progress)
+    (ticket,) = chosen.tickets(problem, [level], **of_method)
+    return ticket
 
 
-def _device(device: str | torch.device) -> torch.device:
+def check_device(device: str | torch.device) -> torch.device:
+    """Return a device that computes here, or raise.
+
+    Example:
+        >>> check_device("cpu")
+        device(type='cpu')
+    """
     try:
         found = torch.device(device)
         if found.type == "meta":

@@ -3,30 +3,46 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data
 
 from teddy.data import check_data
 from teddy.data.checks import MASKS
 from teddy.edges import SimpleGraph
 from teddy.errors import InputError
+from teddy.methods.level import Level
+from teddy.methods.store import Entry, Memory, Store
 from teddy.models import GNN, MODELS, build_model
 from teddy.models.macs import count_macs
 from teddy.numbers import check_seed
-from teddy.sparsity import check_sparsity
+from teddy.sparsity import num_pruned_edges
 from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
 from teddy.ticket.fingerprint import graph_fingerprint, split_fingerprint
-from teddy.training import TrainConfig, TrainResult, seeded, train
-from teddy.training.forward import dense_input
+from teddy.training import Epoch, TrainConfig, TrainResult, seeded, train
+from teddy.training.forward import dense_input, forward_passes
 from teddy.training.loop import Callback
-from teddy.weights import count_nonzero
+from teddy.weights import FixedMask, count_nonzero
 
 ModelLike = str | nn.Module | Callable[[], nn.Module]
+
+#: Called after each epoch with its phase (``dense``, ``sparse``, ...) and the share that is done.
+Progress = Callable[[str, Epoch, float], None]
+
+
+@dataclass(frozen=True)
+class Dense:
+    """The dense model: what teaches a ticket, and what it is held against."""
+
+    logits: Tensor
+    accuracy: Accuracy
+    macs: list[int] | None
+    seconds: float
 
 
 class Problem:
@@ -39,11 +55,12 @@ class Problem:
         data: The graph.
         model: A name, a module (its weights are the initial ones), or a function that makes one.
         options: Options of a named model.
-        graph_sparsity: Share of edges to remove.
-        weight_sparsity: Share of weights to remove.
         seed: Of everything random.
         config: Training settings.
         device: To train on.
+        progress: Called after each epoch.
+        store: Where to keep what other searches, or this one another time, can go on from; it
+            must be of this very problem.
     """
 
     def __init__(
@@ -51,15 +68,16 @@ class Problem:
         data: Data,
         model: ModelLike,
         options: dict[str, Any],
-        graph_sparsity: float,
-        weight_sparsity: float,
-        seed: int,
-        config: TrainConfig,
-        device: torch.device,
+        seed: int = 0,
+        config: TrainConfig | None = None,
+        device: torch.device | None = None,
+        progress: Progress | None = None,
+        store: Store | None = None,
     ) -> None:
-        self.graph_sparsity = check_sparsity(graph_sparsity, "graph sparsity")
-        self.weight_sparsity = check_sparsity(weight_sparsity, "weight sparsity")
-        self.seed, self.config, self.device = check_seed(seed), config, device
+        device = device or torch.device("cpu")
+        self.seed, self.config, self.device = check_seed(seed), config or TrainConfig(), device
+        self.progress, self.store = progress, store or Memory()
+        self._phases, self._phase = 2, 0
         self.given = check_data(data)
         self.model, self.options = model, options
         if options and not isinstance(model, str):
@@ -77,20 +95,109 @@ class Problem:
         keep: Tensor | None = None,
         teacher: Tensor | None = None,
         weight_sparsity: float = 0.0,
+        weight_masks: Sequence[Tensor] | None = None,
         callbacks: tuple[Callback, ...] = (),
     ) -> tuple[nn.Module, TrainResult]:
-        """Train from the seed's initial weights, on the kept edges or the whole graph."""
+        """Train from the seed's initial weights, on the kept edges or the whole graph.
+
+        Weights are projected to a sparsity, or those that a mask removes are zero throughout.
+        """
         with seeded(self.seed, self.device):
-            model = self.make_model()
+            fixed = None
+            if weight_masks is None:
+                model = self.make_model()
+            else:
+                model = self.initial_model()
+                fixed = FixedMask((p for p in model.parameters() if p.requires_grad), weight_masks)
+                fixed()
             result = train(
                 model,
                 self.subgraph(keep),
                 self.config,
                 teacher=teacher,
                 weight_sparsity=weight_sparsity,
+                after_step=fixed,
                 callbacks=callbacks,
             )
         return model, result
+
+    def dense(self) -> Dense:
+        """The dense model, trained once (*Pretraining on Entire Graph* of Algorithm 1)."""
+        known = self.store.load("dense")
+        if known is None:
+            model, result = self.train(callbacks=self.report("dense"))
+            facts: dict[str, Any] = {
+                "accuracy": asdict(_accuracy(result)),
+                "macs": self.macs(model),
+                "seconds": result.seconds,
+            }
+            known = Entry({"logits": result.logits.cpu()}, facts)
+            self.store.save("dense", known)
+        else:
+            self.skip("dense")
+        facts = known.facts
+        return Dense(
+            known.tensors["logits"].to(self.device),
+            Accuracy(**facts["accuracy"]),
+            facts["macs"],
+            facts["seconds"],
+        )
+
+    def train_ticket(
+        self,
+        method: str,
+        level: Level,
+        keep: Tensor,
+        *,
+        weight_masks: Sequence[Tensor] | None = None,
+        seconds: dict[str, float] | None = None,
+        **settings: Any,
+    ) -> Ticket:
+        """Train what a method has chosen, and make a ticket of it (*Searching Subnetwork*).
+
+        Args:
+            method: Its name.
+            level: The sparsities that were asked for.
+            keep: bool ``[M]``, the edges that stay.
+            weight_masks: The weights that stay; None: they are projected to the level.
+            seconds: What the choice took.
+            settings: Of the method, to be recorded.
+        """
+        dense = self.dense()
+        model, sparse = self.train(
+            keep,
+            dense.logits,
+            level.weight_sparsity if weight_masks is None else 0.0,
+            weight_masks,
+            self.report("sparse"),
+        )
+        return self.ticket(method, level, keep, model, sparse, dense, seconds or {}, settings)
+
+    def num_pruned(self, level: Level) -> int:
+        r"""Edges that go, :math:`\lceil p_g M \rceil`."""
+        return num_pruned_edges(level.graph_sparsity, self.graph.num_edges)
+
+    def weight_masks(self) -> list[Tensor]:
+        """Masks that keep every trainable parameter."""
+        with seeded(self.seed, self.device):
+            weights = [p for p in self.initial_model().parameters() if p.requires_grad]
+        return [torch.ones_like(p, dtype=torch.bool) for p in weights]
+
+    def begin(self, phases: int) -> None:
+        """Say how many trainings the next ticket takes at most, the dense one among them."""
+        self._phases, self._phase = phases, 0
+
+    def skip(self, phase: str) -> None:
+        """Count a phase that needn't be done."""
+        self._phase += 1
+
+    def report(self, phase: str) -> tuple[Callback, ...]:
+        """Callbacks of the next training."""
+        before, self._phase = self._phase, self._phase + 1
+        progress, phases, epochs = self.progress, self._phases, self.config.epochs
+        if progress is None:
+            return ()
+        return (lambda e: progress(phase, e, (before + (e.index + 1) / epochs) / phases),)
 
     def make_model(self) -> nn.Module:
         """Make a model with initial weights; of a module given by the user, a copy."""
@@ -108,6 +215,13 @@ class Problem:
             )
         return model.to(self.device)
 
+    def initial_model(self) -> nn.Module:
+        """Make a model whose parameters are all there, lazy ones too."""
+        model = self.make_model()
+        if any(isinstance(p, UninitializedParameter) for p in model.parameters()):
+            forward_passes(model, self.data.x, self.data.edge_index)
+        return model
+
     def subgraph(self, keep: Tensor | None) -> Data:
         """The graph with the kept edges only; all of them for None."""
         if keep is None:
@@ -119,15 +233,16 @@ class Problem:
     def ticket(
         self,
         method: str,
+        level: Level,
         keep: Tensor,
         model: nn.Module,
         sparse: TrainResult,
-        dense: TrainResult,
-        dense_macs: list[int] | None,
-        **settings: Any,
+        dense: Dense,
+        seconds: dict[str, float],
+        settings: dict[str, Any],
     ) -> Ticket:
         """Put the parts together."""
-        macs = Macs(dense_macs, self.macs(model, keep))
+        macs = Macs(dense.macs, self.macs(model, keep))
         weights = [p for p in model.parameters() if p.requires_grad]
         where = {"device": str(self.device), "threads": torch.get_num_threads()}
         names = self.given.get("class_names")
@@ -146,17 +261,17 @@ class Problem:
                 "classes": self.num_classes,
                 "fingerprint": graph_fingerprint(self.graph),
             },
-            graph_sparsity=self.graph_sparsity,
-            weight_sparsity=self.weight_sparsity,
+            graph_sparsity=level.graph_sparsity,
+            weight_sparsity=level.weight_sparsity,
             edges=Count(self.graph.num_edges, int(keep.sum())),
             weights=Count(sum(p.numel() for p in weights), count_nonzero(weights)),
-            dense=_accuracy(dense),
+            dense=dense.accuracy,
             ticket=_accuracy(sparse),
             macs=macs,
             config={**asdict(self.config), **settings, **where},
             classes=None if names is None else [str(name) for name in names],
         )
-        seconds = {"dense": dense.seconds, "sparse": sparse.seconds}
+        seconds = {"dense": dense.seconds, **seconds, "sparse": sparse.seconds}
         return Ticket(info, keep.cpu(), model.cpu().eval(), seconds)
 
     def macs(self, model: nn.Module, keep: Tensor | None = None) -> list[int] | None:

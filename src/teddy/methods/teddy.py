@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 
-from teddy.edges.prune import prune_pairs
+from teddy.methods.level import Level
+from teddy.methods.method import method
 from teddy.methods.problem import Problem
+from teddy.methods.search import Scheme
 from teddy.ticket import Ticket
-from teddy.training import Epoch
-
-Progress = Callable[[str, Epoch], None]
 
 
-def find(problem: Problem, *, score: str = "teddy", progress: Progress | None = None) -> Ticket:
-    """Find a ticket in a single training on the sparse graph.
+@method("teddy", distill=10.0)
+def teddy(
+    problem: Problem, levels: Sequence[Level], *, weights: str = "projection"
+) -> Iterator[Ticket]:
+    r"""Find tickets in a single training on the sparse graph.
+
+    1. Pretraining on the entire graph, whose logits teach.
+    2. Searching the subgraph: the edges of lowest score (Eq. 6 to 8) go.
+    3. Searching the subnetwork: train on the rest with distillation (Eq. 9), the weights projected
+       onto the :math:`\ell_0` ball after every step (Eq. 10).
 
     Args:
-        problem: Graph, model, sparsities, seed and settings.
-        score: The registered edge score whose lowest edges go.
-        progress: Called after each epoch with its phase, ``dense`` or ``sparse``.
+        problem: Graph, model, seed and settings.
+        levels: How sparse.
+        weights: ``projection``; or ``masks``, the paper's ablation with magnitude-based masks that
+            are learned in rounds.
     """
-
-    def report(phase: str) -> tuple[Callable[[Epoch], None], ...]:
-        return () if progress is None else (lambda epoch: progress(phase, epoch),)
-
-    # Pretraining on the entire graph
-    model, dense = problem.train(callbacks=report("dense"))
-    dense_macs = problem.macs(model)
-    del model  # its logits are all that is needed from here on
-
-    # Searching subgraph
-    keep = prune_pairs(problem.graph, problem.graph_sparsity, score, problem.seed)
-
-    # Searching subnetwork
-    model, sparse = problem.train(
-        keep,
-        teacher=dense.logits,
-        weight_sparsity=problem.weight_sparsity,
-        callbacks=report("sparse"),
-    )
-    return problem.ticket("teddy", keep, model, sparse, dense, dense_macs, score=score)
+    return Scheme("teddy", "teddy", weights).tickets(problem, levels)

@@ -77,8 +77,14 @@ class GNN(nn.Module, ABC):
         """Draw the initial weights."""
 
     @abstractmethod
-    def adjacency(self, pattern: Pattern) -> SparseMatrix:
-        """Turn the simple graph (row: target, column: source) into what the layers propagate on."""
+    def adjacency(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
+        """Turn the simple graph (row: target, column: source) into what the layers propagate on.
+
+        Args:
+            pattern: The edges, both directions.
+            weights: Of each entry, all 1 by default; they may be learned. An edge of weight 0 has
+                no influence: it is as if it weren't there.
+        """
 
     @abstractmethod
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
@@ -110,9 +116,7 @@ class GNN(nn.Module, ABC):
         if isinstance(x, Tensor) and (x.layout != torch.strided or _is_sparse(x)):
             x = SparseMatrix.of(x)
         if isinstance(edge_index, Tensor):
-            source, target = edge_index[:, edge_index[0] != edge_index[1]]
-            num_nodes = x.shape[0]
-            edge_index = self.adjacency(Pattern.of(target, source, (num_nodes, num_nodes)))
+            edge_index = self.adjacency(edge_pattern(edge_index, x.shape[0]))
         return x, edge_index
 
     def forward(self, x: Features, edge_index: Tensor | SparseMatrix) -> Tensor:
@@ -141,11 +145,27 @@ def propagate(
     return adjacency @ g if shift is None else shifted_product(adjacency, shift, g)
 
 
-def with_self_loops(pattern: Pattern) -> Pattern:
-    """Add each node to its own neighbours."""
-    nodes = torch.arange(pattern.shape[0], device=pattern.col.device)
-    rows, cols = torch.cat([pattern.row, nodes]), torch.cat([pattern.col, nodes])
-    return Pattern.of(rows, cols, pattern.shape)
+def edge_pattern(edge_index: Tensor, num_nodes: int) -> Pattern:
+    """Rows for targets, columns for sources, without self-loops.
+
+    Example:
+        >>> edge_pattern(torch.tensor([[0, 1], [1, 1]]), 2).row
+        tensor([1])
+    """
+    source, target = edge_index[:, edge_index[0] != edge_index[1]]
+    return Pattern.of(target, source, (num_nodes, num_nodes))
+
+
+def loop_weights(weights: Tensor, pattern: Pattern) -> Tensor:
+    """Weights of the entries of a pattern with self-loops, whose own weight is 1."""
+    assert pattern.origin is not None
+    # index_select, not [origin]: its gradient is summed in one order, whatever the threads.
+    return torch.cat([weights, weights.new_ones(1)]).index_select(0, pattern.origin)
+
+
+def row_sums(values: Tensor, pattern: Pattern) -> Tensor:
+    """Sum the entries of each row."""
+    return values.new_zeros(pattern.shape[0]).index_add(0, pattern.row, values)
 
 
 def product_macs(inputs: Features | int, weight: Tensor) -> int:

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, Input, multiply, product_macs, with_self_loops
+from teddy.models.base import GNN, Features, Input, loop_weights, multiply, product_macs
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix, row_softmax
 
@@ -25,7 +25,8 @@ class GAT(GNN):
 
     Heads side by side and ELU in hidden layers, one head in the last. Dropout on the input, the
     hidden layers, and the attention of all layers but the last. A pruned edge isn't in the sum or
-    in the softmax. No bias.
+    in the softmax: where edges have weights,
+    :math:`\alpha_{ij} = a_{ij} \exp(e_{ij}) / \sum_k |a_{ik}| \exp(e_{ik})`. No bias.
 
     Args:
         in_channels: Features of a node.
@@ -57,10 +58,12 @@ class GAT(GNN):
         for weight in [*self.weights, *self.source_attention, *self.target_attention]:
             nn.init.xavier_uniform_(weight)
 
-    def adjacency(self, pattern: Pattern) -> SparseMatrix:
-        """Add self-loops; the values stand for nothing, attention makes its own."""
-        pattern = with_self_loops(pattern)
-        return SparseMatrix(pattern, self.weights[0].new_ones(pattern.nnz))
+    def adjacency(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
+        """Add self-loops; the values weigh the attention."""
+        pattern = pattern.with_self_loops
+        if weights is None:
+            return SparseMatrix(pattern, self.weights[0].new_ones(pattern.nnz), unit=True)
+        return SparseMatrix(pattern, loop_weights(weights, pattern))
 
     def stem(self, x: Features, adjacency: SparseMatrix) -> Features:
         """Nothing: dropout comes first."""
@@ -84,7 +87,11 @@ class GAT(GNN):
         pattern = adjacency.pattern.repeat(heads)  # row and column: node and head
         scores = target.reshape(-1).index_select(0, pattern.row)
         scores = F.leaky_relu(scores + source.reshape(-1).index_select(0, pattern.col), 0.2)
-        attention = row_softmax(scores, pattern)
+        weights = None if adjacency.unit else adjacency.values
+        if weights is not None and heads > 1:
+            assert pattern.origin is not None
+            weights = weights.index_select(0, pattern.origin)
+        attention = row_softmax(scores, pattern, weights)
         if not last:
             attention = self.dropout(attention)
         output = SparseMatrix(pattern, attention) @ g.view(pattern.shape[1], -1)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, Input, product_macs, propagate, with_self_loops
+from teddy.models.base import GNN, Features, Input, loop_weights, product_macs, propagate, row_sums
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix
 
@@ -19,7 +19,8 @@ class GCN(GNN):
         H^{(l+1)} = \sigma\big(\hat A (H^{(l)} W^{(l)})\big), \qquad
         \hat A = D^{-1/2} (A + I) D^{-1/2}
 
-    with the degrees :math:`D` of the graph it is given, pruned or not. ReLU between layers,
+    with the degrees :math:`D` of the graph it is given, pruned or not; where edges have weights,
+    :math:`D = 1 + \sum_j |a_{ij}|`. ReLU between layers,
     dropout on the hidden layers only, no bias. Options as in :class:`~teddy.models.base.GNN`.
 
     Example:
@@ -38,11 +39,16 @@ class GCN(GNN):
         for weight in self.weights:
             nn.init.xavier_uniform_(weight)
 
-    def adjacency(self, pattern: Pattern) -> SparseMatrix:
+    def adjacency(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
         r"""Normalise: :math:`D^{-1/2} (A + I) D^{-1/2}`."""
-        pattern = with_self_loops(pattern)
-        scale = 1.0 / pattern.crow.diff().to(self.weights[0].dtype).sqrt()
-        return SparseMatrix(pattern, scale[pattern.row] * scale[pattern.col])
+        pattern = pattern.with_self_loops
+        if weights is None:
+            scale = 1.0 / pattern.crow.diff().to(self.weights[0].dtype).sqrt()
+            return SparseMatrix(pattern, scale[pattern.row] * scale[pattern.col])
+        values = loop_weights(weights, pattern)
+        scale = row_sums(values.abs(), pattern).rsqrt()
+        ends = scale.index_select(0, pattern.row) * scale.index_select(0, pattern.col)
+        return SparseMatrix(pattern, values * ends)
 
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer."""

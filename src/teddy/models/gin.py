@@ -46,9 +46,10 @@ class GIN(GNN):
             nn.init.uniform_(weight, -bound, bound)
         nn.init.zeros_(self.eps)
 
-    def adjacency(self, pattern: Pattern) -> SparseMatrix:
+    def adjacency(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
         """Take the graph as it is."""
-        return SparseMatrix(pattern, self.eps.new_ones(pattern.nnz))
+        values = self.eps.new_ones(pattern.nnz) if weights is None else weights
+        return SparseMatrix(pattern, values)
 
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer."""

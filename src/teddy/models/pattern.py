@@ -25,8 +25,12 @@ class Pattern:
         [2, 0, 0]
     """
 
-    def __init__(self, crow: Tensor, col: Tensor, shape: tuple[int, int]) -> None:
+    def __init__(
+        self, crow: Tensor, col: Tensor, shape: tuple[int, int], origin: Tensor | None = None
+    ) -> None:
         self.crow, self.col, self.shape = crow, col, shape
+        #: Of a pattern made from another one: which entry of that one each entry stands for.
+        self.origin = origin
         self._repeated: dict[int, Pattern] = {}
         self._entries: dict[int, kernels.Entries] = {}
 
@@ -60,6 +64,16 @@ class Pattern:
         crow = _offsets(self.col[order], self.shape[1])
         return Pattern(crow, self.row[order], (self.shape[1], self.shape[0]))
 
+    @cached_property
+    def with_self_loops(self) -> Pattern:
+        """The pattern and its diagonal; an entry of the diagonal has the origin ``nnz``."""
+        nodes = torch.arange(self.shape[0], device=self.col.device)
+        rows, cols = torch.cat([self.row, nodes]), torch.cat([self.col, nodes])
+        order = torch.argsort(rows * self.shape[1] + cols)
+        entries = torch.arange(self.nnz, device=nodes.device)
+        origin = torch.cat([entries, torch.full_like(nodes, self.nnz)])
+        return Pattern(_offsets(rows[order], self.shape[0]), cols[order], self.shape, origin[order])
+
     def repeat(self, heads: int) -> Pattern:
         """Repeat for each head: row (and column) ``i`` becomes ``i * heads + head``; made once."""
         if heads not in self._repeated:
@@ -71,8 +85,9 @@ class Pattern:
         crow = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
         owner = torch.arange(counts.numel(), device=counts.device).repeat_interleave(counts)
         within = torch.arange(owner.numel(), device=counts.device) - crow[owner]
-        col = self.col[self.crow[owner // heads] + within] * heads + owner % heads
-        return Pattern(crow, col, (self.shape[0] * heads, self.shape[1] * heads))
+        origin = self.crow[owner // heads] + within
+        col = self.col[origin] * heads + owner % heads
+        return Pattern(crow, col, (self.shape[0] * heads, self.shape[1] * heads), origin)
 
     def entries(self, width: int, chained: bool = False) -> kernels.Entries:
         """The entries as kernels take them for a dense factor of this width; made once."""

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, Input, multiply, product_macs, propagate
+from teddy.models.base import GNN, Features, Input, multiply, product_macs, propagate, row_sums
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix
 
@@ -19,7 +19,8 @@ class SAGE(GNN):
         H^{(l+1)} = \sigma\big(H^{(l)} W_{\mathrm{self}}^{(l)} +
         D^{-1} A (H^{(l)} W_{\mathrm{neighbours}}^{(l)})\big)
 
-    ReLU between layers, dropout on the hidden layers only, no bias. Options as in
+    Where edges have weights, :math:`D = \max(\sum_j |a_{ij}|, 1)`. ReLU between layers, dropout on
+    the hidden layers only, no bias. Options as in
     :class:`~teddy.models.base.GNN`.
 
     Example:
@@ -39,10 +40,13 @@ class SAGE(GNN):
         for weight in [*self.self_weights, *self.neighbour_weights]:
             nn.init.xavier_uniform_(weight)
 
-    def adjacency(self, pattern: Pattern) -> SparseMatrix:
+    def adjacency(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
         r"""Average: :math:`D^{-1} A`."""
-        degree = pattern.crow.diff().clamp(min=1).to(self.self_weights[0].dtype)
-        return SparseMatrix(pattern, (1.0 / degree)[pattern.row])
+        if weights is None:
+            degree = pattern.crow.diff().clamp(min=1).to(self.self_weights[0].dtype)
+            return SparseMatrix(pattern, (1.0 / degree)[pattern.row])
+        degree = row_sums(weights.abs(), pattern).clamp(min=1)
+        return SparseMatrix(pattern, weights / degree.index_select(0, pattern.row))
 
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer."""

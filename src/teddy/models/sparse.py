@@ -33,8 +33,9 @@ class SparseMatrix:
                 [0., 0.]])
     """
 
-    def __init__(self, pattern: Pattern, values: Tensor) -> None:
+    def __init__(self, pattern: Pattern, values: Tensor, unit: bool = False) -> None:
         self.pattern, self.values = pattern, values
+        self.unit = unit  # all values are known to be 1
         self._ordered: dict[int, Tensor] = {}
 
     @staticmethod
@@ -130,6 +131,8 @@ def shifted_product(matrix: SparseMatrix, shift: Tensor, dense: Tensor) -> Tenso
         tensor([[5.],
                 [7.]])
     """
+    if matrix.values.requires_grad:
+        return matrix @ dense + shift * dense
     result: Tensor = _ShiftedProduct.apply(dense, shift, matrix)
     return result
 
@@ -222,8 +225,10 @@ class _NarrowProduct(torch.autograd.Function):
         return grad_dense, (grads[0].t() @ dense).t()
 
 
-def row_softmax(scores: Tensor, pattern: Pattern) -> Tensor:
-    """Softmax over the entries of each row.
+def row_softmax(scores: Tensor, pattern: Pattern, weights: Tensor | None = None) -> Tensor:
+    r"""Softmax over the entries of each row.
+
+    With weights, :math:`w_j \exp(s_j) / \sum_k |w_k| \exp(s_k)`: an entry of weight 0 isn't there.
 
     Example:
         >>> pattern = Pattern.of(torch.tensor([0, 0, 1]), torch.tensor([0, 1, 1]), (2, 2))
@@ -231,10 +236,15 @@ def row_softmax(scores: Tensor, pattern: Pattern) -> Tensor:
         tensor([0.5000, 0.5000, 1.0000])
     """
     row, empty = pattern.row, scores.new_zeros(pattern.shape[0])
-    highest = empty.scatter_reduce(0, row, scores.detach(), "amax", include_self=False)
-    weights = (scores - highest[row]).exp()
+    present = scores.detach()
+    if weights is not None:
+        present = present.masked_fill(weights == 0, -torch.inf)
+    highest = empty.scatter_reduce(0, row, present, "amax", include_self=False)
+    shares = (scores - highest[row]).clamp(max=0).exp()
+    sizes = shares if weights is None else shares * weights.abs()
     # index_select, not [row]: its gradient is summed in one order, whatever the threads.
-    return weights / empty.index_add(0, row, weights).index_select(0, row)
+    totals = empty.index_add(0, row, sizes).index_select(0, row)
+    return (shares if weights is None else shares * weights) / totals
 
 
 def _check(matrix: SparseMatrix, dense: Tensor) -> None:

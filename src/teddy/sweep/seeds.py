@@ -53,7 +53,6 @@ class Study:
             "split": best.split,
             "model": best.model.get("name", best.model.get("class")),
             "method": best.method,
-            "score": best.config.get("score"),
             "graph_sparsity": best.graph_sparsity,
             "weight_sparsity": best.weight_sparsity,
             "distill": best.config["distill"],
@@ -72,8 +71,10 @@ class Study:
             "verdict": self.difference.verdict,
             "health": {when: asdict(health) for when, health in self.health.items()},
             "seconds": {
-                "dense": sum(ticket.seconds["dense"] for ticket in self.tickets),
-                "sparse": sum(ticket.seconds["sparse"] for ticket in self.tickets),
+                **{
+                    name: sum(ticket.seconds.get(name, 0.0) for ticket in self.tickets)
+                    for name in ("dense", "search", "sparse")
+                },
                 "total": self.seconds,
             },
         }
@@ -83,7 +84,7 @@ def find_over_seeds(
     data: Data,
     *,
     seeds: Sequence[int],
-    progress: Callable[[int, str, Any], None] | None = None,
+    progress: Callable[[int, str, Any, float], None] | None = None,
     **settings: Any,
 ) -> Study:
     """Find a ticket for each seed.
@@ -91,7 +92,7 @@ def find_over_seeds(
     Args:
         data: The graph.
         seeds: The seeds.
-        progress: Called with seed, phase and epoch.
+        progress: Called with seed, phase, epoch and the share of this seed that is done.
         settings: As of :func:`teddy.find_ticket`.
 
     Example:
@@ -107,9 +108,9 @@ def find_over_seeds(
     tickets = []
     for seed in seeds:
 
-        def report(phase: str, epoch: Any, seed: int = seed) -> None:
+        def report(phase: str, epoch: Any, done: float, seed: int = seed) -> None:
             if progress is not None:
-                progress(seed, phase, epoch)
+                progress(seed, phase, epoch, done)
 
         tickets.append(find_ticket(data, seed=seed, progress=report, **settings))
     study = Study(tickets, {}, 0.0)

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
 from teddy.atomic import StrPath, write_atomically
+from teddy.bits import pack, unpack
 from teddy.errors import InputError
 from teddy.ticket.info import TicketInfo
 
@@ -49,11 +49,11 @@ class Content:
 
 def write_ticket(path: StrPath, content: Content) -> None:
     """Write a ticket file; on any failure a file that was there before is untouched."""
-    tensors = {"edges": _pack(content.keep)}
+    tensors = {"edges": pack(content.keep)}
     shapes = {}
     for name, parameter in content.parameters.items():
         tensor = parameter.detach().cpu()
-        tensors[f"weight/{name}/mask"] = _pack(tensor != 0)
+        tensors[f"weight/{name}/mask"] = pack(tensor != 0)
         tensors[f"weight/{name}/values"] = tensor[tensor != 0].contiguous()
         shapes[name] = list(tensor.shape)
     for name, buffer in content.buffers.items():
@@ -91,7 +91,7 @@ def read_ticket(path: StrPath) -> Content:
 
 def _content(header: dict[str, Any], tensors: dict[str, Tensor]) -> Content:
     info = TicketInfo.from_dict(header["info"])
-    keep = _unpack(tensors["edges"], info.edges.total)
+    keep = unpack(tensors["edges"], info.edges.total)
     if int(keep.sum()) != info.edges.kept:
         raise ValueError(f"{int(keep.sum())} edges kept, {info.edges.kept} expected")
     parameters = {
@@ -115,18 +115,8 @@ def _digest(header: dict[str, Any], tensors: dict[str, Tensor]) -> str:
     return digest.hexdigest()
 
 
-def _pack(mask: Tensor) -> Tensor:
-    return torch.from_numpy(np.packbits(mask.cpu().numpy().reshape(-1)))
-
-
-def _unpack(packed: Tensor, count: int) -> Tensor:
-    if packed.dtype != torch.uint8 or packed.numel() != (count + 7) // 8:
-        raise ValueError(f"{packed.numel()} bytes for {count} bits")
-    return torch.from_numpy(np.unpackbits(packed.numpy(), count=count).astype(bool))
-
-
 def _fill(mask: Tensor, values: Tensor, shape: list[int]) -> Tensor:
-    stays = _unpack(mask, math.prod(shape))
+    stays = unpack(mask, math.prod(shape))
     full = values.new_zeros(stays.numel())
     full[stays] = values
     return full.view(shape)

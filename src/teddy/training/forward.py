@@ -10,7 +10,9 @@ from torch.nn.parameter import UninitializedParameter
 
 from teddy.errors import InputError
 from teddy.models import GNN
-from teddy.models.base import Features
+from teddy.models.base import Features, edge_pattern
+from teddy.models.masked import Masked
+from teddy.models.pattern import Pattern
 
 
 class SharedForward:
@@ -72,6 +74,94 @@ class WholeForward:
         return logits
 
 
+class MaskedForward:
+    """Of a model of ours under masks: the adjacency and the weights change with every step.
+
+    What is masked once for the evaluation of a step serves the forward of the next.
+    """
+
+    def __init__(self, masked: Masked, x: Features, edge_index: Tensor) -> None:
+        model = masked.model
+        assert isinstance(model, GNN)
+        self.masked, self.model = masked, model
+        self.pattern = edge_pattern(edge_index, x.shape[0])
+        self.x, self.adjacency = model.prepare(x, model.adjacency(self.pattern))
+        self.edge_of_entry = _edge_of_entry(self.pattern)
+        self._weights: dict[str, Tensor] | None = None
+        self._stem: Any = None
+        self._logits: Tensor | None = None
+
+    def training_logits(self) -> Tensor:
+        """Logits to learn from."""
+        if self._weights is None:
+            self._mask()
+        if self._logits is not None:
+            return self._logits
+        self.model.train()
+        return self._call("head", self._stem)
+
+    def evaluation_logits(self) -> Tensor:
+        """Logits of the weights and masks as they are now."""
+        self._mask()
+        if self.model.deterministic:
+            self._logits = self._call("head", self._stem)
+            return self._logits.detach()
+        with torch.no_grad():
+            self.model.eval()
+            return self._call("head", self._stem).detach()
+
+    def _mask(self) -> None:
+        self._weights = self.masked.weights()
+        mask = self.masked.edge_mask
+        if mask is not None:
+            weights = mask.index_select(0, self.edge_of_entry)
+            self.adjacency = self.model.adjacency(self.pattern, weights)
+        self._stem = self._call("stem", self.x)
+
+    def _call(self, part: str, *inputs: object) -> Tensor:
+        assert self._weights is not None
+        return self.masked.call(part, self._weights, *inputs, self.adjacency)
+
+
+class MaskedWholeForward(WholeForward):
+    """Of any other module under masks, ``module(x, edge_index, edge_weight)``."""
+
+    def __init__(self, masked: Masked, x: Tensor, edge_index: Tensor) -> None:
+        super().__init__(masked.model, x, edge_index)
+        self.masked = masked
+        source, target = edge_index
+        pattern = Pattern.of(source, target, (x.size(0), x.size(0)))
+        self.edge_of_column = _edge_of_entry(pattern)
+
+    def training_logits(self) -> Tensor:
+        """Logits to learn from."""
+        return self._check(self._call(self.model.train()))
+
+    @torch.no_grad()
+    def evaluation_logits(self) -> Tensor:
+        """Logits of the weights and masks as they are now."""
+        return self._check(self._call(self.model.eval())).detach()
+
+    def _call(self, model: nn.Module) -> Tensor:
+        inputs = [self.x, self.edge_index]
+        if self.masked.edge_mask is not None:
+            weights = self.masked.edge_mask.index_select(0, self.edge_of_column)
+            inputs.append(weights.to(self.x.dtype))
+        return self.masked.call("forward", self.masked.weights(), *inputs)
+
+
+def _edge_of_entry(pattern: Pattern) -> Tensor:
+    """Index of the undirected edge, in canonical order, that each entry belongs to.
+
+    Example:
+        >>> _edge_of_entry(edge_pattern(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), 3)).tolist()
+        [0, 0, 1, 1]
+    """
+    low, high = torch.minimum(pattern.row, pattern.col), torch.maximum(pattern.row, pattern.col)
+    edges: Tensor = torch.unique(low * pattern.shape[1] + high, return_inverse=True)[1]
+    return edges
+
+
 def dense_input(model: nn.Module, x: Tensor) -> Tensor:
     """Features as a module of the user's own takes them: dense, in its parameters' type.
 
@@ -85,8 +175,13 @@ def dense_input(model: nn.Module, x: Tensor) -> Tensor:
     return x.to(types.pop()) if len(types) == 1 else x
 
 
-def forward_passes(model: nn.Module, x: Tensor, edge_index: Tensor) -> SharedForward | WholeForward:
-    """Choose how to run a module."""
+def forward_passes(
+    model: nn.Module, x: Tensor, edge_index: Tensor
+) -> SharedForward | MaskedForward | WholeForward:
+    """Choose how to run a module; under masks both directions of an edge must be listed, sorted."""
+    if isinstance(model, Masked):
+        ours = isinstance(model.model, GNN)
+        return (MaskedForward if ours else MaskedWholeForward)(model, x, edge_index)
     if isinstance(model, GNN):
         return SharedForward(model, x, edge_index)
     return WholeForward(model, x, edge_index)

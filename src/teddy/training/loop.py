@@ -66,6 +66,8 @@ def train(
     *,
     teacher: Tensor | None = None,
     weight_sparsity: float = 0.0,
+    regularizer: Callable[[Tensor], Tensor] | None = None,
+    after_step: Callable[[], None] | None = None,
     callbacks: Iterable[Callback] = (),
 ) -> TrainResult:
     r"""Train on one graph, full batch, by Adam.
@@ -80,6 +82,8 @@ def train(
         config: Settings.
         teacher: The dense model's logits, to distil from.
         weight_sparsity: :math:`p_\theta`; after every step the weights are projected (Eq. 10).
+        regularizer: From the logits to a term to add to the loss.
+        after_step: Called after every step, to project the parameters in another way.
         callbacks: Called with each :class:`Epoch`.
 
     Example:
@@ -109,9 +113,13 @@ def train(
         if z.size(1) < num_classes:
             raise InputError(f"the model returned {z.size(1)} logits, expected {num_classes}")
         loss = objective(z)
+        if regularizer is not None:
+            loss = loss + regularizer(z)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        if after_step is not None:
+            after_step()
         logits = forward.evaluation_logits()
 
         predicted = logits.argmax(dim=-1)

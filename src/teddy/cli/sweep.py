@@ -1,0 +1,178 @@
+"""``teddy sweep``: many methods, models, data sets, levels and seeds."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from teddy.cli.options import DataDir, Json, Load, Split, Tuned
+from teddy.errors import InputError
+
+
+def sweep(
+    datasets: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names or files of graphs; default: citeseer.", show_default=False),
+    ] = None,
+    methods: Annotated[
+        str,
+        typer.Option(
+            help="Separated by commas; options after colons: "
+            "teddy:distill=0, ugs:weights=projection, random:only=edges."
+        ),
+    ] = "teddy,random",
+    models: Annotated[str, typer.Option(help="Separated by commas.")] = "gin",
+    simulations: Annotated[
+        str, typer.Option(help="Levels of the paper, from 0 (dense): 0,1,5 or 1-20.")
+    ] = "0,1,5,10,15,20",
+    seeds: Annotated[int, typer.Option(help="How many seeds: 0, 1, ...")] = 5,
+    jobs: Annotated[int, typer.Option(help="Processes at a time.")] = 1,
+    out: Annotated[Path, typer.Option(help="Folder; the same again goes on.")] = Path("runs/sweep"),
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Only say what is in the folder; run nothing.")
+    ] = False,
+    against: Annotated[
+        str | None,
+        typer.Option(help="Compare the other methods with this one.", show_default=False),
+    ] = None,
+    json_: Json = False,
+    epochs: Annotated[int, typer.Option(help="Epochs of each training.")] = 200,
+    distill: Annotated[
+        float | None,
+        typer.Option(
+            help="Strength lambda for methods that distil by themselves: 10.", show_default=False
+        ),
+    ] = None,
+    tuned: Tuned = False,
+    lr: Annotated[float, typer.Option(help="Learning rate.")] = 0.01,
+    weight_decay: Annotated[float, typer.Option(help="L2 penalty.")] = 5e-4,
+    hidden: Annotated[int | None, typer.Option(help="Hidden units.", show_default=False)] = None,
+    layers: Annotated[int | None, typer.Option(help="Layers.", show_default=False)] = None,
+    split: Split = None,
+    split_seed: Annotated[int, typer.Option(help="Seed of a split that is drawn.")] = 0,
+    data_dir: DataDir = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...")] = "cpu",
+    threads: Annotated[int, typer.Option(help="Of the CPU, for each process.")] = 1,
+    memory: Annotated[
+        float | None,
+        typer.Option(
+            help="GiB that a process may take; default: an equal share of what is free.",
+            show_default=False,
+        ),
+    ] = None,
+    backend: Annotated[
+        str, typer.Option(help="Of joblib: loky (processes here), dask or ray (a cluster).")
+    ] = "loky",
+    keep_tickets: Annotated[
+        bool, typer.Option("--keep-tickets", help="Write each cell's ticket, too.")
+    ] = False,
+    load: Load = None,
+) -> None:
+    """Compare methods over a grid, in a folder that can be gone on with at any time."""
+    from teddy.sweep.table import read_table
+
+    if summary:
+        _show(read_table(out), against, json_, {"folder": str(out)})
+        return
+    from teddy.cli.progress import cell_progress
+    from teddy.methods.plugin import load_file
+    from teddy.sweep import Grid, Settings, run_sweep
+    from teddy.training import TrainConfig
+
+    if seeds < 1:
+        raise InputError(f"seeds is {seeds}, expected a whole number from 1")
+    if load is not None:
+        load_file(load)
+    names = datasets or ["citeseer"]
+    levels = parse_simulations(simulations)
+    grid = Grid(names, _words(models), _words(methods), levels, range(seeds))
+    options = {"hidden": hidden, "layers": layers}
+    settings = Settings(
+        TrainConfig(epochs, lr, weight_decay),
+        distill=distill,
+        tuned=tuned,
+        model_options={name: value for name, value in options.items() if value is not None},
+        split=split,
+        split_seed=split_seed,
+        data_dir=None if data_dir is None else str(data_dir),
+        device=device,
+        threads=threads,
+    )
+    try:
+        with cell_progress(len(grid.cells)) as progress:
+            outcome = run_sweep(
+                grid, out, settings, jobs=jobs, backend=backend, memory=memory,
+                keep_tickets=keep_tickets, plugin=load, progress=progress,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        print(f"teddy: interrupted; the same command goes on in {out}", file=sys.stderr)
+        sys.exit(130)
+    _report_failures(outcome)
+    facts = {
+        "folder": str(out),
+        "cells": len(grid.cells),
+        "computed": outcome.computed,
+        "missing": outcome.missing,
+        "failures": [{k: v for k, v in row.items() if k != "details"} for row in outcome.failures],
+    }
+    _show(outcome.rows, against, json_, facts)
+    if outcome.missing:
+        sys.exit(1)
+
+
+def parse_simulations(text: str) -> list[int]:
+    """Read levels such as ``0,1,5`` or ``1-20``.
+
+    Example:
+        >>> parse_simulations("0,3-5")
+        [0, 3, 4, 5]
+    """
+    levels: list[int] = []
+    for word in _words(text):
+        first, dash, last = word.partition("-")
+        try:
+            levels.extend(range(int(first), int(last if dash else first) + 1))
+        except ValueError:
+            raise InputError(f"simulations has '{word}', expected such as 5 or 1-20") from None
+    return levels
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _report_failures(outcome: Any) -> None:
+    for line in outcome.repaired:
+        print(f"teddy: {line}; computed again", file=sys.stderr)
+    for row in outcome.failures:
+        place = f"{row['dataset']} {row['model']} {row['method']}"
+        where = f"{place} simulation {row['simulation']} seed {row['seed']}"
+        print(f"teddy: failed: {where}: {row['error']}", file=sys.stderr)
+
+
+def _show(
+    rows: list[dict[str, Any]], against: str | None, as_json: bool, facts: dict[str, Any]
+) -> None:
+    from teddy.cli.sweep_tables import sweep_tables
+    from teddy.sweep.summary import sparsest_winning, summarize
+
+    summaries = summarize(rows, against)
+    if as_json:
+        sparsest = [
+            {"dataset": d, "model": m, "method": method,
+             "simulation": None if found is None else found.simulation}
+            for (d, m, method), found in sparsest_winning(summaries).items()
+        ]  # fmt: skip
+        result = {**facts, "summary": [s.to_dict() for s in summaries], "sparsest": sparsest}
+        typer.echo(json.dumps(result))
+    else:
+        sweep_tables(summaries, against)
+        if "computed" in facts:
+            typer.echo(
+                f"{facts['cells'] - facts['missing']} of {facts['cells']} cells, "
+                f"{facts['computed']} computed now: {facts['folder']}/results.parquet"
+            )

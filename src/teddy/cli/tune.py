@@ -1,0 +1,90 @@
+"""``teddy tune``: find lambda, and more if asked, by validation accuracy."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from teddy.cli.options import DataDir, Dataset, Json, Split
+from teddy.errors import InputError
+
+
+def tune(
+    dataset: Dataset = "citeseer",
+    model: Annotated[str, typer.Option(help="gcn, gat, gin or sage.")] = "gin",
+    method: Annotated[str, typer.Option(help="With options, as of `teddy sweep`.")] = "teddy",
+    search: Annotated[
+        str, typer.Option(help="Of distill, lr, weight_decay; separated by commas.")
+    ] = "distill",
+    simulation: Annotated[int, typer.Option(help="Level of the paper to tune at.")] = 20,
+    trials: Annotated[int, typer.Option(help="Settings to try, those of before among them.")] = 20,
+    seeds: Annotated[int, typer.Option(help="Seeds that judge a setting: 0, 1, ...")] = 3,
+    jobs: Annotated[int, typer.Option(help="Processes: seeds side by side.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder; the same again goes on. Default: runs/tune-DATASET-MODEL.",
+            show_default=False,
+        ),
+    ] = None,
+    json_: Json = False,
+    epochs: Annotated[int, typer.Option(help="Epochs of each training.")] = 200,
+    split: Split = None,
+    split_seed: Annotated[int, typer.Option(help="Seed of a split that is drawn.")] = 0,
+    data_dir: DataDir = None,
+    hidden: Annotated[int | None, typer.Option(help="Hidden units.", show_default=False)] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...")] = "cpu",
+    threads: Annotated[int, typer.Option(help="Of the CPU, for each process.")] = 1,
+) -> None:
+    """Search settings by validation accuracy; trials are stored and gone on with."""
+    from teddy.cli.progress import cell_progress
+    from teddy.cli.tables import print_table
+    from teddy.methods import Level
+    from teddy.sweep.grid import Settings, file_name
+    from teddy.sweep.tune import Search
+    from teddy.sweep.tune import tune as run_tune
+    from teddy.training import TrainConfig
+
+    if seeds < 1:
+        raise InputError(f"seeds is {seeds}, expected a whole number from 1")
+    names = tuple(word.strip() for word in search.split(",") if word.strip())
+    what = Search(dataset, model, method, Level.simulation(simulation), tuple(range(seeds)), names)
+    settings = Settings(
+        TrainConfig(epochs),
+        model_options={} if hidden is None else {"hidden": hidden},
+        split=split,
+        split_seed=split_seed,
+        data_dir=None if data_dir is None else str(data_dir),
+        device=device,
+        threads=threads,
+    )
+    folder = out or Path("runs") / f"tune-{file_name(dataset, model)}"
+    try:
+        with cell_progress(trials, "trials") as progress:
+            tuning = run_tune(what, folder, trials, settings, jobs, progress)
+    except KeyboardInterrupt:
+        print(f"teddy: interrupted; the same command goes on in {folder}", file=sys.stderr)
+        sys.exit(130)
+    best = tuning.best
+    if json_:
+        result = {
+            "dataset": dataset, "model": model, "method": method, "simulation": simulation,
+            "seeds": list(range(seeds)), "best": best.settings, "val": best.val,
+            "trials": [{**trial.settings, "val": trial.val} for trial in tuning.trials],
+            "folder": str(folder),
+        }  # fmt: skip
+        typer.echo(json.dumps(result))
+        return
+    print_table(
+        f"{dataset}, {model}, {method}: mean validation accuracy % of {seeds} seeds, best first",
+        (*names, "val"),
+        [
+            (*(f"{trial.settings[name]:.4g}" for name in names), f"{trial.val:.2f}")
+            for trial in sorted(tuning.trials, key=lambda trial: -trial.val)[:10]
+        ],
+    )
+    typer.echo(f"{len(tuning.trials)} trials in {folder}; the first one was the default")

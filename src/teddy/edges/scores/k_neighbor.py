@@ -1,0 +1,49 @@
+"""k-neighbor: every node keeps k of its edges, chosen at random."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from teddy.edges.scores.edge_score import EdgeScore
+from teddy.edges.scores.node_score import max_degree
+from teddy.edges.simple_graph import SimpleGraph
+
+
+def k_neighbor_values(graph: SimpleGraph, seed: int = 0) -> Tensor:
+    r"""Score an edge by the better of the two places that its ends drew for it.
+
+    .. math::
+        s_{ij} = -\min(r_i(j), r_j(i)) + u_{ij}
+
+    where :math:`r_i` is a uniformly random order of the neighbours of :math:`i`, from 1 to
+    :math:`|N_i|`, and :math:`u_{ij} \in [0, 1)` a random number that orders edges of one rank. The
+    edges with :math:`s_{ij} \ge -k` are those that some end has among its first k: the kN
+    sparsifier of `"Graph Sparsification Approaches for Laplacian Smoothing"
+    <https://proceedings.mlr.press/v51/sadhanala16.html>`_ (Sadhanala et al. 2016), compared with
+    others in "Demystifying Graph Sparsification Algorithms in Graph Properties Preservation" (Chen
+    et al., VLDB 2024). Every node then has at least :math:`\min(k, |N_i|)` edges left.
+
+    Example:
+        >>> star = SimpleGraph(5, torch.tensor([[0, 0, 0, 0], [1, 2, 3, 4]]))
+        >>> k_neighbor_values(star).floor().tolist()  # the only edge of each leaf
+        [-1.0, -1.0, -1.0, -1.0]
+    """
+    # Over the canonical order of the edges, so how they were listed doesn't matter.
+    draws = np.random.Generator(np.random.PCG64(seed)).random((3, graph.num_edges))
+    ends = graph.pairs.cpu().numpy().ravel()
+    order = np.lexsort((draws[:2].ravel(), ends))  # by end, then at random
+    degree = graph.degree.cpu().numpy()
+    before = degree.cumsum() - degree
+    rank = np.empty(ends.size)
+    rank[order] = np.arange(1, ends.size + 1) - before[ends[order]]
+    # So many bits that the sum is exact: rounded up, a number close to 1 would reach the next rank.
+    bits = 52 - max_degree(graph).bit_length()
+    ties = np.floor(draws[2] * 2.0**bits) * 2.0**-bits
+    best = rank.reshape(2, -1).min(axis=0)
+    return torch.from_numpy(ties - best).to(graph.pairs.device)
+
+
+#: Prune the edges first that both ends rank last.
+k_neighbor = EdgeScore(k_neighbor_values)

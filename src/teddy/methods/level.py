@@ -1,0 +1,69 @@
+"""How sparse: a pair of sparsities, and the rounds in which iterative methods reach it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from teddy.sparsity import check_sparsity, simulation_sparsity
+
+# Kept shares below this, zero among them, are reached in the round after it.
+_SMALLEST = 1e-3
+
+
+@dataclass(frozen=True)
+class Level:
+    r"""Shares :math:`p_g` of edges and :math:`p_\theta` of weights that go.
+
+    Example:
+        >>> Level(0.64, 0.64)
+        Level(graph_sparsity=0.64, weight_sparsity=0.64)
+        >>> Level(2, 0)
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: graph sparsity is 2, expected a number from 0 to 1
+    """
+
+    graph_sparsity: float
+    weight_sparsity: float
+
+    def __post_init__(self) -> None:
+        for name in ("graph_sparsity", "weight_sparsity"):
+            share = check_sparsity(getattr(self, name), name.replace("_", " "))
+            object.__setattr__(self, name, share)
+
+    @staticmethod
+    def simulation(index: int) -> Level:
+        """The paper's level of that number.
+
+        Example:
+            >>> Level.simulation(1).graph_sparsity
+            0.050000000000000044
+        """
+        return Level(simulation_sparsity(index), simulation_sparsity(index))
+
+    def rounds(self) -> list[Level]:
+        r"""The levels on the way, this one last: 5% of what is left goes in each round.
+
+        Round i prunes to the paper's i-th level, or to this one where that is less.
+
+        Example:
+            >>> [round(level.graph_sparsity, 4) for level in Level(0.12, 0.05).rounds()]
+            [0.05, 0.0975, 0.12]
+            >>> len(Level.simulation(20).rounds())
+            20
+        """
+        path: list[Level] = []
+        while not path or path[-1] != self:
+            reached = simulation_sparsity(len(path) + 1)
+            if 1.0 - reached < _SMALLEST:
+                reached = 1.0
+            path.append(Level(*(_towards(target, reached) for target in self)))
+        return path
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter((self.graph_sparsity, self.weight_sparsity))
+
+
+def _towards(target: float, reached: float) -> float:
+    """The lower of both; a target within rounding of what is reached is meant by it."""
+    return target if target <= reached + 1e-12 else reached

@@ -1,0 +1,93 @@
+"""What a method is, and the register of all."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from teddy.errors import InputError
+from teddy.methods.level import Level
+from teddy.methods.problem import Problem
+from teddy.registry import Registry
+from teddy.ticket import Ticket
+
+Search = Callable[..., Iterator[Ticket]]
+
+
+@dataclass(frozen=True)
+class Method:
+    r"""A way to find tickets.
+
+    Attributes:
+        name: What it is called by.
+        search: Called with a :class:`Problem`, levels and options, gives a ticket for each level.
+            What the levels have in common is computed once.
+        distill: The strength :math:`\lambda_{dt}` that it takes when none is asked for.
+    """
+
+    name: str
+    search: Search
+    distill: float
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Its options with their defaults: what the search takes by keyword."""
+        parameters = inspect.signature(self.search).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+    def check_options(self, options: dict[str, Any]) -> None:
+        """Raise if there is an option that the method doesn't have."""
+        for name in options:
+            if name not in self.options:
+                known = ", ".join(self.options) or "none"
+                raise InputError(f"{self.name} has no option '{name}', expected one of: {known}")
+
+    def tickets(
+        self, problem: Problem, levels: Sequence[Level], **options: Any
+    ) -> Iterator[Ticket]:
+        """Find a ticket for each level, in this order, one at a time."""
+        self.check_options(options)
+        return self.search(problem, levels, **options)
+
+    def find(
+        self,
+        data: Any,
+        model: Any = "gin",
+        graph_sparsity: float = 0.64,
+        weight_sparsity: float = 0.64,
+        **settings: Any,
+    ) -> Ticket:
+        """Find one ticket; settings as of :func:`teddy.find_ticket`."""
+        from teddy.methods.find import find_ticket
+
+        return find_ticket(
+            data, model, graph_sparsity, weight_sparsity, method=self.name, **settings
+        )
+
+
+METHODS: Registry[Method] = Registry("method")
+
+
+def method(name: str, distill: float = 10.0) -> Callable[[Search], Search]:
+    r"""Register a search under a name; the one line that a new method needs.
+
+    Args:
+        name: For ``find_ticket(method=...)`` and the command line.
+        distill: Default of :math:`\lambda_{dt}`; 10 is TEDDY's, 0 is no distillation.
+
+    Example::
+
+        @method("first-edges")
+        def first_edges(problem, levels):
+            for level in levels:
+                keep = torch.arange(problem.graph.num_edges) >= problem.num_pruned(level)
+                yield problem.train_ticket("first-edges", level, keep)
+    """
+
+    def register(search: Search) -> Search:
+        METHODS.register(name)(Method(name, search, distill))
+        return search
+
+    return register

@@ -1,0 +1,36 @@
+"""Every other edge score as a method: TEDDY's training on the edges that it keeps.
+
+So a comparison with ``random`` (DropEdge's choice, once), ``degree-high``, ``k-neighbor``,
+``forest-fire`` and the rest differs in the edges alone; a score that is registered is a method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from teddy.edges import SCORES
+from teddy.methods.level import Level
+from teddy.methods.method import METHODS, method
+from teddy.methods.problem import Problem
+from teddy.methods.search import Scheme
+from teddy.ticket import Ticket
+
+
+def register_score(score: str) -> None:
+    """Make a method of an edge score.
+
+    Example:
+        >>> METHODS["random"].options
+        {'weights': 'projection'}
+    """
+
+    @method(score, distill=10.0)
+    def search(
+        problem: Problem, levels: Sequence[Level], *, weights: str = "projection"
+    ) -> Iterator[Ticket]:
+        return Scheme(score, score, weights).tickets(problem, levels)
+
+
+for _score in SCORES:
+    if _score not in METHODS:
+        register_score(_score)

@@ -1,0 +1,210 @@
+"""The scheme behind every method here: choose edges, choose weights, train what is left.
+
+Edges are chosen by a score, at once, or by learned masks; weights by the projection while they are
+trained, or by learned masks. Masks are learned in rounds, as in UGS (`Chen et al. 2021
+<https://arxiv.org/abs/2102.06790>`_): train masks and weights together, remove the lowest masks,
+rewind the others' weights to their initial values. With a score and the projection there is nothing
+to learn before the training, and the scheme is TEDDY's Algorithm 1.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from teddy.bits import pack, unpack
+from teddy.edges import SCORES
+from teddy.edges.prune import prune_pairs
+from teddy.edges.select import lowest_edges
+from teddy.errors import InputError
+from teddy.methods.level import Level
+from teddy.methods.problem import Problem
+from teddy.methods.store import Entry
+from teddy.models.masked import Masked, check_takes_edge_weights
+from teddy.sparsity import num_kept_weights, simulation_sparsity
+from teddy.ticket import Ticket
+from teddy.training import seeded, train
+from teddy.weights import largest
+
+#: The ways to choose weights.
+WEIGHTS = ("projection", "masks")
+
+
+@dataclass(frozen=True)
+class State:
+    """What is left after some rounds.
+
+    Attributes:
+        keep: bool ``[M]``, the edges.
+        weights: bool, for each parameter; None where they aren't chosen by masks.
+        rounds: Seconds of each round so far.
+    """
+
+    keep: Tensor
+    weights: list[Tensor] | None
+    rounds: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Scheme:
+    r"""How a method chooses edges and weights.
+
+    Args:
+        method: Its name, for the tickets.
+        score: An edge score; None to learn masks for the edges.
+        weights: ``projection`` or ``masks``.
+        l1_edges: Strength of :math:`\|m_g\|_1` while masks are learned.
+        l1_weights: Strength of :math:`\|m_\theta\|_1`.
+        regularizer: One more term of that objective, from the logits.
+        clamp: Whether edge masks are kept within [0, 1].
+        settings: What else to record in the tickets.
+    """
+
+    method: str
+    score: str | None
+    weights: str
+    l1_edges: float = 1e-6
+    l1_weights: float = 1e-5
+    regularizer: Callable[[Tensor], Tensor] | None = None
+    clamp: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.weights not in WEIGHTS:
+            known = ", ".join(WEIGHTS)
+            raise InputError(f"weights is '{self.weights}', expected one of: {known}")
+        if self.score is not None:
+            SCORES[self.score]  # a wrong name is an error before the work
+
+    def tickets(self, problem: Problem, levels: Sequence[Level]) -> Iterator[Ticket]:
+        """Find a ticket for each level; what levels have in common is computed once."""
+        for level in levels:
+            path = self._path(level)
+            problem.begin(phases=2 + len(path))
+            problem.dense()  # pretraining on the entire graph
+            state = self._state(problem, level, path)
+            yield problem.train_ticket(
+                self.method,
+                level,
+                state.keep,
+                weight_masks=state.weights,
+                seconds={"search": sum(state.rounds), "round": sum(state.rounds[-1:])},
+                weights=self.weights,
+                **self.settings,
+            )
+
+    def _learns(self, level: Level) -> tuple[bool, bool]:
+        """Whether masks of edges, and of weights, are learned."""
+        edges = self.score is None and level.graph_sparsity > 0
+        return edges, self.weights == "masks" and level.weight_sparsity > 0
+
+    def _path(self, level: Level) -> list[Level]:
+        """The rounds of learning that lead to a level."""
+        edges, weights = self._learns(level)
+        if not (edges or weights):
+            return []
+        goal = Level(
+            level.graph_sparsity if edges else 0.0, level.weight_sparsity if weights else 0.0
+        )
+        return goal.rounds()
+
+    def _state(self, problem: Problem, level: Level, path: list[Level]) -> State:
+        """Edges, and weights where masks choose them, at a level."""
+        if not path:
+            return State(self._scored(problem, level.graph_sparsity), None)
+        _, learns_weights = self._learns(level)
+        everything = torch.ones(problem.graph.num_edges, dtype=torch.bool, device=problem.device)
+        state = State(everything, problem.weight_masks() if learns_weights else None)
+        for index, step in enumerate(path, 1):
+            # Edges that a score chooses go along with the rounds, up to their own level.
+            if self.score is not None:
+                reached = 1.0 if step == path[-1] else simulation_sparsity(index)
+                step = Level(min(reached, level.graph_sparsity), step.weight_sparsity)
+            name = f"round-{index}-{step.graph_sparsity:.9f}-{step.weight_sparsity:.9f}"
+            state = self._round(problem, name, state, step, f"round {index} of {len(path)}")
+        return state
+
+    def _scored(self, problem: Problem, graph_sparsity: float) -> Tensor:
+        score = self.score or "teddy"  # of no edges the choice is the same
+        return prune_pairs(problem.graph, graph_sparsity, score, problem.seed)
+
+    def _round(self, problem: Problem, name: str, state: State, step: Level, phase: str) -> State:
+        """Learn masks on what is left, and remove the lowest; or read what was done before."""
+        known = problem.store.load(name)
+        if known is not None:
+            problem.skip(phase)
+            return _from_entry(known, state)
+        started = time.perf_counter()
+        masked = self._learn(problem, state, phase)
+        keep, weights = state.keep, state.weights
+        if self.score is not None:
+            keep = self._scored(problem, step.graph_sparsity)
+        elif masked.edge_mask is not None:
+            keep = keep.clone()
+            left = keep.nonzero().flatten()
+            budget = problem.num_pruned(step) - (keep.numel() - left.numel())
+            magnitudes = masked.edge_mask.detach().abs().double()
+            keep[left[lowest_edges(magnitudes, problem.graph.pairs[:, left], budget)]] = False
+        if weights is not None:
+            total = sum(mask.numel() for mask in weights)
+            magnitudes_left = [
+                learned.detach().abs().masked_fill(~stays, -torch.inf)
+                for learned, stays in zip(masked.weight_masks, weights, strict=True)
+            ]
+            weights = largest(magnitudes_left, num_kept_weights(step.weight_sparsity, total))
+        state = State(keep, weights, [*state.rounds, time.perf_counter() - started])
+        problem.store.save(name, _to_entry(state))
+        return state
+
+    def _learn(self, problem: Problem, state: State, phase: str) -> Masked:
+        """Train masks and weights together, from the initial weights; best validation epoch."""
+        with seeded(problem.seed, problem.device):
+            model = problem.initial_model()
+            num_edges = None
+            if self.score is None:
+                check_takes_edge_weights(model)
+                num_edges = int(state.keep.sum())
+            masked = Masked(model, num_edges, state.weights)
+
+            def regularizer(logits: Tensor) -> Tensor:
+                penalty = masked.penalty(self.l1_edges, self.l1_weights)
+                return penalty if self.regularizer is None else penalty + self.regularizer(logits)
+
+            @torch.no_grad()
+            def clamp() -> None:
+                if masked.edge_mask is not None:
+                    masked.edge_mask.clamp_(0, 1)
+
+            train(
+                masked,
+                problem.subgraph(state.keep),
+                problem.config,
+                teacher=problem.dense().logits,
+                regularizer=regularizer,
+                after_step=clamp if self.clamp else None,
+                callbacks=problem.report(phase),
+            )
+        return masked
+
+
+def _to_entry(state: State) -> Entry:
+    tensors = {"edges": pack(state.keep)}
+    if state.weights is not None:
+        tensors |= {f"weights/{i}": pack(mask) for i, mask in enumerate(state.weights)}
+    return Entry(tensors, {"rounds": state.rounds})
+
+
+def _from_entry(entry: Entry, like: State) -> State:
+    keep = unpack(entry.tensors["edges"], like.keep.numel()).to(like.keep.device)
+    weights = like.weights
+    if weights is not None:
+        weights = [
+            unpack(entry.tensors[f"weights/{i}"], mask.numel()).view(mask.shape).to(mask.device)
+            for i, mask in enumerate(weights)
+        ]
+    return State(keep, weights, list(entry.facts["rounds"]))

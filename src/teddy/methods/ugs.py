@@ -1,0 +1,44 @@
+"""UGS: unified graph sparsification (`Chen et al. 2021 <https://arxiv.org/abs/2102.06790>`_)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from teddy.methods.level import Level
+from teddy.methods.method import method
+from teddy.methods.problem import Problem
+from teddy.methods.search import Scheme
+from teddy.ticket import Ticket
+
+
+@method("ugs", distill=0.0)
+def ugs(
+    problem: Problem,
+    levels: Sequence[Level],
+    *,
+    weights: str = "masks",
+    l1_edges: float = 1e-6,
+    l1_weights: float = 1e-5,
+) -> Iterator[Ticket]:
+    r"""Learn masks for edges and weights, in rounds.
+
+    .. math::
+        \min_{m_g, m_\theta, \Theta} \mathcal L(m_g \odot A, m_\theta \odot \Theta)
+        + \gamma_1 \|m_g\|_1 + \gamma_2 \|m_\theta\|_1
+
+    In each round 5% of the edges and weights that are left, those of lowest :math:`|m|` at the best
+    validation epoch, are removed for good, and the weights rewound to their initial values. A
+    ticket is trained from those with its mask fixed. One mask for both directions of an edge;
+    removed edges aren't in the graph, so in GAT neither in the softmax.
+
+    Args:
+        problem: Graph, model, seed and settings.
+        levels: How sparse.
+        weights: ``masks``; or ``projection``, the paper's ablation: masks for edges only, weights
+            projected onto the :math:`\ell_0` ball in the final training.
+        l1_edges: :math:`\gamma_1`.
+        l1_weights: :math:`\gamma_2`.
+    """
+    settings = {"l1_edges": l1_edges, "l1_weights": l1_weights}
+    scheme = Scheme("ugs", None, weights, l1_edges, l1_weights, settings=settings)
+    return scheme.tickets(problem, levels)

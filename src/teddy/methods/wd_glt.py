@@ -1,0 +1,63 @@
+"""WD-GLT: UGS with classes kept apart (`Hui et al. 2023 <https://arxiv.org/abs/2305.02190>`_)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from torch import Tensor
+
+from teddy.methods.level import Level
+from teddy.methods.method import method
+from teddy.methods.problem import Problem
+from teddy.methods.search import Scheme
+from teddy.ticket import Ticket
+
+
+@method("wd-glt", distill=0.0)
+def wd_glt(
+    problem: Problem,
+    levels: Sequence[Level],
+    *,
+    weights: str = "masks",
+    separation: float = 0.1,
+    l1_edges: float = 1e-6,
+    l1_weights: float = 1e-5,
+    epsilon: float = 1e-3,
+    iterations: int = 10,
+) -> Iterator[Ticket]:
+    r"""Learn masks as UGS does, with the Wasserstein distance between classes as a reward.
+
+    .. math::
+        \min_{m_g, m_\theta, \Theta} \mathcal L + \lambda \mathcal R, \qquad
+        \mathcal R = -\sum_c \mathrm{WD}\big(Z^c, Z^{\bar c}\big)
+
+    where :math:`Z^c` are the outputs whose largest entry is c, :math:`Z^{\bar c}` the others. This
+    is the paper's revision (App. B.4): plain joint minimisation, edge masks kept within [0, 1]. The
+    distance is Sinkhorn's after a few iterations, with gradients through them.
+
+    Args:
+        problem: Graph, model, seed and settings.
+        levels: How sparse.
+        weights: ``masks`` or ``projection``, as in UGS.
+        separation: :math:`\lambda`.
+        l1_edges: :math:`\gamma_1` of UGS.
+        l1_weights: :math:`\gamma_2` of UGS.
+        epsilon: Entropic regularisation of the distance.
+        iterations: Of Sinkhorn's algorithm.
+    """
+    from teddy.training.wasserstein import class_separation
+
+    def regularizer(logits: Tensor) -> Tensor:
+        return -separation * class_separation(logits, epsilon, iterations)
+
+    settings = {
+        "separation": separation,
+        "l1_edges": l1_edges,
+        "l1_weights": l1_weights,
+        "epsilon": epsilon,
+        "iterations": iterations,
+    }
+    scheme = Scheme(
+        "wd-glt", None, weights, l1_edges, l1_weights, regularizer, clamp=True, settings=settings
+    )
+    return scheme.tickets(problem, levels)

@@ -1,0 +1,219 @@
+"""The folder of a sweep: one file a cell, whole or not there, and what to go on from.
+
+::
+
+    sweep.json          what all cells have in common
+    cells/*.json        one result each, with a checksum
+    failures/*.json     what went wrong, until it goes right
+    work/               dense models and rounds to go on from; may be deleted
+    locks/              who computes what; may be deleted when nothing runs
+    tickets/*.ticket    with keep_tickets
+    results.parquet     all cells as one table
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_safetensors
+
+from teddy.atomic import write_atomically
+from teddy.errors import InputError
+from teddy.methods.store import Entry
+from teddy.sweep.grid import Cell, Task
+
+FORMAT = 1
+
+
+class Folder:
+    """Files of a sweep.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Folder(tempfile.mkdtemp())
+        >>> cell = Cell("citeseer", "gin", "teddy", 0, 1)
+        >>> folder.write_cell(cell, {"test": 70.0})
+        >>> folder.read_cell(cell)
+        {'test': 70.0}
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def create(self) -> None:
+        """Make the folders."""
+        for name in ("cells", "failures", "locks", "work", "tickets"):
+            self._make(self.path / name)
+
+    @property
+    def table_path(self) -> Path:
+        """The table of all cells."""
+        return self.path / "results.parquet"
+
+    def cell_path(self, cell: Cell) -> Path:
+        """The file of a cell."""
+        return self.path / "cells" / f"{cell.key}.json"
+
+    def ticket_path(self, cell: Cell) -> Path:
+        """The file of a cell's ticket."""
+        return self.path / "tickets" / f"{cell.key}.ticket"
+
+    def failure_path(self, cell: Cell) -> Path:
+        """The file that says what went wrong in a cell."""
+        return self.path / "failures" / f"{cell.key}.json"
+
+    def write_cell(self, cell: Cell, row: dict[str, Any]) -> None:
+        """Write a result, and forget what went wrong before."""
+        self._make(self.cell_path(cell).parent)
+        _write_json(self.cell_path(cell), row)
+        self.failure_path(cell).unlink(missing_ok=True)
+
+    def write_failure(self, cell: Cell, error: str, details: str) -> None:
+        """Record what went wrong."""
+        row = {**vars(cell), "error": error, "details": details}
+        self._make(self.failure_path(cell).parent)
+        _write_json(self.failure_path(cell), row)
+
+    def read_cell(self, cell: Cell) -> dict[str, Any] | None:
+        """A cell's result; None if there is none, an error if it is damaged."""
+        path = self.cell_path(cell)
+        return _read_json(path) if path.exists() else None
+
+    def done(self, cell: Cell) -> bool:
+        """Whether there is a sound result."""
+        try:
+            return self.read_cell(cell) is not None
+        except InputError:
+            return False
+
+    def damaged(self) -> list[str]:
+        """A line for each file of a cell that can't be read."""
+        lines = []
+        for path in sorted((self.path / "cells").glob("*.json")):
+            try:
+                _read_json(path)
+            except InputError as error:
+                lines.append(str(error))
+        return lines
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All sound results, in the order of their names."""
+        return list(self._read_all("cells"))
+
+    def failures(self) -> list[dict[str, Any]]:
+        """What went wrong and has not gone right since."""
+        return list(self._read_all("failures"))
+
+    def agree(self, settings: dict[str, Any], data: dict[str, str]) -> None:
+        """Record what all cells have in common, or raise if it was something else."""
+        path = self.path / "sweep.json"
+        with self.lock("sweep"):
+            known = _read_json(path) if path.exists() else {"settings": settings, "data": {}}
+            for name, value in settings.items():
+                before = known["settings"].get(name)
+                if before != value:
+                    raise InputError(
+                        f"{self.path}: holds a sweep with {name} {before}, got {value}; "
+                        "expected the same, or another folder"
+                    )
+            for name, digest in data.items():
+                if known["data"].get(name, digest) != digest:
+                    raise InputError(
+                        f"{self.path}: holds cells of {name} as it was before, got other data "
+                        "under that name; expected the same, or another folder"
+                    )
+            _write_json(path, {**known, "data": {**known["data"], **data}})
+
+    def lock(self, name: str) -> FileLock:
+        """A lock that the system lets go of when its process ends, however it ends."""
+        self._make(self.path / "locks")
+        return FileLock(self.path / "locks" / f"{name}.lock")
+
+    def store(self, task: Task) -> FolderStore:
+        """Where a task's search goes on from."""
+        work = self.path / "work"
+        return FolderStore(work / task.dense_key, work / task.key)
+
+    def _read_all(self, kind: str) -> Iterator[dict[str, Any]]:
+        for path in sorted((self.path / kind).glob("*.json")):
+            try:
+                yield _read_json(path)
+            except InputError:
+                continue
+
+    def _make(self, path: Path) -> None:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{path}: can't be made ({error.strerror})") from None
+
+
+class FolderStore:
+    """Entries as files: the dense model where other methods find it, rounds for this one alone.
+
+    A damaged file is as good as none.
+
+    Args:
+        shared: Folder of the dense model.
+        own: Folder of everything else.
+    """
+
+    def __init__(self, shared: Path, own: Path) -> None:
+        self.shared, self.own = shared, own
+
+    def load(self, name: str) -> Entry | None:
+        """Return an entry, None if there is none."""
+        try:
+            with safe_open(self._path(name), framework="pt") as file:
+                facts = json.loads(file.metadata()["teddy"])
+                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+                return Entry(tensors, facts)
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError):
+            return None
+
+    def save(self, name: str, entry: Entry) -> None:
+        """Keep an entry."""
+        path = self._path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        metadata = {"teddy": json.dumps(entry.facts)}
+        tensors = {key: tensor.contiguous() for key, tensor in entry.tensors.items()}
+        write_atomically(path, to_safetensors(tensors, metadata))
+
+    def _path(self, name: str) -> Path:
+        return (self.shared if name == "dense" else self.own) / f"{name}.safetensors"
+
+
+def try_lock(lock: FileLock) -> bool:
+    """Take a lock if it is free."""
+    try:
+        lock.acquire(blocking=False)
+        return True
+    except Timeout:
+        return False
+
+
+def _write_json(path: Path, row: dict[str, Any]) -> None:
+    content = {"format": FORMAT, "row": row, "sha256": _digest(row)}
+    write_atomically(path, (json.dumps(content, indent=1) + "\n").encode())
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+        row: dict[str, Any] = content["row"]
+        if content["format"] != FORMAT or content["sha256"] != _digest(row):
+            raise ValueError("the checksum doesn't match")
+        return row
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path}: damaged, not a whole result ({reason})") from None
+
+
+def _digest(row: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()

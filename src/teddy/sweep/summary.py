@@ -1,0 +1,147 @@
+"""What a sweep says: which method wins where, and the sparsest winning ticket of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from teddy.errors import InputError
+from teddy.sweep.statistics import Difference, paired_difference, spread
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The seeds of one cell together.
+
+    Attributes:
+        dataset: The graph.
+        model: The model.
+        method: The method, with its options.
+        simulation: The level.
+        graph_sparsity: Share of edges that went.
+        weight_sparsity: Share of weights that went.
+        seeds: How many.
+        mean: Of the test accuracy.
+        deviation: Of the test accuracy.
+        last: Mean test accuracy at the last epoch.
+        dense: Mean test accuracy of the dense models of these seeds.
+        difference: To dense, paired over seeds.
+        against: To another method at the same level, paired over the seeds of both; None where
+            there is nothing to compare.
+        seconds: Mean time of a simulation: the last round of masks and the ticket's training.
+    """
+
+    dataset: str
+    model: str
+    method: str
+    simulation: int
+    graph_sparsity: float
+    weight_sparsity: float
+    seeds: int
+    mean: float
+    deviation: float
+    last: float
+    dense: float
+    difference: Difference
+    against: Difference | None
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """``winning``, ``losing`` or ``undecided`` against dense."""
+        return self.difference.verdict
+
+    def to_dict(self) -> Row:
+        """Plain data."""
+        return {**asdict(self), "verdict": self.verdict}
+
+
+def summarize(rows: Iterable[Row], against: str | None = None) -> list[Summary]:
+    """Put the seeds of each cell together.
+
+    Args:
+        rows: As of :func:`teddy.sweep.table.read_table`.
+        against: A method to compare the others with.
+
+    Example:
+        >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 1,
+        ...     "graph_sparsity": 0.05, "weight_sparsity": 0.05, "last_test": 80.0,
+        ...     "seconds_round": 0.0, "seconds_sparse": 2.0}
+        >>> rows = [{**row, "seed": seed, "test": 82.0 + seed, "dense_test": 81.0}
+        ...     for seed in range(3)]
+        >>> summary, = summarize(rows)
+        >>> summary.mean, summary.difference.mean, summary.verdict
+        (83.0, 2.0, 'undecided')
+    """
+    groups: dict[tuple[Any, ...], dict[int, Row]] = {}
+    for row in rows:
+        key = (row["dataset"], row["model"], row["method"], row["simulation"])
+        groups.setdefault(key, {})[row["seed"]] = row
+    if against is not None and against not in {key[2] for key in groups}:
+        known = ", ".join(sorted({key[2] for key in groups}))
+        raise InputError(f"no results of '{against}' to compare with, expected one of: {known}")
+    found = []
+    for key, seeds in sorted(groups.items()):
+        other = groups.get((*key[:2], against, key[3]), {}) if key[2] != against else {}
+        found.append(_summary(list(seeds.values()), seeds, other))
+    return found
+
+
+def sparsest_winning(summaries: Iterable[Summary]) -> dict[tuple[str, str, str], Summary | None]:
+    """For each data set, model and method the sparsest level whose verdict is ``winning``.
+
+    Example:
+        >>> sparsest_winning([])
+        {}
+    """
+    found: dict[tuple[str, str, str], Summary | None] = {}
+    for summary in sorted(summaries, key=lambda s: s.simulation):
+        key = summary.dataset, summary.model, summary.method
+        found.setdefault(key, None)
+        if summary.simulation > 0 and summary.verdict == "winning":
+            found[key] = summary
+    return found
+
+
+def best_methods(summaries: Iterable[Summary]) -> dict[tuple[str, str, int], str]:
+    """For each data set, model and level the method of highest mean test accuracy.
+
+    Example:
+        >>> best_methods([])
+        {}
+    """
+    best: dict[tuple[str, str, int], Summary] = {}
+    for summary in summaries:
+        key = summary.dataset, summary.model, summary.simulation
+        if key not in best or summary.mean > best[key].mean:
+            best[key] = summary
+    return {key: summary.method for key, summary in best.items()}
+
+
+def _summary(rows: list[Row], ours: dict[int, Row], other: dict[int, Row]) -> Summary:
+    first, tests = rows[0], [row["test"] for row in rows]
+    both = sorted(ours.keys() & other.keys())
+    against = None
+    if both:
+        against = paired_difference(
+            [ours[seed]["test"] for seed in both], [other[seed]["test"] for seed in both]
+        )
+    names = ("dataset", "model", "method", "simulation", "graph_sparsity", "weight_sparsity")
+    return Summary(
+        **{name: first[name] for name in names},
+        seeds=len(rows),
+        mean=_mean(tests),
+        deviation=spread(tests),
+        last=_mean([row["last_test"] for row in rows]),
+        dense=_mean([row["dense_test"] for row in rows]),
+        difference=paired_difference(tests, [row["dense_test"] for row in rows]),
+        against=against,
+        seconds=_mean([row["seconds_round"] + row["seconds_sparse"] for row in rows]),
+    )
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
