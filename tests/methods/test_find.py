@@ -119,7 +119,7 @@ def test_settings_reach_the_training():
 @pytest.mark.parametrize("score", teddy.edges.SCORES)
 def test_the_score_and_its_seed_choose_the_edges(score):
     data = small_graph()
-    ticket = teddy.find_ticket(data, "gcn", 0.5, seed=2, score=score, epochs=1, hidden=4)
+    ticket = teddy.find_ticket(data, "gcn", 0.5, seed=2, method=score, epochs=1, hidden=4)
     expected = teddy.SparsifyEdges(0.5, score, seed=2)(data)
     kept = SimpleGraph.of(ticket.apply(data).edge_index, 40)[0]
     assert torch.equal(kept.pairs, SimpleGraph.of(expected.edge_index, 40)[0].pairs)
@@ -192,9 +192,12 @@ def test_the_same_seed_gives_the_same_bytes(name, citeseer, tmp_path):
 def test_progress_sees_every_epoch_of_both_phases():
     seen = []
     teddy.find_ticket(
-        small_graph(), "gcn", epochs=3, hidden=8, progress=lambda p, e: seen.append((p, e.index))
-    )
-    assert seen == [(p, i) for p in ("dense", "sparse") for i in range(3)]
+        small_graph(), "gcn", epochs=3, hidden=8,
+        progress=lambda phase, epoch, done: seen.append((phase, epoch.index, round(6 * done))),
+    )  # fmt: skip
+    assert seen == [("dense", i, i + 1) for i in range(3)] + [
+        ("sparse", i, i + 4) for i in range(3)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +207,7 @@ def test_progress_sees_every_epoch_of_both_phases():
         ({"weight_sparsity": 1.5}, "weight sparsity is 1.5"),
         ({"model": "gnn"}, "unknown model 'gnn'"),
         ({"method": "tedy"}, "unknown method 'tedy'"),
-        ({"score": "tedy"}, "unknown score 'tedy'"),
+        ({"weights": "tedy"}, "weights is 'tedy', expected one of: projection, masks"),
         ({"device": "tpu"}, "device is 'tpu', expected one that works here"),
         ({"heads": 2}, "gin has no option 'heads'"),
         ({"seed": -1}, "seed is -1"),

@@ -77,7 +77,7 @@ class Problem:
         device = device or torch.device("cpu")
         self.seed, self.config, self.device = check_seed(seed), config or TrainConfig(), device
         self.progress, self.store = progress, store or Memory()
-        self._phases, self._phase = 2, 0
+        self.begin(phases=2)
         self.given = check_data(data)
         self.model, self.options = model, options
         if options and not isinstance(model, str):
@@ -185,15 +185,16 @@ class Problem:
 
     def begin(self, phases: int) -> None:
         """Say how many trainings the next ticket takes at most, the dense one among them."""
-        self._phases, self._phase = phases, 0
+        self._phases = phases
+        self._seen: dict[str, int] = {}
 
     def skip(self, phase: str) -> None:
         """Count a phase that needn't be done."""
-        self._phase += 1
+        self._seen.setdefault(phase, len(self._seen))
 
     def report(self, phase: str) -> tuple[Callback, ...]:
         """Callbacks of the next training."""
-        before, self._phase = self._phase, self._phase + 1
+        before = self._seen.setdefault(phase, len(self._seen))
         progress, phases, epochs = self.progress, self._phases, self.config.epochs
         if progress is None:
             return ()

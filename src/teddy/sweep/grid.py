@@ -60,7 +60,7 @@ class Cell:
     Example:
         >>> cell = Cell("cora", "gcn", "ugs", 0, 5)
         >>> cell.key
-        'cora-gcn-ugs-seed0-simulation5-4a7d7a62'
+        'cora-gcn-ugs-seed0-simulation5-...'
     """
 
     dataset: str
@@ -190,7 +190,7 @@ def file_name(*parts: str) -> str:
 
     Example:
         >>> file_name("my/graph", "ugs:distill=1")
-        'my-graph-ugs-distill-1-a4e1e4e5'
+        'graph-ugs-distill-1-...'
     """
     digest = hashlib.sha256("\\0".join(parts).encode()).hexdigest()[:8]
     stems = [Path(part).stem if "/" in part else part for part in parts]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -11,17 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from torch_geometric.data import Data
-
-from teddy.edges import SimpleGraph
 from teddy.errors import InputError
 from teddy.methods.find import check_device
 from teddy.numbers import check_count
 from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Grid, Settings
 from teddy.sweep.table import write_table
-from teddy.sweep.worker import Job, cached_dataset, run_task
-from teddy.ticket.fingerprint import graph_fingerprint, split_fingerprint
+from teddy.sweep.worker import Job, data_version, run_task
 
 #: What joblib can run tasks on; the last two take an extra of their own.
 BACKENDS = ("loky", "multiprocessing", "threading", "dask", "ray")
@@ -94,22 +89,28 @@ def run_sweep(
     if backend not in BACKENDS:
         raise InputError(f"unknown backend '{backend}', expected one of: {', '.join(BACKENDS)}")
     check_device(settings.device)
-    data = {name: _fingerprint(cached_dataset(name, settings)) for name in grid.datasets}
+    data = {name: data_version(name, settings) for name in grid.datasets}
     folder = Folder(out)
     folder.create()
     folder.agree(settings.to_dict(), data)
     repaired = folder.damaged()
     before = sum(folder.done(cell) for cell in grid.cells)
     limit = _share_of_memory(jobs) if memory is None else int(memory * 2**30)
+    own_process = backend in ("loky", "multiprocessing")
     work = [
         Job(
-            str(folder.path.absolute()), task, settings, None if plugin is None else str(plugin),
-            keep_tickets, limit if backend in ("loky", "multiprocessing") else None,
-            os.getpid() if backend == "loky" and jobs > 1 else None,
+            folder=str(folder.path.absolute()),
+            task=task,
+            settings=settings,
+            data=data[task.dataset],
+            plugin=None if plugin is None else str(plugin),
+            keep_tickets=keep_tickets,
+            memory=limit if own_process else None,
+            parent=os.getpid() if own_process and jobs > 1 else None,
         )
         for task in grid.tasks
         if not all(folder.done(cell) for cell in task.cells)
-    ]  # fmt: skip
+    ]
     with _watched(folder, grid, progress):
         busy = _run(work, jobs, backend)
         if busy:  # what other processes had; they are done with it, or have died
@@ -141,15 +142,15 @@ def _run(work: Sequence[Job], jobs: int, backend: str) -> list[Job]:
 
 def _run_alone(work: Sequence[Job]) -> list[Job]:
     """Do the work one task at a time, each in a process of its own, to see which one kills it."""
-    from joblib.externals.loky import get_reusable_executor
+    from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     busy = []
     for job in work:
         folder = Folder(job.folder)
         try:
-            executor = get_reusable_executor(max_workers=1)
-            if executor.submit(run_task, job).result() == "busy":
+            # Two, since one would be this very process.
+            if Parallel(n_jobs=2)([delayed(run_task)(job)]) == ["busy"]:
                 busy.append(job)
         except TerminatedWorkerError:
             for cell in job.task.cells:
@@ -211,17 +212,6 @@ def _share_of_memory(jobs: int) -> int:
     if limit.exists() and limit.read_text().strip().isdigit():
         free = min(free, int(limit.read_text()))
     return max(1, int(0.9 * free) // jobs)
-
-
-def _fingerprint(data: Data) -> str:
-    """What a change of the data would change."""
-    graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
-    digest = hashlib.sha256(f"{graph_fingerprint(graph)} {split_fingerprint(data)}".encode())
-    digest.update(data.y.numpy().tobytes())
-    x = data.x if data.x.is_sparse_csr else data.x.to_sparse_csr()
-    for part in (x.crow_indices(), x.col_indices(), x.values()):
-        digest.update(part.contiguous().numpy().tobytes())
-    return digest.hexdigest()
 
 
 def _key(row: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from teddy.models import MODELS
 from teddy.numbers import check_count
 from teddy.sweep.folder import Folder, try_lock
 from teddy.sweep.grid import Settings, Task, file_name
-from teddy.sweep.worker import cached_dataset, ended_with_parent, limited_threads
+from teddy.sweep.worker import cached_dataset, data_version, ended_with_parent, limited_threads
 from teddy.training import TrainConfig
 
 #: What can be searched, all on a log scale; the paper searches lambda in [0.01, 200].
@@ -105,9 +105,9 @@ def tune(
     check_count(trials, "trials")
     settings = settings or Settings()
     folder = Folder(out)
+    version = data_version(search.dataset, settings)
     folder.create()
-    cached_dataset(search.dataset, settings)  # a wrong name is an error before anything is stored
-    folder.agree({**settings.to_dict(), "tuned for": repr(search)}, {})
+    folder.agree({**settings.to_dict(), "tuned for": repr(search)}, {search.dataset: version})
     lock = folder.lock("tune")
     if not try_lock(lock):
         raise InputError(f"{out}: another process is tuning here, expected none")
@@ -131,7 +131,9 @@ def tune(
             tried = replace(settings, config=_with(settings.config, search, values))
             parent = os.getpid() if jobs > 1 else None
             scores = Parallel(n_jobs=jobs, batch_size=1)(
-                delayed(_validation)(str(folder.path.absolute()), search, tried, seed, parent)
+                delayed(_validation)(
+                    str(folder.path.absolute()), search, tried, version, seed, parent
+                )
                 for seed in search.seeds
             )
             study.tell(trial, sum(scores) / len(scores))
@@ -171,7 +173,7 @@ def _with(config: TrainConfig, search: Search, values: dict[str, float]) -> Trai
 
 
 def _validation(
-    out: str, search: Search, settings: Settings, seed: int, parent: int | None
+    out: str, search: Search, settings: Settings, version: str, seed: int, parent: int | None
 ) -> float:
     """Validation accuracy of one seed's ticket."""
     spec, config = MethodSpec.parse(search.method), settings.config
@@ -182,7 +184,7 @@ def _validation(
     store.shared = store.shared / file_name(of_dense)
     with limited_threads(settings.threads):
         problem = Problem(
-            cached_dataset(search.dataset, settings),
+            cached_dataset(search.dataset, settings, version),
             search.model,
             settings.model_options,
             seed,

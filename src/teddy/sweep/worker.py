@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import torch
 from torch_geometric.data import Data
 
 from teddy.data import load_dataset
+from teddy.edges import SimpleGraph
 from teddy.errors import InputError
 from teddy.methods import Problem
 from teddy.methods.find import check_device
@@ -22,6 +23,7 @@ from teddy.methods.spec import MethodSpec
 from teddy.sweep.folder import Folder, try_lock
 from teddy.sweep.grid import Cell, Settings, Task, distill_of, level_of
 from teddy.ticket import Ticket
+from teddy.ticket.fingerprint import graph_fingerprint, split_fingerprint
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Job:
         folder: Of the sweep.
         task: What to compute.
         settings: What all tasks have in common.
+        data: Version of the data set.
         plugin: A file of the user's own to load first.
         keep_tickets: Whether to write tickets, too.
         memory: Bytes that the process may take; None: any.
@@ -42,6 +45,7 @@ class Job:
     folder: str
     task: Task
     settings: Settings
+    data: str = ""
     plugin: str | None = None
     keep_tickets: bool = False
     memory: int | None = None
@@ -102,7 +106,7 @@ def _results(
     task, settings = job.task, job.settings
     spec = MethodSpec.parse(task.method)
     problem = Problem(
-        cached_dataset(task.dataset, settings),
+        cached_dataset(task.dataset, settings, job.data),
         task.model,
         settings.model_options,
         task.seed,
@@ -169,14 +173,34 @@ def _dense_row(problem: Problem, cell: Cell) -> dict[str, Any]:
     }
 
 
-def cached_dataset(name: str, settings: Settings) -> Data:
-    """Load a data set, or take the one that this process loaded last."""
-    return _load(name, settings.split, settings.split_seed, settings.data_dir)
+def data_version(name: str, settings: Settings) -> str:
+    """Load a data set and return a sha256 of what a change of it would change."""
+    data = _load(name, settings)
+    graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
+    digest = hashlib.sha256(f"{graph_fingerprint(graph)} {split_fingerprint(data)}".encode())
+    digest.update(data.y.numpy().tobytes())
+    x = data.x if data.x.layout == torch.sparse_csr else data.x.to_sparse_csr()
+    for part in (x.crow_indices(), x.col_indices(), x.values()):
+        digest.update(part.contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
-@lru_cache(maxsize=1)
-def _load(dataset: str, split: str | None, split_seed: int, data_dir: str | None) -> Data:
-    return load_dataset(dataset, split=split, seed=split_seed, data_dir=data_dir)
+def cached_dataset(name: str, settings: Settings, version: str) -> Data:
+    """Load a data set, or take the one that this process loaded last if it is that."""
+    key = name, settings.split, settings.split_seed, settings.data_dir, version
+    if key not in _LOADED:
+        _LOADED.clear()
+        _LOADED[key] = _load(name, settings)
+    return _LOADED[key]
+
+
+_LOADED: dict[tuple[Any, ...], Data] = {}
+
+
+def _load(name: str, settings: Settings) -> Data:
+    return load_dataset(
+        name, split=settings.split, seed=settings.split_seed, data_dir=settings.data_dir
+    )
 
 
 def ended_with_parent(parent: int | None) -> Callable[..., None] | None:

@@ -1,10 +1,11 @@
 """Sinkhorn iterations between two clouds of points and their derivative, without a cost matrix.
 
 A potential is a soft minimum over the other cloud, in which at a small :math:`\\epsilon` nearly all
-terms vanish. Points are ordered such that neighbours in memory are neighbours in space; a block of
-them whose terms must all vanish is passed over, by its box first, then by single precision. What
-is left is computed in double precision, whatever the input's: a distance of 5 in single precision
-is off by up to a quarter of a thousandth of :math:`\\epsilon = 0.001`, and so are all weights.
+terms vanish. Points are ordered such that neighbours in memory are neighbours in space, in blocks.
+The largest term of a block is bounded by what it was once plus what the potentials have risen
+since, which is little after the first iteration: most blocks are passed over unseen, most others
+after a look in single precision. What is left is computed in double precision, whatever the
+input's: a rounded distance of 5 is off by up to 2e-7, so at 0.001 all weights by up to 2e-4.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ Array = NDArray[Any]
 
 #: Points in a block: as many as a kernel takes at once.
 LANES = 32
-# Exponentials below this are zero.
-_LOWEST = -50.0
+_LOWEST = -50.0  # exponentials of less are zero
 _SERIES = tuple(1.0 / math.factorial(k) for k in range(13))
 
 
@@ -38,6 +38,7 @@ def _define() -> tuple[Any, ...]:
     flags = ("contract", "reassoc", "nsz")
 
     def wide(builder: Any, value: Any, lanes: int) -> Any:
+        """A number in all lanes."""
         if isinstance(value.type, ir.VectorType):
             return value
         index, nothing = ir.IntType(32), ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
@@ -57,7 +58,9 @@ def _define() -> tuple[Any, ...]:
 
         return operation
 
-    def symbol(sign: Any, operation: Any) -> None:
+    def symbol(sign: Any, name: str) -> None:
+        operation = two(lambda builder, a, b: getattr(builder, name)(a, b, flags=flags))
+
         def code(a: Any, b: Any) -> Any:
             return operation(a, b)
 
@@ -80,11 +83,6 @@ def _define() -> tuple[Any, ...]:
 
         return operation
 
-    symbol(operator.add, two(lambda builder, a, b: builder.fadd(a, b, flags=flags)))
-    symbol(operator.sub, two(lambda builder, a, b: builder.fsub(a, b, flags=flags)))
-    symbol(operator.mul, two(lambda builder, a, b: builder.fmul(a, b, flags=flags)))
-    symbol(operator.truediv, two(lambda builder, a, b: builder.fdiv(a, b, flags=flags)))
-
     def above_bits(builder: Any, a: Any, b: Any) -> Any:
         bits = builder.bitcast(builder.fcmp_ordered(">", a, b), ir.IntType(a.type.count))
         return builder.zext(bits, ir.IntType(64))
@@ -92,81 +90,63 @@ def _define() -> tuple[Any, ...]:
     def larger(builder: Any, a: Any, b: Any) -> Any:
         return builder.select(builder.fcmp_ordered(">", a, b), a, b)
 
-    return (
-        two(larger),
-        two(above_bits, is_bits=True),
-        one("sqrt"),
-        one("vector.reduce.fmax", is_number=True),
-        one("vector.reduce.fadd", 0.0, is_number=True),
-    )
+    symbol(operator.add, "fadd")
+    symbol(operator.sub, "fsub")
+    symbol(operator.mul, "fmul")
+    symbol(operator.truediv, "fdiv")
+    sums = one("vector.reduce.fmax", is_number=True), one("vector.reduce.fadd", 0.0, is_number=True)
+    return two(larger), two(above_bits, is_bits=True), one("sqrt"), *sums
 
 
-larger: Any = None
-above_bits: Any = None
-roots: Any = None
-largest: Any = None
-summed: Any = None
-if jit.numba is not None:
-    larger, above_bits, roots, largest, summed = _define()
+_operations: tuple[Any, ...] = _define() if jit.numba is not None else (None,) * 5
+larger, above_bits, roots, largest, summed = _operations
 
 
 class Cloud(NamedTuple):
-    """Points in blocks, in both precisions, the last block filled with copies.
+    """Points in blocks, the last one filled with copies.
 
     Attributes:
-        rows: ``[count, d]``.
-        rows_single: The same in single precision.
-        columns: ``[blocks * d, LANES]``: one coordinate of the points of a block after the other.
-        columns_single: The same in single precision.
-        low: Of the blocks' boxes, ``[groups * d, LANES]``, in groups as the points are in blocks.
-        high: Their other corners.
+        rows: ``[count, d]``, as ``rows_single`` in single precision.
+        columns: ``[blocks * d, LANES]``: one coordinate of a block after the other.
     """
 
     rows: Array
     rows_single: Array
     columns: Array
     columns_single: Array
-    low: Array
-    high: Array
 
 
-class _Sources(NamedTuple):
-    """What soft minima are taken over: a cloud and its potentials, and where the search is.
+class Guide(NamedTuple):
+    """Where the terms of soft minima are large, whatever the potentials have become since.
 
     Attributes:
-        cloud: The points.
-        potential: ``[blocks, LANES]``.
-        single: The same in single precision.
-        tops: The largest of a block, ``[groups, LANES]``.
-        found: Room for the blocks that a search finds.
-        reach: How far below the largest a term still counts.
-        rate: 1 / epsilon.
+        reference: Potentials of the sources, at some time.
+        bounds: The largest of ``reference - cost``, of each target in each block.
+        best: Block of each target's largest.
     """
 
-    cloud: Cloud
-    potential: Array
-    single: Array
-    tops: Array
-    found: Array
-    reach: float
-    rate: float
+    reference: Array
+    bounds: Array
+    best: Array
 
 
 @jit.compiled
-def _sources(cloud: Cloud, potential: Array, epsilon: float, cut: float) -> _Sources:
-    width, size = cloud.rows.shape[1], 0.0
-    single = np.empty(potential.shape, np.float32)
-    tops = np.full((len(cloud.low) // width, LANES), np.float32(-np.inf))
-    for b in range(len(potential)):
-        for lane in range(LANES):
-            single[b, lane] = potential[b, lane]
-            tops[b // LANES, b % LANES] = max(tops[b // LANES, b % LANES], single[b, lane])
-            if potential[b, lane] > -np.inf:
-                size = max(size, abs(potential[b, lane]))
-    # How far off single precision can be, with coordinates from -1 to 1.
-    margin = 2.0**-22 * (size + (width + 8) * math.sqrt(width))
-    found = np.empty(tops.size, np.int64)
-    return _Sources(cloud, potential, single, tops, found, cut * epsilon + margin, 1 / epsilon)
+def ordered(points: Array) -> Array:
+    """Order points by halving them across their widest side until they fit a block."""
+    order, waiting = np.arange(len(points)), [(0, len(points))]
+    while len(waiting) > 0:
+        first, last = waiting.pop()
+        if last - first <= LANES:
+            continue
+        own, side, widest = order[first:last].copy(), 0, -1.0
+        for k in range(points.shape[1]):
+            width = np.ptp(points[own, k])
+            side, widest = (k, width) if width > widest else (side, widest)
+        order[first:last] = own[np.argsort(points[own, side])]
+        middle = first + ((last - first + LANES - 1) // LANES + 1) // 2 * LANES
+        waiting.append((first, middle))
+        waiting.append((middle, last))
+    return order
 
 
 @jit.compiled
@@ -180,28 +160,62 @@ def _squares(point: Array, columns: Array, b: int) -> Any:
 
 
 @jit.compiled
-def _search(point: Array, sources: _Sources, least: Any) -> Any:
+def explore(targets: Cloud, cloud: Cloud, guide: Guide) -> None:
+    """Write bounds and best blocks for the reference, in single precision."""
+    reference = guide.reference.reshape(-1, LANES).astype(np.float32)
+    for t in range(len(targets.rows)):
+        point, top = targets.rows_single[t], np.float32(-np.inf)
+        for b in range(len(reference)):
+            costs = roots(_squares(point, cloud.columns_single, b))
+            guide.bounds[t, b] = largest(load(reference, b, 0, LANES) - costs)
+            if guide.bounds[t, b] > top:
+                top, guide.best[t] = guide.bounds[t, b], b
+
+
+class _Sources(NamedTuple):
+    """A cloud that soft minima are taken over, and its potentials."""
+
+    cloud: Cloud
+    potential: Array
+    single: Array
+    rise: Array  # how far the potentials of each block are above the reference, at most
+    found: Array  # room for the blocks that a search finds
+    reach: float  # how far below the largest a term still counts
+    rate: float  # 1 / epsilon
+
+
+@jit.compiled
+def _sources(cloud: Cloud, guide: Guide, flat_potential: Array, epsilon: float, cut: float) -> Any:
+    """Prepare a search; terms below exp(-cut) of the largest won't count."""
+    potential, reference = flat_potential.reshape(-1, LANES), guide.reference.reshape(-1, LANES)
+    rise, size = np.full((1, guide.bounds.shape[1]), np.float32(-np.inf)), 0.0
+    for b in range(len(potential)):
+        for lane in range(LANES):
+            value, old = potential[b, lane], reference[b, lane]
+            if value > -np.inf:
+                rise[0, b] = max(rise[0, b], value - old)
+                size = max(size, abs(value), abs(old))
+    width = cloud.rows.shape[1]
+    # How far off single precision can be, with coordinates from -1 to 1.
+    margin = 2.0**-22 * (size + (width + 8) * math.sqrt(width))
+    reach, found = cut * epsilon + margin, np.empty(rise.size, np.int64)
+    return _Sources(cloud, potential, potential.astype(np.float32), rise, found, reach, 1 / epsilon)
+
+
+@jit.compiled
+def _search(point: Array, sources: _Sources, bounds: Array, t: int, least: Any) -> Any:
     """Find the blocks in which potential - cost may be above ``least``; return their number."""
-    low, high, tops = sources.cloud.low, sources.cloud.high, sources.tops
     columns, single, found = sources.cloud.columns_single, sources.single, sources.found
-    count, zero = 0, np.float32(0)
-    for group in range(len(tops)):
-        gaps = zeros(tops, LANES)
-        for k in range(point.size):
-            row = group * point.size + k
-            below, above = load(low, row, 0, LANES) - point[k], point[k] - load(high, row, 0, LANES)
-            gap = larger(larger(below, above), zero)
-            gaps = gaps + gap * gap
-        rooms = larger(load(tops, group, 0, LANES) - least, zero)
-        opened = above_bits(rooms * rooms, gaps)
-        b = group * LANES
+    count, zero, one_bit = 0, np.float32(0), np.uint64(1)
+    for first in range(0, bounds.shape[1], LANES):
+        hopes = load(bounds, t, first, LANES) + load(sources.rise, 0, first, LANES)
+        opened, b = above_bits(hopes, least), first
         while opened:
-            if opened & np.uint64(1):
+            if opened & one_bit:
                 rooms = larger(load(single, b, 0, LANES) - least, zero)
-                if above_bits(rooms * rooms, _squares(point, columns, b)):
-                    found[count] = b
-                    count += 1
-            opened >>= np.uint64(1)
+                found[count] = b
+                count += above_bits(rooms * rooms, _squares(point, columns, b)) != 0
+            opened >>= one_bit
             b += 1
     return count
 
@@ -220,38 +234,44 @@ def _exponentials(x: Any) -> Any:
 
 
 @jit.compiled
-def _soft_minima(targets: Cloud, sources: _Sources, shift: float, out: Array) -> None:
-    """Write shift - epsilon log(sum_s exp((potential[s] - cost[t, s]) / epsilon)) for each t."""
-    columns, potential, rate = sources.cloud.columns, sources.potential, sources.rate
-    best = 0
+def soft_minima(
+    targets: Cloud, cloud: Cloud, guide: Guide, flat_potential: Array, epsilon: float, cut: float,
+    out: Array,
+) -> None:  # fmt: skip
+    """Write -epsilon log(number of targets * sum_s exp((potential[s] - cost[t, s]) / epsilon))."""
+    sources = _sources(cloud, guide, flat_potential, epsilon, cut)
+    shift = -epsilon * math.log(len(targets.rows))
+    columns, potential, rate = cloud.columns, sources.potential, sources.rate
     for t in range(len(targets.rows)):
-        point = targets.rows[t]
-        # The largest term is probably where it was for the point before, a neighbour.
+        point, total = targets.rows[t], 0.0
+        best = guide.best[t]  # the last time; probably still
         top = largest(load(potential, best, 0, LANES) - roots(_squares(point, columns, best)))
-        total = 0.0
-        count = _search(targets.rows_single[t], sources, np.float32(top - sources.reach))
+        least = np.float32(top - sources.reach)
+        count = _search(targets.rows_single[t], sources, guide.bounds, t, least)
         for b in sources.found[:count]:
             scores = load(potential, b, 0, LANES) - roots(_squares(point, columns, b))
             peak = largest(scores)
             if peak > top:
                 total *= math.exp(rate * (top - peak))
-                top, best = peak, b
-            elif peak < top - sources.reach:
-                continue
+                top, guide.best[t] = peak, b
             total += summed(_exponentials((scores - top) * rate))
-        out[t // LANES, t % LANES] = shift - top - math.log(total) / rate
+        out[t] = shift - top - epsilon * math.log(total)
 
 
 @jit.compiled
-def _transport(
-    targets: Cloud, sources: _Sources, shift: float, minima: Array, shares: Array, means: Array
-) -> None:
-    """Add the weights of each source to ``shares`` and write the mean cost of each target."""
-    columns, potential, rate = sources.cloud.columns, sources.potential, sources.rate
+def transport(
+    targets: Cloud, cloud: Cloud, guide: Guide, flat_potential: Array, epsilon: float, cut: float,
+    minima: Array, flat_shares: Array, means: Array,
+) -> None:  # fmt: skip
+    """Add each source's weights in the soft minima to its share; write each target's mean cost."""
+    sources = _sources(cloud, guide, flat_potential, epsilon, cut)
+    shift = -epsilon * math.log(len(targets.rows))
+    columns, potential, rate = cloud.columns, sources.potential, sources.rate
+    shares = flat_shares.reshape(-1, LANES)
     for t in range(len(targets.rows)):
-        point, mean = targets.rows[t], zeros(shares, LANES)
-        top = shift - minima[t // LANES, t % LANES]
-        count = _search(targets.rows_single[t], sources, np.float32(top - sources.reach))
+        point, top, mean = targets.rows[t], shift - minima[t], zeros(shares, LANES)
+        least = np.float32(top - sources.reach)
+        count = _search(targets.rows_single[t], sources, guide.bounds, t, least)
         for b in sources.found[:count]:
             costs = roots(_squares(point, columns, b))
             weights = _exponentials((load(potential, b, 0, LANES) - costs - top) * rate)
@@ -261,25 +281,29 @@ def _transport(
 
 
 @jit.compiled
-def _pull(
-    targets: Cloud, sources: _Sources, shift: float, minima: Array,
-    factors: Array, slope: float, extra: float,
-    potential_grad: Array, target_grad: Array, source_grad: Array,
+def pull(
+    targets: Cloud, cloud: Cloud, guide: Guide, flat_potential: Array, epsilon: float, cut: float,
+    minima: Array, factors: Array, slope: float, extra: float,
+    flat_potential_grad: Array, target_grad: Array, source_grad: Array,
 ) -> None:  # fmt: skip
     """Go back through soft minima, with weights w and costs c.
 
     The gradient of a source's potential loses ``w (factor + slope c)``, the gradient of the cost
-    gains ``w (factor + slope c + extra)``, which is handed on to the two points.
+    gains ``w (factor + slope c + extra)``, which is handed on to the two points: to rows of the
+    targets' gradient, to columns of the sources'.
     """
-    columns, potential, rate = sources.cloud.columns, sources.potential, sources.rate
+    sources = _sources(cloud, guide, flat_potential, epsilon, cut)
+    shift = -epsilon * math.log(len(targets.rows))
+    columns, potential, rate = cloud.columns, sources.potential, sources.rate
+    potential_grad = flat_potential_grad.reshape(-1, LANES)
     for t in range(len(targets.rows)):
-        point, factor = targets.rows[t], factors[t // LANES, t % LANES]
-        top = shift - minima[t // LANES, t % LANES]
-        count = _search(targets.rows_single[t], sources, np.float32(top - sources.reach))
+        point, top = targets.rows[t], shift - minima[t]
+        least = np.float32(top - sources.reach)
+        count = _search(targets.rows_single[t], sources, guide.bounds, t, least)
         for b in sources.found[:count]:
             costs = roots(_squares(point, columns, b))
             weights = _exponentials((load(potential, b, 0, LANES) - costs - top) * rate)
-            changes = costs * slope + factor
+            changes = costs * slope + factors[t]
             store(potential_grad, b, 0, load(potential_grad, b, 0, LANES) - weights * changes)
             # Where two points coincide the cost has no derivative: 0 is one of its subgradients.
             pulls = gated(weights * (changes + extra) / costs, 1.0, costs)
@@ -288,45 +312,3 @@ def _pull(
                 share = pulls * (load(columns, row, 0, LANES) - point[k])
                 store(source_grad, row, 0, load(source_grad, row, 0, LANES) + share)
                 target_grad[t, k] -= summed(share)
-
-
-@jit.compiled
-def sinkhorn(
-    x: Cloud, y: Cloud, f: Array, g: Array, epsilon: float, stop: float, cut: float
-) -> Any:
-    """Write the potentials of all iterations; return the last one and the mean costs."""
-    n, m, last = len(x.rows), len(y.rows), len(f) - 1
-    x_shift, y_shift, means = -epsilon * math.log(n), -epsilon * math.log(m), np.empty(n)
-    for k in range(1, last + 1):
-        _soft_minima(y, _sources(x, f[k - 1], epsilon, cut), y_shift, g[k])
-        sources = _sources(y, g[k], epsilon, cut)
-        _soft_minima(x, sources, x_shift, f[k])
-        if k % 10 == 1 or k == last:
-            shares, missed = np.zeros(g[k].shape), 0.0
-            _transport(x, sources, x_shift, f[k], shares, means)
-            for j in range(m):
-                missed += (shares[j // LANES, j % LANES] / n - 1 / m) ** 2
-            if k % 10 == 1 and math.sqrt(missed) < stop:
-                return k, means
-    return last, means
-
-
-@jit.compiled
-def gradients(
-    x: Cloud, y: Cloud, f: Array, g: Array, epsilon: float, cut: float, last: int, means: Array
-) -> Any:
-    """Gradients of the mean of ``means``, as rows and as columns, for both clouds."""
-    n, m = len(x.rows), len(y.rows)
-    x_shift, y_shift = -epsilon * math.log(n), -epsilon * math.log(m)
-    x_rows, y_rows = np.zeros(x.rows.shape), np.zeros(y.rows.shape)
-    x_columns, y_columns = np.zeros(x.columns.shape), np.zeros(y.columns.shape)
-    slope, extra, f_grad = -1 / (n * epsilon), 1 / n, np.zeros(f[0].shape)
-    for i in range(n):
-        f_grad[i // LANES, i % LANES] = -slope * means[i]
-    for k in range(last, 0, -1):
-        g_grad, sources = np.zeros(g[k].shape), _sources(y, g[k], epsilon, cut)
-        _pull(x, sources, x_shift, f[k], f_grad, slope, extra, g_grad, x_rows, y_columns)
-        f_grad, sources = np.zeros(f[k].shape), _sources(x, f[k - 1], epsilon, cut)
-        _pull(y, sources, y_shift, g[k], g_grad, 0.0, 0.0, f_grad, y_rows, x_columns)
-        slope, extra = 0.0, 0.0
-    return x_rows, x_columns, y_rows, y_columns

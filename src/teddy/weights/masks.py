@@ -54,7 +54,7 @@ class FixedMask:
         >>> weight = torch.tensor([3.0, -1.0])
         >>> FixedMask([weight], [torch.tensor([False, True])])()
         >>> weight
-        tensor([0., -1.])
+        tensor([ 0., -1.])
     """
 
     def __init__(self, parameters: Iterable[Tensor], masks: Iterable[Tensor]) -> None:

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import teddy
+from teddy.methods import METHODS, Level
+from teddy.methods.spec import MethodSpec
+from teddy.sweep import Grid, Settings
+from teddy.sweep.grid import Cell, Task, distill_of, file_name
+from teddy.sweep.tuned import tuned_settings
+
+
+def test_a_grid_is_the_product_of_its_parts_without_duplicates():
+    grid = Grid(["cora", "cora"], ["gcn", "gin"], ["teddy", "ugs"], [5, 0, 5], [0, 1])
+    assert len(grid.cells) == 1 * 2 * 2 * 2 * 2
+    assert len({cell.key for cell in grid.cells}) == len(grid.cells)
+    assert {task.simulations for task in grid.tasks} == {(0, 5)}
+    assert [task.seed for task in grid.tasks[:2]] == [0, 1]  # no dense model twice at first
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ((["cora"], ["gnc"], ["teddy"], [1], [0]), "unknown model 'gnc'"),
+        ((["cora"], ["gcn"], ["ugz"], [1], [0]), "unknown method 'ugz'"),
+        ((["cora"], ["gcn"], ["teddy"], [-1], [0]), "simulation is -1"),
+        ((["cora"], ["gcn"], ["teddy"], [1], []), "got no seeds"),
+        ((["cora"], ["gcn"], ["teddy:lambda=1"], [1], [0]), "teddy has no option 'lambda'"),
+        ((["cora"], ["gcn"], ["ugs:l1_edges=much"], [1], [0]), "'l1_edges' of ugs is 'much'"),
+        ((["cora"], ["gcn"], ["ugs:l1_edges"], [1], [0]), "'l1_edges' of ugs is nothing"),
+        ((["cora"], ["gcn"], ["teddy:only=graph"], [1], [0]), "only is 'graph'"),
+    ],
+)
+def test_a_wrong_part_is_said(parts, message):
+    with pytest.raises(teddy.InputError, match=message):
+        Grid(*parts)
+
+
+words = st.text(st.characters(codec="ascii"), min_size=1, max_size=20)
+
+
+@given(one=st.tuples(words, words), other=st.tuples(words, words))
+def test_file_names_are_safe_and_differ(one, other):
+    names = file_name(*one), file_name(*other)
+    assert (names[0] == names[1]) == (one == other)
+    for name in names:
+        assert "/" not in name
+        assert "\0" not in name
+        assert len(name) < 120
+
+
+def test_names_with_the_same_words_differ():
+    assert file_name("a-b", "c") != file_name("a", "b-c")
+    assert (
+        Cell("x", "gcn", "ugs:distill=1", 0, 1).key != Cell("x", "gcn", "ugs:distill=10", 0, 1).key
+    )
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_spec_reads_what_it_writes(name):
+    options = ":".join(f"{option}={value}" for option, value in METHODS[name].options.items())
+    spec = MethodSpec.parse(f"{name}:{options}:distill=2.5:only=weights")
+    assert MethodSpec.parse(str(spec)) == spec
+    assert spec.level(Level(0.3, 0.4)) == Level(0.0, 0.4)
+
+
+def test_the_strength_of_distillation():
+    task = Task("citeseer", "gin", "teddy", 0, (1,))
+
+    def strength(text, **settings):
+        return distill_of(MethodSpec.parse(text), task, Settings(**settings))
+
+    assert strength("teddy") == 10.0
+    assert strength("teddy", distill=3.0) == 3.0
+    assert strength("teddy:distill=0", distill=3.0) == 0.0
+    assert strength("ugs", distill=3.0) == 0.0
+    assert strength("ugs:distill=1", distill=3.0) == 1.0
+    assert strength("random", tuned=True) == tuned_settings("citeseer", "gin")["distill"]
+    assert strength("ugs", tuned=True) == 0.0

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import teddy
+from cli.command import refused, run, save_npz
+from teddy.methods import Level
+from teddy.sweep.grid import Settings
+from teddy.sweep.tune import RANGES, Search, tune
+from teddy.training import TrainConfig
+
+SETTINGS = Settings(TrainConfig(epochs=4), model_options={"hidden": 8})
+optuna = pytest.importorskip("optuna")
+
+
+@pytest.fixture
+def search(tmp_path):
+    graph = str(save_npz(tmp_path / "graph.npz"))
+    return Search(graph, "gcn", level=Level(0.4, 0.4), seeds=(0, 1))
+
+
+def test_a_trial_is_the_mean_validation_accuracy_of_tickets(search, tmp_path):
+    tuning = tune(search, tmp_path / "out", 4, SETTINGS)
+    assert tuning.trials[0].settings == {"distill": 10.0}
+    data = teddy.load_dataset(search.dataset)
+    for trial in tuning.trials:
+        low, high = RANGES["distill"]
+        assert low <= trial.settings["distill"] <= high
+        vals = [
+            teddy.find_ticket(data, "gcn", 0.4, 0.4, s, 4, trial.settings["distill"], hidden=8)
+            for s in (0, 1)
+        ]
+        assert trial.val == pytest.approx(sum(t.info.ticket.val for t in vals) / 2)
+    assert tuning.best.val == max(trial.val for trial in tuning.trials)
+    assert tuning.best.val >= tuning.trials[0].val
+
+
+def test_a_search_in_parts_is_the_search_at_once(search, tmp_path):
+    at_once = tune(search, tmp_path / "once", 6, SETTINGS)
+    for trials in (1, 3, 6):
+        in_parts = tune(search, tmp_path / "parts", trials, SETTINGS)
+    assert in_parts == at_once
+
+
+def test_lr_and_weight_decay_have_dense_models_of_their_own(search, tmp_path):
+    both = Search(
+        search.dataset, "gcn", level=search.level, seeds=(0,), names=("lr", "weight_decay")
+    )
+    tuning = tune(both, tmp_path / "out", 3, SETTINGS)
+    assert tuning.trials[0].settings == {"lr": 0.01, "weight_decay": 5e-4}
+    assert len(list((tmp_path / "out" / "work").rglob("dense.safetensors"))) == 3
+
+
+def test_kill_9_then_the_same_command_goes_on(search, tmp_path):
+    command = ["tune", search.dataset, "--model", "gcn", "--trials", "8", "--seeds", "2",
+               "--epochs", "40", "--hidden", "16", "--simulation", "10"]  # fmt: skip
+    whole = run(*command, "--out", tmp_path / "whole", "--json", cwd=tmp_path)
+    out = tmp_path / "out"
+    process = subprocess.Popen([sys.executable, "-m", "teddy", *command, "--out", str(out)])
+    while process.poll() is None and _trials(out) < 3:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = _trials(out)
+    done = run(*command, "--out", out, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    ours, theirs = json.loads(done.stdout), json.loads(whole.stdout)
+    assert ours["trials"] == theirs["trials"]
+    assert ours["best"] == theirs["best"]
+    assert 3 <= before <= 8
+
+
+def _trials(out):
+    if not (out / "trials.db").exists():
+        return 0
+    try:
+        study = optuna.load_study(study_name="tune", storage=f"sqlite:///{out / 'trials.db'}")
+    except Exception:
+        return 0  # not made yet
+    return sum(trial.state.name == "COMPLETE" for trial in study.trials)
+
+
+def test_another_search_in_the_folder_is_refused(search, tmp_path):
+    tune(search, tmp_path / "out", 1, SETTINGS)
+    other = Search(search.dataset, "gin", level=search.level, seeds=(0, 1))
+    with pytest.raises(teddy.InputError, match="holds a sweep with tuned for"):
+        tune(other, tmp_path / "out", 1, SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--search", "epochs"], "can't search 'epochs', expected one of: distill, lr"),
+        (["--model", "gnc"], "unknown model 'gnc'"),
+        (["--trials", "0"], "trials is 0"),
+        (["--seeds", "0"], "seeds is 0"),
+        (["--search", ""], "got nothing to search"),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_written(arguments, message, tmp_path):
+    assert message in refused(run("tune", "citeseer", *arguments, cwd=tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_optuna_it_says_what_to_install(search, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(teddy.InputError, match=r"pip install 'teddy-glt\[tune\]'"):
+        tune(search, tmp_path / "out", 1, SETTINGS)
