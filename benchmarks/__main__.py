@@ -15,13 +15,14 @@ from typing import Any
 
 import torch
 
+from benchmarks.methods import separation, simulations, throughput
 from benchmarks.scaling import doubling, find_memory, large_graph
 from benchmarks.scoring import scoring
 from benchmarks.timing import Comparison, milliseconds
 from benchmarks.training import epochs, projection
 from teddy import jit
 
-PARTS = ("projection", "epochs", "scoring", "large", "doubling", "memory")
+PARTS = ("projection", "epochs", "scoring", "large", "doubling", "memory", "methods", "jobs")
 
 
 def main() -> None:
@@ -77,6 +78,20 @@ def main() -> None:
     if "memory" in parts:
         result["memory"] = find_memory()
         print(f"{result['memory']['work']}: {result['memory']['peak_bytes'] / 1e6:.0f} MB at most")
+    if "methods" in parts:
+        show(separation())
+        result["methods"] = []
+        for entry in simulations(tuple(arguments.sets.split(",")), models):
+            result["methods"].append(entry)
+            ugs, wd_glt = entry["paper"]
+            print(
+                f"{entry['work']}: UGS {entry['ugs_over_teddy']:.1f} times TEDDY (paper {ugs:.1f}),"
+                f" WD-GLT {entry['wd_glt_over_teddy']:.1f} (paper {wd_glt:.1f})",
+                flush=True,
+            )
+    if "jobs" in parts:
+        result["jobs"] = throughput()
+        print(f"{result['jobs']['work']}: {result['jobs']['ratio']:.2f} times as fast")
     arguments.json.write_text(json.dumps(result, indent=1) + "\n")
 
 

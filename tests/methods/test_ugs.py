@@ -249,3 +249,29 @@ def test_the_published_ugs_on_cora(shared_data):
     first, second = (sum(values) / 3 for values in zip(*tests, strict=True))
     assert abs(first - 80.7) <= 2
     assert abs(second - 80.3) <= 2
+
+
+def test_wd_glt_says_how_much_memory_it_needs(monkeypatch, caplog):
+    from teddy import jit
+    from teddy.methods import wd_glt
+
+    with caplog.at_level("INFO", logger="teddy"):
+        METHODS["wd-glt"].tickets(problem(), LEVELS)
+        monkeypatch.setattr(jit, "numba", None)
+        METHODS["wd-glt"].tickets(problem(), LEVELS)
+    first, second = caplog.records
+    assert "wd-glt needs 0.00 GB for distances between 40 outputs" in first.message
+    assert (first.levelname, second.levelname) == ("INFO", "WARNING")
+
+    monkeypatch.setattr(wd_glt, "separation_memory", lambda *_: 10**15)
+    with pytest.raises(teddy.InputError, match=r"wd-glt needs 1000000\.00 GB .* GB are free"):
+        METHODS["wd-glt"].tickets(problem(), LEVELS)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_has_one_interface(method):
+    ticket = METHODS[method].find(small_graph(), "gcn", 0.1, 0.05, epochs=2, hidden=4)
+    assert ticket.info.method == method
+    assert ticket.info.edges.kept == ticket.info.edges.total - math.ceil(
+        0.1 * ticket.info.edges.total
+    )

@@ -181,6 +181,12 @@ def test_separation_is_the_sum_over_classes(dtype, kernels, threads, monkeypatch
     torch.testing.assert_close(gradient, expected_gradient, **kind, **tolerance)
 
 
+def test_any_layout_of_the_logits():
+    logits = torch.randn(70, 4, generator=torch.Generator().manual_seed(2))
+    for same in (logits.t().contiguous().t(), logits.repeat(1, 2)[:, :4]):
+        assert torch.equal(class_separation(same), class_separation(logits))
+
+
 @needs_numba
 def test_threads_change_no_bit(monkeypatch):
     logits = torch.randn(300, 4, generator=torch.Generator().manual_seed(1), requires_grad=True)
@@ -223,8 +229,7 @@ def test_without_gradient_none_is_kept():
     assert sinkhorn_distance(x.detach(), y).requires_grad
 
 
-def test_memory_grows_with_the_rows_or_with_their_pairs():
-    assert separation_memory(20000, 7, True) < 2.1 * separation_memory(10000, 7, True)
+def test_kernels_need_far_less_memory():
     assert separation_memory(20000, 7, False) > 3.9 * separation_memory(10000, 7, False)
     assert separation_memory(10000, 7, True) < separation_memory(10000, 7, False) / 50
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Any
 
@@ -51,6 +52,8 @@ def teddy(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; bad input is one line on stderr and exit code 2."""
+    logging.basicConfig(level=logging.WARNING, format="teddy: %(message)s")
+    logging.getLogger("teddy").setLevel(logging.INFO)
     try:
         code = app(args=arguments, standalone_mode=False)
     except InputError as error:

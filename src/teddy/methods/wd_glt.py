@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 
+import psutil
+import torch
 from torch import Tensor
 
+from teddy import jit
+from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.method import method
 from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
 from teddy.ticket import Ticket
+from teddy.training.wasserstein import class_separation, separation_memory
+
+logger = logging.getLogger(__name__)
 
 
 @method("wd-glt", distill=0.0)
@@ -45,7 +53,7 @@ def wd_glt(
         epsilon: Entropic regularisation of the distance.
         iterations: Of Sinkhorn's algorithm.
     """
-    from teddy.training.wasserstein import class_separation
+    _check_memory(problem, iterations)
 
     def regularizer(logits: Tensor) -> Tensor:
         return -separation * class_separation(logits, epsilon, iterations)
@@ -61,3 +69,16 @@ def wd_glt(
         "wd-glt", None, weights, l1_edges, l1_weights, regularizer, clamp=True, settings=settings
     )
     return scheme.tickets(problem, levels)
+
+
+def _check_memory(problem: Problem, iterations: int) -> None:
+    """Say how much memory the distances take, and raise if there isn't as much."""
+    compiled = jit.available(torch.empty(0, device=problem.device))
+    nodes, classes = problem.graph.num_nodes, problem.num_classes
+    needed = separation_memory(nodes, classes, compiled, iterations)
+    how = "with compiled kernels" if compiled else "without compiled kernels (extra [fast])"
+    text = f"wd-glt needs {needed / 1e9:.2f} GB for distances between {nodes} outputs, {how}"
+    logger.log(logging.INFO if compiled else logging.WARNING, text)
+    free = psutil.virtual_memory().available
+    if problem.device.type == "cpu" and needed > free:
+        raise InputError(f"{text}; {free / 1e9:.2f} GB are free")

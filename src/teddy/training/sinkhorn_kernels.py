@@ -31,6 +31,8 @@ _SERIES = tuple(1.0 / math.factorial(k) for k in range(13))
 
 def _define() -> tuple[Any, ...]:
     """Arithmetic of vectors held in registers, with each other and with numbers."""
+    if jit.numba is None:
+        return (None,) * 5
     ir: Any = import_module("llvmlite.ir")
     cgutils: Any = import_module("numba.core.cgutils")
     extending: Any = import_module("numba.extending")
@@ -90,16 +92,13 @@ def _define() -> tuple[Any, ...]:
     def larger(builder: Any, a: Any, b: Any) -> Any:
         return builder.select(builder.fcmp_ordered(">", a, b), a, b)
 
-    symbol(operator.add, "fadd")
-    symbol(operator.sub, "fsub")
-    symbol(operator.mul, "fmul")
-    symbol(operator.truediv, "fdiv")
+    for name in ("add", "sub", "mul", "truediv"):
+        symbol(getattr(operator, name), "f" + name.removeprefix("true"))
     sums = one("vector.reduce.fmax", is_number=True), one("vector.reduce.fadd", 0.0, is_number=True)
     return two(larger), two(above_bits, is_bits=True), one("sqrt"), *sums
 
 
-_operations: tuple[Any, ...] = _define() if jit.numba is not None else (None,) * 5
-larger, above_bits, roots, largest, summed = _operations
+larger, above_bits, roots, largest, summed = _define()
 
 
 class Cloud(NamedTuple):
@@ -128,25 +127,6 @@ class Guide(NamedTuple):
     reference: Array
     bounds: Array
     best: Array
-
-
-@jit.compiled
-def ordered(points: Array) -> Array:
-    """Order points by halving them across their widest side until they fit a block."""
-    order, waiting = np.arange(len(points)), [(0, len(points))]
-    while len(waiting) > 0:
-        first, last = waiting.pop()
-        if last - first <= LANES:
-            continue
-        own, side, widest = order[first:last].copy(), 0, -1.0
-        for k in range(points.shape[1]):
-            width = np.ptp(points[own, k])
-            side, widest = (k, width) if width > widest else (side, widest)
-        order[first:last] = own[np.argsort(points[own, side])]
-        middle = first + ((last - first + LANES - 1) // LANES + 1) // 2 * LANES
-        waiting.append((first, middle))
-        waiting.append((middle, last))
-    return order
 
 
 @jit.compiled
@@ -182,31 +162,33 @@ class _Sources(NamedTuple):
     found: Array  # room for the blocks that a search finds
     reach: float  # how far below the largest a term still counts
     rate: float  # 1 / epsilon
+    shift: float  # epsilon times the logarithm of a target's weight
 
 
 @jit.compiled
-def _sources(cloud: Cloud, guide: Guide, flat_potential: Array, epsilon: float, cut: float) -> Any:
+def _sources(
+    targets: Cloud, cloud: Cloud, guide: Guide, flat: Array, epsilon: float, cut: float
+) -> Any:
     """Prepare a search; terms below exp(-cut) of the largest won't count."""
-    potential, reference = flat_potential.reshape(-1, LANES), guide.reference.reshape(-1, LANES)
-    rise, size = np.full((1, guide.bounds.shape[1]), np.float32(-np.inf)), 0.0
-    for b in range(len(potential)):
-        for lane in range(LANES):
-            value, old = potential[b, lane], reference[b, lane]
-            if value > -np.inf:
-                rise[0, b] = max(rise[0, b], value - old)
-                size = max(size, abs(value), abs(old))
-    width = cloud.rows.shape[1]
+    count, width = cloud.rows.shape
+    potential, reference = flat.reshape(-1, LANES), guide.reference.reshape(-1, LANES)
+    rise = np.full((1, guide.bounds.shape[1]), np.float32(-np.inf))
+    for b in range(len(potential)):  # what fills the last block is at -inf, then and now
+        old = larger(load(reference, b, 0, LANES), -1e300)
+        rise[0, b] = largest(load(potential, b, 0, LANES) - old)
     # How far off single precision can be, with coordinates from -1 to 1.
-    margin = 2.0**-22 * (size + (width + 8) * math.sqrt(width))
-    reach, found = cut * epsilon + margin, np.empty(rise.size, np.int64)
-    return _Sources(cloud, potential, potential.astype(np.float32), rise, found, reach, 1 / epsilon)
+    size = max(np.abs(flat[:count]).max(), np.abs(guide.reference[:count]).max())
+    reach = cut * epsilon + 2.0**-22 * (size + (width + 8) * math.sqrt(width))
+    single, found = potential.astype(np.float32), np.empty(rise.size, np.int64)
+    shift = -epsilon * math.log(len(targets.rows))
+    return _Sources(cloud, potential, single, rise, found, reach, 1 / epsilon, shift)
 
 
 @jit.compiled
-def _search(point: Array, sources: _Sources, bounds: Array, t: int, least: Any) -> Any:
-    """Find the blocks in which potential - cost may be above ``least``; return their number."""
+def _search(point: Array, sources: _Sources, bounds: Array, t: int, top: float) -> Any:
+    """Find the blocks that may have terms that count, if ``top`` does; return their number."""
     columns, single, found = sources.cloud.columns_single, sources.single, sources.found
-    count, zero, one_bit = 0, np.float32(0), np.uint64(1)
+    count, zero, one_bit, least = 0, np.float32(0), np.uint64(1), np.float32(top - sources.reach)
     for first in range(0, bounds.shape[1], LANES):
         hopes = load(bounds, t, first, LANES) + load(sources.rise, 0, first, LANES)
         opened, b = above_bits(hopes, least), first
@@ -239,15 +221,13 @@ def soft_minima(
     out: Array,
 ) -> None:  # fmt: skip
     """Write -epsilon log(number of targets * sum_s exp((potential[s] - cost[t, s]) / epsilon))."""
-    sources = _sources(cloud, guide, flat_potential, epsilon, cut)
-    shift = -epsilon * math.log(len(targets.rows))
+    sources = _sources(targets, cloud, guide, flat_potential, epsilon, cut)
     columns, potential, rate = cloud.columns, sources.potential, sources.rate
     for t in range(len(targets.rows)):
         point, total = targets.rows[t], 0.0
         best = guide.best[t]  # the last time; probably still
         top = largest(load(potential, best, 0, LANES) - roots(_squares(point, columns, best)))
-        least = np.float32(top - sources.reach)
-        count = _search(targets.rows_single[t], sources, guide.bounds, t, least)
+        count = _search(targets.rows_single[t], sources, guide.bounds, t, top)
         for b in sources.found[:count]:
             scores = load(potential, b, 0, LANES) - roots(_squares(point, columns, b))
             peak = largest(scores)
@@ -255,7 +235,7 @@ def soft_minima(
                 total *= math.exp(rate * (top - peak))
                 top, guide.best[t] = peak, b
             total += summed(_exponentials((scores - top) * rate))
-        out[t] = shift - top - epsilon * math.log(total)
+        out[t] = sources.shift - top - epsilon * math.log(total)
 
 
 @jit.compiled
@@ -264,14 +244,12 @@ def transport(
     minima: Array, flat_shares: Array, means: Array,
 ) -> None:  # fmt: skip
     """Add each source's weights in the soft minima to its share; write each target's mean cost."""
-    sources = _sources(cloud, guide, flat_potential, epsilon, cut)
-    shift = -epsilon * math.log(len(targets.rows))
+    sources = _sources(targets, cloud, guide, flat_potential, epsilon, cut)
     columns, potential, rate = cloud.columns, sources.potential, sources.rate
     shares = flat_shares.reshape(-1, LANES)
     for t in range(len(targets.rows)):
-        point, top, mean = targets.rows[t], shift - minima[t], zeros(shares, LANES)
-        least = np.float32(top - sources.reach)
-        count = _search(targets.rows_single[t], sources, guide.bounds, t, least)
+        point, top, mean = targets.rows[t], sources.shift - minima[t], zeros(shares, LANES)
+        count = _search(targets.rows_single[t], sources, guide.bounds, t, top)
         for b in sources.found[:count]:
             costs = roots(_squares(point, columns, b))
             weights = _exponentials((load(potential, b, 0, LANES) - costs - top) * rate)
@@ -292,14 +270,12 @@ def pull(
     gains ``w (factor + slope c + extra)``, which is handed on to the two points: to rows of the
     targets' gradient, to columns of the sources'.
     """
-    sources = _sources(cloud, guide, flat_potential, epsilon, cut)
-    shift = -epsilon * math.log(len(targets.rows))
+    sources = _sources(targets, cloud, guide, flat_potential, epsilon, cut)
     columns, potential, rate = cloud.columns, sources.potential, sources.rate
     potential_grad = flat_potential_grad.reshape(-1, LANES)
     for t in range(len(targets.rows)):
-        point, top = targets.rows[t], shift - minima[t]
-        least = np.float32(top - sources.reach)
-        count = _search(targets.rows_single[t], sources, guide.bounds, t, least)
+        point, top = targets.rows[t], sources.shift - minima[t]
+        count = _search(targets.rows_single[t], sources, guide.bounds, t, top)
         for b in sources.found[:count]:
             costs = roots(_squares(point, columns, b))
             weights = _exponentials((load(potential, b, 0, LANES) - costs - top) * rate)

@@ -20,7 +20,6 @@ from teddy.training.sinkhorn_kernels import (
     Cloud,
     Guide,
     explore,
-    ordered,
     pull,
     soft_minima,
     transport,
@@ -52,9 +51,9 @@ def sinkhorn_distance(
     :math:`\log \max(n, m)` and :math:`\log n + \log m`: so it exceeds the Wasserstein distance by
     0 to :math:`\epsilon \log \min(n, m)`.
 
-    Compiled kernels need memory for points and potentials only; without them, or elsewhere than on
-    a CPU, POT computes. Both do in double precision: a rounded distance of 5 is off by up to
-    2e-7, which at the default ``eps`` changes all weights and some gradients visibly.
+    Compiled kernels need a quarter of a byte for each pair of points; without them, or elsewhere
+    than on a CPU, POT computes. Both do in double precision: a rounded distance of 5 is off by up
+    to 2e-7, which at the default ``eps`` changes all weights and some gradients visibly.
 
     Args:
         x: ``[n, d]``.
@@ -135,9 +134,9 @@ def separation_memory(
         >>> separation_memory(2708, 7, compiled=False) // 10**6
         1508
     """
-    if compiled:  # points, gradients and potentials, of a class on each thread
+    if compiled:  # of a class on each thread: points, gradients, potentials, bounds of blocks
         at_once = min(torch.get_num_threads(), num_classes)
-        of_class = num_nodes * (72 * num_classes + 8 * (iterations + 8))
+        of_class = num_nodes * (72 * num_classes + 8 * (iterations + 8) + 2 * num_nodes // LANES)
         return at_once * of_class + num_nodes * (40 * num_classes + 32)
     pairs = num_nodes**2 * (num_classes - 1) // num_classes  # of all classes, if equally large
     return pairs * 8 * (2 * iterations + 10)
@@ -195,8 +194,8 @@ class _Separation(torch.autograd.Function):
         if np.isfinite(rows).all():
             centre = rows.mean(axis=0)
             scale = float(np.abs(rows - centre).max()) or 1.0
-            rows = (rows - centre) / scale  # from -1 to 1: single precision's best
-            order = ordered(rows)
+            rows = np.ascontiguousarray((rows - centre) / scale)  # kernels want -1 to 1
+            order = _ordered(rows, np.arange(len(rows)))
             eps, iterations, stop = settings
             numbers = eps / scale, iterations, stop, _CUT[points.element_size()], backward
             parts = [(rows, order[own[order]], order[~own[order]], *numbers) for own in members]
@@ -226,7 +225,7 @@ def _distance(
     x, y = _cloud(rows[own]), _cloud(rows[others])
     n, m, numbers = len(own), len(others), (epsilon, cut)
     f, g = _potentials(iterations, x), _potentials(iterations, y)
-    to_y, to_x = _guide(y, x, f[0]), _guide(x, y, g[1])
+    to_y, to_x = _guide(y, f[0]), _guide(x, g[1])
     last, means = iterations, np.empty(n)
     for k in range(1, iterations + 1):
         if k <= 2:  # the second time because no potential changes more than f does at first
@@ -267,7 +266,17 @@ def _potentials(iterations: int, cloud: Cloud) -> Array:
     return potentials
 
 
-def _guide(targets: Cloud, sources: Cloud, reference: Array) -> Guide:
+def _ordered(points: Array, rows: Array) -> Array:
+    """Order rows by halving them across their widest side until they fit a block."""
+    if len(rows) <= LANES:
+        return rows
+    side = np.ptp(points[rows], axis=0).argmax()
+    middle = (len(rows) // LANES + 1) // 2 * LANES
+    halves = np.split(rows[np.argpartition(points[rows, side], middle)], [middle])
+    return np.concatenate([_ordered(points, half) for half in halves])
+
+
+def _guide(targets: Cloud, reference: Array) -> Guide:
     blocks = len(reference) // LANES
     bounds = np.full((len(targets.rows), blocks + -blocks % LANES), np.float32(-np.inf))
     return Guide(reference, bounds, np.zeros(len(targets.rows), np.int64))

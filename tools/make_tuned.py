@@ -1,0 +1,59 @@
+"""Tune lambda for the paper's data sets and models; write src/teddy/sweep/tuned.json.
+
+    python tools/make_tuned.py [--only citeseer-gin,...] [--trials 12] [--data-dir DIR]
+
+What is in the file already stays unless it is in --only; a search that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from teddy.atomic import write_atomically
+from teddy.methods import Level
+from teddy.sweep.grid import Settings
+from teddy.sweep.tune import Search, tune
+
+OUT = Path(__file__).parents[1] / "src" / "teddy" / "sweep" / "tuned.json"
+PAIRS = [f"{d}-{m}" for d in ("citeseer", "cora", "pubmed") for m in ("gcn", "gin", "gat")]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default=",".join(PAIRS))
+    parser.add_argument("--trials", type=int, default=12)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--runs", type=Path, default=Path("runs"))
+    parser.add_argument("--data-dir")
+    arguments = parser.parse_args()
+    for pair in arguments.only.split(","):
+        dataset, model = pair.split("-")
+        search = Search(
+            dataset, model, level=Level.simulation(20), seeds=tuple(range(arguments.seeds))
+        )
+        folder = arguments.runs / f"tune-{pair}"
+        settings = Settings(data_dir=arguments.data_dir)
+        tuning = tune(search, folder, arguments.trials, settings, arguments.jobs)
+        entry = {
+            "settings": {
+                name: float(f"{value:.3g}") for name, value in tuning.best.settings.items()
+            },
+            "val": round(tuning.best.val, 3),
+            "default_val": round(tuning.trials[0].val, 3),
+            "trials": [[round(t.settings["distill"], 4), round(t.val, 3)] for t in tuning.trials],
+            "command": f"teddy tune {dataset} --model {model} --trials {arguments.trials} "
+            f"--seeds {arguments.seeds}",
+        }
+        known = json.loads(OUT.read_text())
+        known["tuned"][f"{dataset} {model}"] = entry
+        known["tuned"] = dict(sorted(known["tuned"].items()))
+        lines = json.dumps(known, indent=1)
+        write_atomically(OUT, (lines + "\n").encode())
+        print(pair, entry["settings"], entry["val"], "default", entry["default_val"], flush=True)
+
+
+if __name__ == "__main__":
+    main()
