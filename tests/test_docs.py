@@ -10,7 +10,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tickets.md", "docs/comparison.md", "docs/sweeps.md"])
+PAGES = ["README.md", "docs/tickets.md", "docs/comparison.md", "docs/sweeps.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     failed, attempted = doctest.testfile(

@@ -17,7 +17,7 @@ from torch import nn
 
 import teddy
 from teddy.atomic import write_atomically
-from teddy.ticket.file import _digest
+from teddy.ticket.file import content_digest
 
 
 def test_the_file_holds_the_non_zeros_only(ticket, tmp_path):
@@ -70,7 +70,7 @@ def forge(path, change):
     tensors = load_file(path)
     del header["sha256"]
     header = change(header) or header
-    header["sha256"] = _digest(header, tensors)
+    header["sha256"] = content_digest(header, tensors)
     save_file(tensors, path, {"teddy": json.dumps(header, sort_keys=True)})
 
 

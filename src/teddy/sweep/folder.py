@@ -27,6 +27,7 @@ from teddy.atomic import write_atomically
 from teddy.errors import InputError
 from teddy.methods.store import Entry
 from teddy.sweep.grid import Cell, Task
+from teddy.ticket.file import content_digest
 
 FORMAT = 1
 
@@ -171,9 +172,12 @@ class FolderStore:
         """Return an entry, None if there is none."""
         try:
             with safe_open(self._path(name), framework="pt") as file:
-                facts = json.loads(file.metadata()["teddy"])
+                metadata = file.metadata()
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-                return Entry(tensors, facts)
+            facts = json.loads(metadata["teddy"])
+            if metadata["sha256"] != content_digest(facts, tensors):
+                return None
+            return Entry(tensors, facts)
         except (OSError, SafetensorError, KeyError, TypeError, ValueError):
             return None
 
@@ -181,8 +185,11 @@ class FolderStore:
         """Keep an entry."""
         path = self._path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        metadata = {"teddy": json.dumps(entry.facts)}
         tensors = {key: tensor.contiguous() for key, tensor in entry.tensors.items()}
+        metadata = {
+            "teddy": json.dumps(entry.facts),
+            "sha256": content_digest(entry.facts, tensors),
+        }
         write_atomically(path, to_safetensors(tensors, metadata))
 
     def _path(self, name: str) -> Path:

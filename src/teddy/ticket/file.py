@@ -59,7 +59,7 @@ def write_ticket(path: StrPath, content: Content) -> None:
     for name, buffer in content.buffers.items():
         tensors[f"buffer/{name}"] = buffer.detach().cpu().clone().contiguous()
     header: dict[str, Any] = {"format": FORMAT, "info": content.info.to_dict(), "shapes": shapes}
-    header["sha256"] = _digest(header, tensors)
+    header["sha256"] = content_digest(header, tensors)
     text = json.dumps(header, sort_keys=True)
     write_atomically(path, to_safetensors(tensors, metadata={"teddy": text}))
 
@@ -80,7 +80,7 @@ def read_ticket(path: StrPath) -> Content:
         raise InputError(f"{path}: not a ticket file, or a damaged one ({reason})") from None
     if version != FORMAT:
         raise InputError(f"{path}: ticket format {version!r}, expected {FORMAT}")
-    if claimed != _digest(header, tensors):
+    if claimed != content_digest(header, tensors):
         raise InputError(f"{path}: the checksum doesn't match, the file was changed or damaged")
     try:
         return _content(header, tensors)
@@ -106,7 +106,13 @@ def _content(header: dict[str, Any], tensors: dict[str, Tensor]) -> Content:
     return Content(info, keep, parameters, buffers)
 
 
-def _digest(header: dict[str, Any], tensors: dict[str, Tensor]) -> str:
+def content_digest(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
+    """Return the sha256 of a header and tensors, however they are stored.
+
+    Example:
+        >>> len(content_digest({"seed": 0}, {"edges": torch.ones(2)}))
+        64
+    """
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(tensors):
         tensor = tensors[name]
