@@ -260,11 +260,11 @@ def test_wd_glt_says_how_much_memory_it_needs(monkeypatch, caplog):
         monkeypatch.setattr(jit, "numba", None)
         METHODS["wd-glt"].tickets(problem(), LEVELS)
     first, second = caplog.records
-    assert "wd-glt needs 0.00 GB for distances between 40 outputs" in first.message
+    assert "wd-glt needs 0 MB for distances between 40 outputs" in first.message
     assert (first.levelname, second.levelname) == ("INFO", "WARNING")
 
     monkeypatch.setattr(wd_glt, "separation_memory", lambda *_: 10**15)
-    with pytest.raises(teddy.InputError, match=r"wd-glt needs 1000000\.00 GB .* GB are free"):
+    with pytest.raises(teddy.InputError, match=r"wd-glt needs 1,000,000,000 MB .* MB are free"):
         METHODS["wd-glt"].tickets(problem(), LEVELS)
 
 

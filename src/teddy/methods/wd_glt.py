@@ -77,8 +77,8 @@ def _check_memory(problem: Problem, iterations: int) -> None:
     nodes, classes = problem.graph.num_nodes, problem.num_classes
     needed = separation_memory(nodes, classes, compiled, iterations)
     how = "with compiled kernels" if compiled else "without compiled kernels (extra [fast])"
-    text = f"wd-glt needs {needed / 1e9:.2f} GB for distances between {nodes} outputs, {how}"
+    text = f"wd-glt needs {needed / 1e6:,.0f} MB for distances between {nodes:,} outputs, {how}"
     logger.log(logging.INFO if compiled else logging.WARNING, text)
     free = psutil.virtual_memory().available
     if problem.device.type == "cpu" and needed > free:
-        raise InputError(f"{text}; {free / 1e9:.2f} GB are free")
+        raise InputError(f"{text}; {free / 1e6:,.0f} MB are free")

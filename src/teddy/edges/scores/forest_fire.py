@@ -9,8 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
-from teddy.edges.scores.edge_score import (
-    EdgeScore,
+from teddy.edges.scores.edge_score import EdgeScore
+from teddy.edges.scores.networkit_score import (
     import_networkit,
     networkit_graph,
     run_networkit,

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from teddy.edges.scores.edge_score import (
-    EdgeScore,
+from teddy.edges.scores.edge_score import EdgeScore
+from teddy.edges.scores.networkit_score import (
     import_networkit,
     networkit_graph,
     run_networkit,
