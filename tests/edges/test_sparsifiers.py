@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import teddy
 from conftest import edge_lists
 from teddy.edges import SCORES, SimpleGraph
-from teddy.edges.scores import edge_score
+from teddy.edges.scores import networkit_score
 
 NETWORKIT = ["local-degree", "forest-fire"]
 METHODS = ["k-neighbor", *NETWORKIT]
@@ -324,7 +324,7 @@ def test_a_seed_that_networkit_cannot_take_is_said(seed):
 
 def test_edge_ids_are_places_in_the_canonical_order(networkit):
     graph, _ = SimpleGraph.of(random_graph() * 3, 200)
-    other = edge_score.networkit_graph(networkit, graph)
+    other = networkit_score.networkit_graph(networkit, graph)
     nodes = graph.pairs.unique().tolist()
     assert (other.numberOfNodes(), other.numberOfEdges()) == (len(nodes), graph.num_edges)
     for place, (i, j) in enumerate(graph.pairs.t().tolist()):
