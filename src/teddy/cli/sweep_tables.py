@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from teddy.cli.tables import print_table
+from teddy.cli.tables import print_table, print_text
+from teddy.sparsity import simulation_sparsity
 from teddy.sweep.statistics import Difference
 from teddy.sweep.summary import Summary, best_methods, sparsest_winning
 
@@ -12,28 +13,30 @@ _MARK = {"winning": "w", "losing": "l", "undecided": "?"}
 
 
 def sweep_tables(summaries: list[Summary], against: str | None) -> None:
-    """Print, for each data set and model, accuracies by level and method; then who wins."""
+    """Print, for each data set and model, accuracies by method and level; then who wins."""
     best = best_methods(summaries)
     for dataset, model in dict.fromkeys((s.dataset, s.model) for s in summaries):
         here = [s for s in summaries if (s.dataset, s.model) == (dataset, model)]
-        methods = list(dict.fromkeys(s.method for s in here))
-        by_place = {(s.simulation, s.method): s for s in here}
-        rows = []
-        for simulation in sorted({s.simulation for s in here}):
-            cells = [by_place.get((simulation, method)) for method in methods]
-            first = next(s for s in cells if s is not None)
-            share = max(first.graph_sparsity, first.weight_sparsity)
-            winner = best[dataset, model, simulation] if simulation else ""
-            rows.append((simulation, f"{100 * share:.1f}%", *map(_cell, cells), winner))
-        dense = here[0].dense
+        by_place = {(s.method, s.simulation): s for s in here}
+        simulations = sorted({s.simulation for s in here} - {0})
+        rows = [
+            (
+                method,
+                *(
+                    _cell(by_place.get((method, i)), best[dataset, model, i] == method)
+                    for i in simulations
+                ),
+            )
+            for method in dict.fromkeys(s.method for s in here)
+        ]
         print_table(
-            f"{dataset}, {model}: test accuracy %, dense {dense:.2f}; "
-            "w winning, l losing, ? undecided against dense",
-            ("simulation", "removed", *methods, "highest"),
+            f"{dataset}, {model}: test accuracy %, dense {here[0].dense:.2f}",
+            ("simulation", *(f"{i} (-{100 * simulation_sparsity(i):.0f}%)" for i in simulations)),
             rows,
         )
+    print_text("w winning, l losing, ? undecided against dense; * the highest of its column")
     print_table(
-        "Sparsest winning ticket (the 95% interval of the difference to dense is not below 0)",
+        "Sparsest winning ticket, difference to dense with 95% interval",
         ("", "simulation", "removed", "accuracy %", "difference"),
         [_winner(key, found) for key, found in sparsest_winning(summaries).items()],
     )
@@ -44,18 +47,18 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
             [
                 (f"{s.dataset} {s.model} {s.method}", s.simulation, _difference(s.against))
                 for s in summaries
-                if s.against is not None
+                if s.against is not None and s.simulation > 0
             ],
         )
 
 
-def _cell(summary: Summary | None) -> str:
+def _cell(summary: Summary | None, highest: bool) -> str:
     if summary is None:
         return "-"
     mean = f"{summary.mean:.2f}"
     if summary.seeds > 1:
-        mean += f" ± {summary.deviation:.2f}"
-    return mean if summary.simulation == 0 else f"{mean} {_MARK[summary.verdict]}"
+        mean += f"±{summary.deviation:.2f}"
+    return f"{mean} {_MARK[summary.verdict]}{'*' if highest else ' '}"
 
 
 def _winner(key: tuple[str, ...], found: Summary | None) -> tuple[Any, ...]:

@@ -21,6 +21,11 @@ def print_table(title: str, headings: Iterable[str], rows: Iterable[Iterable[Any
     Console().print(table)
 
 
+def print_text(text: str) -> None:
+    """Print a line, as long as it is."""
+    Console(highlight=False, markup=False).print(text, soft_wrap=True)
+
+
 def find_tables(study: Any, result: dict[str, Any]) -> None:
     """Print what ``teddy find`` found."""
     dense, ticket = result["dense"], result["ticket"]
@@ -54,14 +59,13 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
             ("edges within a class", _percent(before.homophily), _percent(after.homophily)),
         ],
     )  # fmt: skip
-    console = Console(highlight=False, markup=False)
-    console.print(_verdict(result), soft_wrap=True)
+    print_text(_verdict(result))
     if result["ticket_file"] is None:
-        console.print("Not saved; add --out FILE to keep the ticket.", soft_wrap=True)
+        print_text("Not saved; add --out FILE to keep the ticket.")
     else:
         seed = study.best.info.seed
         which = f" (seed {seed}, best on validation)" if seeds > 1 else ""
-        console.print(f"Ticket{which}: {result['ticket_file']}", soft_wrap=True)
+        print_text(f"Ticket{which}: {result['ticket_file']}")
 
 
 def _verdict(result: dict[str, Any]) -> str:
