@@ -55,9 +55,9 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
 def _cell(summary: Summary | None, highest: bool) -> str:
     if summary is None:
         return "-"
-    mean = f"{summary.mean:.2f}"
+    mean = f"{summary.mean:.1f}"
     if summary.seeds > 1:
-        mean += f"±{summary.deviation:.2f}"
+        mean += f"±{summary.deviation:.1f}"
     return f"{mean} {_MARK[summary.verdict]}{'*' if highest else ' '}"
 
 

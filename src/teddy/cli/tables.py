@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,10 +16,11 @@ def print_table(title: str, headings: Iterable[str], rows: Iterable[Iterable[Any
     """Print a table: first column left, the others right."""
     table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD)
     for index, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if index == 0 else "right")
+        table.add_column(heading, justify="left" if index == 0 else "right", no_wrap=index == 0)
     for row in rows:
         table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
-    Console().print(table)
+    # A pipe has no width; a table takes what it needs.
+    Console(width=None if sys.stdout.isatty() else 200).print(table)
 
 
 def print_text(text: str) -> None:

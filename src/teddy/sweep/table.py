@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from teddy.atomic import write_atomically
 from teddy.errors import InputError
+from teddy.sweep.folder import Folder
 
 #: A row is a cell.
 SCHEMA = pa.schema(
@@ -45,8 +46,6 @@ SCHEMA = pa.schema(
     ]
 )
 
-_ORDER = ("dataset", "model", "method", "simulation", "seed")
-
 
 def write_table(rows: list[dict[str, Any]], path: Path) -> None:
     """Write rows to a Parquet file, whole or not at all, in one order whatever theirs.
@@ -58,20 +57,32 @@ def write_table(rows: list[dict[str, Any]], path: Path) -> None:
         >>> read_table(path)[0]["dataset"]
         'cora'
     """
-    ordered = sorted(rows, key=lambda row: [str(row.get(n, "")).zfill(9) for n in _ORDER])
     buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(ordered, schema=SCHEMA), buffer)
+    pq.write_table(pa.Table.from_pylist(_ordered(rows), schema=SCHEMA), buffer)
     write_atomically(path, buffer.getvalue())
 
 
 def read_table(path: str | Path) -> list[dict[str, Any]]:
-    """Read the rows of a sweep: of its folder, or of its table."""
+    """Read the rows of a sweep: of its folder, where it may still be running, or of its table."""
     file = Path(path)
+    if (file / "cells").is_dir():
+        rows = Folder(file).rows()
+        if rows:
+            return _ordered(rows)
     file = file / "results.parquet" if file.is_dir() else file
     if not file.is_file():
         raise InputError(f"{path}: no results here, expected the folder of a sweep")
     try:
-        rows: list[dict[str, Any]] = pq.read_table(file).to_pylist()
+        rows = list(pq.read_table(file).to_pylist())
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{file}: not a table of results ({error})") from None
+    if not set(SCHEMA.names) <= set(rows[0] if rows else SCHEMA.names):
+        raise InputError(f"{file}: not a table of results, expected the columns of a sweep")
     return rows
+
+
+def _ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    texts, numbers = ("dataset", "model", "method"), ("simulation", "seed")
+    return sorted(
+        rows, key=lambda row: ([row.get(n, "") for n in texts], [row.get(n, 0) for n in numbers])
+    )
