@@ -1,7 +1,8 @@
-"""Numbers that a user gives: counts and seeds."""
+"""Numbers that a user gives: counts, strengths and seeds."""
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -29,6 +30,25 @@ def check_count(value: Any, name: str, least: int = 1) -> int:
     if isinstance(value, bool) or not least <= count <= _MOST:
         raise InputError(f"{name} is {value}, expected a whole number from {least} to {_MOST}")
     return count
+
+
+def check_number(value: Any, name: str, positive: bool = False) -> float:
+    """Return a finite number from 0, or above it, as a float, or raise.
+
+    Example:
+        >>> check_number("nan", "lr")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: lr is nan, expected a number from 0
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or number < 0 or (positive and number == 0):
+        bound = "above 0" if positive else "from 0"
+        raise InputError(f"{name} is {value}, expected a number {bound}")
+    return number
 
 
 def check_seed(value: Any) -> int:

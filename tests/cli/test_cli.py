@@ -29,7 +29,7 @@ def test_find_prints_the_documented_json_and_writes_a_ticket(tmp_path):
         assert {"test", "val", "test_mean", "test_std"} <= result[part].keys()
         assert len(result[part]["test"]) == 2
     assert result["verdict"] in ("winning", "losing", "undecided")
-    assert {"dense", "sparse", "total"} == result["seconds"].keys()
+    assert {"dense", "search", "sparse", "total"} == result["seconds"].keys()
     assert result["ticket_file"] == "a.ticket"
     ticket = teddy.Ticket.load(tmp_path / "a.ticket")
     assert ticket.info.ticket.test in result["ticket"]["test"]
@@ -37,7 +37,7 @@ def test_find_prints_the_documented_json_and_writes_a_ticket(tmp_path):
 
 def test_every_option_reaches_the_ticket(tmp_path):
     settings = {
-        "distill": 0.5, "epochs": 3, "score": "degree-low", "lr": 0.02, "weight_decay": 0.001,
+        "distill": 0.5, "epochs": 3, "lr": 0.02, "weight_decay": 0.001,
         "temperature": 2.0, "divergence": "sparse-dense", "patience": 2,
     }  # fmt: skip
     options = {"hidden": 8, "layers": 3, "heads": 2, "dropout": 0.1}
@@ -46,15 +46,17 @@ def test_every_option_reaches_the_ticket(tmp_path):
         for name, value in (settings | options).items()
         for word in (f"--{name.replace('_', '-')}", str(value))
     ]
-    done = run("find", "--model", "gat", "--method", "teddy", "--threads", "1", *arguments,
+    done = run("find", "--model", "gat", "--method", "degree-low:weights=masks", "--threads", "1",
+               *arguments,
                "--out", "[bold]x.ticket",
                "--split", "random", "--split-seed", "3", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "[bold]x.ticket" in done.stdout
-    assert "teddy with degree-low edges" in done.stdout
+    assert "degree-low" in done.stdout
     info = teddy.Ticket.load(tmp_path / "[bold]x.ticket").info
     assert info.config.items() >= settings.items()
     assert info.config["threads"] == 1
+    assert (info.method, info.config["weights"]) == ("degree-low", "masks")
     assert info.model["options"] == options
     assert (info.split, info.split_seed) == ("random", 3)
 

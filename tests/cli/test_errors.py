@@ -29,7 +29,8 @@ BAD = [
     (["find", "--seeds", "many"], "'--seeds'"),
     (["find", "--epochs", "0"], "epochs is 0"),
     (["find", "--model", "gnn"], "unknown model 'gnn'"),
-    (["find", "--score", "gnn"], "unknown score 'gnn'"),
+    (["find", "--method", "gnn"], "unknown method 'gnn'"),
+    (["find", "--method", "teddy:lambda=1"], "teddy has no option 'lambda'"),
     (["find", "citeser"], "did you mean 'citeseer'"),
     (["find", "nothing.npz"], "nothing.npz"),
     (["find", "--split", "10/10/10"], "10/10/10"),
@@ -107,10 +108,10 @@ def wait_for_threads(pid: int) -> None:
 
 def interrupt(process):
     """Press Ctrl-C until it is heard: an import may swallow the first one."""
-    for _ in range(30):
+    for _ in range(4):
         process.send_signal(signal.SIGINT)
         try:
-            return process.communicate(timeout=2)[1]
+            return process.communicate(timeout=25)[1]
         except subprocess.TimeoutExpired:
             continue
     raise AssertionError("the process doesn't stop")

@@ -255,10 +255,12 @@ def test_wd_glt_says_how_much_memory_it_needs(monkeypatch, caplog):
     from teddy import jit
     from teddy.methods import wd_glt
 
+    monkeypatch.setattr(wd_glt, "_SAID", set())
     with caplog.at_level("INFO", logger="teddy"):
         METHODS["wd-glt"].tickets(problem(), LEVELS)
         monkeypatch.setattr(jit, "numba", None)
         METHODS["wd-glt"].tickets(problem(), LEVELS)
+        METHODS["wd-glt"].tickets(problem(), LEVELS)  # said already
     first, second = caplog.records
     assert "wd-glt needs 0 MB for distances between 40 outputs" in first.message
     assert (first.levelname, second.levelname) == ("INFO", "WARNING")
@@ -275,3 +277,42 @@ def test_every_method_has_one_interface(method):
     assert ticket.info.edges.kept == ticket.info.edges.total - math.ceil(
         0.1 * ticket.info.edges.total
     )
+
+
+@pytest.mark.parametrize("name", ["GAT", "GIN", "GraphSAGE"])
+def test_a_module_that_takes_no_notice_of_edge_weights_is_refused(name):
+    import torch_geometric.nn
+
+    module = getattr(torch_geometric.nn, name)(12, 8, num_layers=2, out_channels=3)
+    with pytest.raises(teddy.InputError, match=f"a {name} can't weigh edges"):
+        teddy.find_ticket(small_graph(), module, 0.2, 0.2, epochs=2, method="ugs")
+    # Weights alone need no such thing.
+    ticket = teddy.find_ticket(small_graph(), module, 0.0, 0.2, epochs=2, method="ugs")
+    assert ticket.info.weights.kept < ticket.info.weights.total
+
+    class Deaf(Weighted):
+        def forward(self, x, edge_index, edge_weight=None):
+            return self.conv(x, edge_index)
+
+    with pytest.raises(teddy.InputError, match="the Deaf takes no notice of edge_weight"):
+        teddy.find_ticket(small_graph(), Deaf, 0.2, 0.2, epochs=2, method="ugs")
+
+
+def test_edge_weights_go_by_name():
+    class ByName(Weighted):
+        def forward(self, x, edge_index, batch=None, *, edge_weight=None):
+            assert batch is None
+            return self.conv(x, edge_index, edge_weight)
+
+    teddy.find_ticket(small_graph(), ByName, 0.2, 0.2, epochs=2, method="ugs")
+
+
+def test_masks_of_half_precision():
+    module = Weighted().to(torch.bfloat16)
+    ticket = teddy.find_ticket(small_graph(), module, 0.2, 0.2, epochs=2, method="ugs")
+    assert ticket.info.edges.kept < ticket.info.edges.total
+
+
+def test_levels_that_hardly_differ_have_rounds_of_their_own():
+    one, other = find("ugs", [Level(0.05, 0.0), Level(0.05, 1e-10)])
+    assert one.info.weights.kept == other.info.weights.total

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -136,6 +138,16 @@ def test_weights_of_1_are_the_graph_itself(name):
     ones = torch.ones(graph.num_edges, dtype=torch.float64)
     plain = model.eval()(data.x, data.edge_index)
     assert torch.allclose(masked_logits(model, data, graph, ones), plain, rtol=1e-12, atol=1e-12)
+
+
+def test_the_gradient_of_an_attention_weight_of_0():
+    """From 0 upwards an entry's share grows by exp of how far it is above the others."""
+    pattern = edge_pattern(torch.tensor([[1, 2, 0], [0, 0, 1]]), 3)
+    for gap in (0.0, 1.0, 3.0, 40.0):
+        scores = torch.tensor([1.0, 1.0 + gap, 5.0], dtype=torch.float64)
+        weights = torch.tensor([1.0, 0.0, 1.0], dtype=torch.float64, requires_grad=True)
+        row_softmax(scores, pattern, weights)[1].backward()
+        assert float(weights.grad[1]) == pytest.approx(math.exp(gap))
 
 
 def test_the_weighted_softmax_by_hand():

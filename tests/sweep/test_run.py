@@ -19,8 +19,9 @@ from cli.command import refused, run, save_npz
 from teddy.methods import METHODS
 from teddy.sweep import Grid, Settings, run_sweep
 from teddy.sweep.folder import Folder
+from teddy.sweep.limits import memory_limit
 from teddy.sweep.table import SCHEMA, read_table
-from teddy.sweep.worker import Job, memory_limit, run_task
+from teddy.sweep.worker import Done, Job, run_task
 from teddy.training import TrainConfig
 
 SETTINGS = Settings(TrainConfig(epochs=4), model_options={"hidden": 8})
@@ -109,12 +110,12 @@ def test_other_settings_or_data_are_refused_and_nothing_is_lost(graph, tmp_path)
     out = tmp_path / "out"
     run_sweep(grid_of(graph), out, SETTINGS)
     before = results(out)
-    with pytest.raises(teddy.InputError, match="holds a sweep with epochs 4, got 5"):
+    with pytest.raises(teddy.InputError, match="holds results with epochs 4, got 5"):
         run_sweep(grid_of(graph), out, Settings(TrainConfig(epochs=5), model_options={"hidden": 8}))
     from conftest import small_graph
 
     save_npz(Path(graph), y=small_graph().y.numpy()[::-1].copy())
-    with pytest.raises(teddy.InputError, match="other data under that name"):
+    with pytest.raises(teddy.InputError, match=r"holds results of .* with other data"):
         run_sweep(grid_of(graph), out, SETTINGS)
     assert results(out) == before
 
@@ -131,7 +132,7 @@ def test_a_deleted_and_a_damaged_cell_are_repaired(graph, tmp_path):
     outcome = run_sweep(grid_of(graph), out, SETTINGS)
     assert outcome.computed == 4
     assert len(outcome.repaired) == 3
-    assert all("damaged, not a whole result" in line for line in outcome.repaired)
+    assert all("damaged" in line for line in outcome.repaired)
     assert results(out) == whole
 
 
@@ -149,17 +150,17 @@ def test_damaged_work_is_done_again(graph, tmp_path):
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_what_fails_is_recorded_and_the_rest_goes_on(graph, tmp_path, jobs):
-    plugin = tmp_path / "mine.py"
+def test_what_fails_is_recorded_and_tried_again(graph, tmp_path, jobs):
+    plugin, switch = tmp_path / "mine.py", tmp_path / "fixed"
     plugin.write_text(
+        "from pathlib import Path\n"
         "from teddy.methods import METHODS, method\n"
         "@method('half-broken')\n"
         "def search(problem, levels):\n"
         "    for level in levels:\n"
-        "        if level.graph_sparsity > 0.1 and not FIXED:\n"
-        "            raise ZeroDivisionError('no way')\n"
+        f"        if level.graph_sparsity > 0.1 and not Path({str(switch)!r}).exists():\n"
+        "            raise FileNotFoundError('no way')\n"
         "        yield from METHODS['random'].tickets(problem, [level])\n"
-        "FIXED = False\n"
     )
     from teddy.methods.plugin import load_file
 
@@ -168,15 +169,20 @@ def test_what_fails_is_recorded_and_the_rest_goes_on(graph, tmp_path, jobs):
     outcome = run_sweep(grid, out, SETTINGS, plugin=plugin, jobs=jobs)
     assert outcome.computed == 10
     assert outcome.missing == 2
-    assert {row["error"] for row in outcome.failures} == {"ZeroDivisionError: no way"}
+    assert {row["error"] for row in outcome.failures} == {"FileNotFoundError: no way"}
     assert {(row["simulation"], row["seed"]) for row in outcome.failures} == {(3, 0), (3, 1)}
     assert "Traceback" in outcome.failures[0]["details"]
 
-    plugin.write_text(plugin.read_text().replace("FIXED = False", "FIXED = True"))
-    sys.modules.pop(f"teddy_plugin_{plugin.resolve()}")
-    load_file(plugin)
+    switch.touch()
     outcome = run_sweep(grid, out, SETTINGS, plugin=plugin)
     assert (outcome.computed, outcome.missing, outcome.failures) == (2, 0, [])
+
+    plugin.write_text(plugin.read_text() + "# edited\n")
+    load_file(plugin)  # another content is loaded again
+    with pytest.raises(
+        teddy.InputError, match=r"holds results of .* half-broken with other methods"
+    ):
+        run_sweep(grid, out, SETTINGS, plugin=plugin)
 
 
 def test_a_process_that_is_killed_fails_alone(graph, tmp_path):
@@ -217,7 +223,7 @@ def test_too_much_memory_is_a_failure_not_a_crash(graph, tmp_path):
     outcome = run_sweep(grid, tmp_path / "out", SETTINGS, plugin=plugin, jobs=2, memory=1.5)
     assert outcome.computed == 1
     (failure,) = outcome.failures
-    assert failure["error"] == "not enough memory within the limit of 1.5 GiB a job"
+    assert failure["error"] == "not enough memory, 1.5 GiB a job"
 
 
 def test_the_memory_limit_ends_with_its_context():
@@ -237,16 +243,16 @@ def test_a_task_that_another_process_has_is_left_to_it(graph, tmp_path):
     with folder.lock(task.key):
         code = (
             "import pickle, sys; from teddy.sweep.worker import run_task;"
-            "print(run_task(pickle.load(sys.stdin.buffer)))"
+            "print(run_task(pickle.load(sys.stdin.buffer)).busy)"
         )
         import pickle
 
         done = subprocess.run(
-            [sys.executable, "-c", code], input=pickle.dumps(Job(str(out), task, SETTINGS)),
+            [sys.executable, "-c", code], input=pickle.dumps(Job(str(out), task, SETTINGS, graph)),
             capture_output=True, check=True,
         )  # fmt: skip
-        assert done.stdout.split() == [b"busy"]
-    assert run_task(Job(str(out), task, SETTINGS)) == "done"
+        assert done.stdout.split() == [b"True"]
+    assert run_task(Job(str(out), task, SETTINGS, graph)) == Done(computed=1)
 
 
 SWEEP = ["--methods", "teddy,ugs,random", "--models", "gcn", "--simulations", "0,1,2,4", "--seeds",
@@ -316,8 +322,7 @@ def test_two_processes_share_the_work(graph, tmp_path):
         assert process.returncode == 0, errors
         reports.append(json.loads(output))
     assert all(report["missing"] == 0 for report in reports)
-    writers = [json.loads(path.read_text()) for path in (out / "cells").glob("*.json")]
-    assert len(writers) == 36
+    assert sum(report["computed"] for report in reports) == 36
     whole = tmp_path / "whole"
     run("sweep", graph, *SWEEP, "--out", whole, cwd=tmp_path)
     assert results(out) == results(whole)
@@ -372,9 +377,9 @@ def test_tickets_can_be_kept(graph, tmp_path):
 
 def test_dask_runs_the_same_tasks(graph, tmp_path):
     pytest.importorskip("distributed")
-    grid = grid_of(graph, ["teddy"], [1], [0, 1])
+    grid = grid_of(graph, ["teddy", "random"], [1], [0, 1])
     outcome = run_sweep(grid, tmp_path / "out", SETTINGS, jobs=2, backend="dask")
-    assert outcome.computed == 2
+    assert outcome.computed == 4
     run_sweep(grid, tmp_path / "plain", SETTINGS)
     assert results(tmp_path / "out") == results(tmp_path / "plain")
 
@@ -396,6 +401,16 @@ def test_ray_runs_the_same_tasks(graph, tmp_path):
         (["--seeds", "0"], "seeds is 0"),
         (["--jobs", "0"], "jobs is 0"),
         (["--backend", "slurm"], "unknown backend 'slurm'"),
+        (["--threads", "0"], "threads is 0"),
+        (["--memory", "-1"], "memory is -1.0, expected a number of GiB above 0"),
+        (["--memory", "nan"], "memory is nan"),
+        (["--hidden", "0"], "hidden is 0"),
+        (["--distill", "-1"], "distill is -1.0"),
+        (["--methods", "ugs:weights=foo"], "weights is 'foo', expected one of: projection, masks"),
+        (["--methods", "ugs:l1_edges=-5"], "l1_edges is -5.0, expected a number from 0"),
+        (["--methods", "wd-glt:epsilon=0"], "epsilon is 0.0, expected a number above 0"),
+        (["--methods", "teddy:distill=-1"], "distill is -1.0"),
+        (["--against", "ugs"], "no 'ugs' to compare with, expected one of: teddy, random"),
         (["--load", "nothing.py"], "nothing.py: there is no such file"),
         (["--summary", "--out", "nowhere"], "nowhere: no results here"),
     ],
@@ -408,3 +423,68 @@ def test_bad_input_is_one_line_and_nothing_is_written(arguments, message, tmp_pa
 def test_a_registered_method_is_there():
     assert {"teddy", "ugs", "wd-glt", "random", "degree-high", "degree-low", "two-hop",
             "local-degree", "forest-fire", "k-neighbor"} <= set(METHODS)  # fmt: skip
+
+
+def test_threads_of_one_process_take_turns(graph, tmp_path):
+    """As the workers of a cluster may be: random numbers and threads are of the whole process."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    grid, out = grid_of(graph, ["teddy", "random"], [1, 2], range(4)), tmp_path / "out"
+    Folder(out).create()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(run_task, [Job(str(out), task, SETTINGS, graph) for task in grid.tasks]))
+    run_sweep(grid, tmp_path / "plain", SETTINGS)
+    assert results(out) == results(tmp_path / "plain")
+
+
+def test_paths_may_be_relative_and_the_working_folder_may_change(graph, tmp_path, monkeypatch):
+    outcomes = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        shutil.copy(graph, tmp_path / name / "graph.npz")
+        monkeypatch.chdir(tmp_path / name)
+        outcomes.append(run_sweep(grid_of("graph.npz", ["teddy"]), "out", SETTINGS, jobs=2))
+    assert [outcome.missing for outcome in outcomes] == [0, 0]
+
+
+def test_options_are_kept_to_the_last_digit(graph, tmp_path):
+    grid = grid_of(graph, ["teddy:distill=12.3456789", "teddy:distill=12.3456999"], [1], [0])
+    rows = run_sweep(grid, tmp_path / "out", SETTINGS).rows
+    assert sorted(row["distill"] for row in rows) == [12.3456789, 12.3456999]
+
+
+def test_a_result_under_another_name_is_not_taken(graph, tmp_path):
+    out = tmp_path / "out"
+    grid = grid_of(graph, ["teddy"], [1], [0, 1])
+    run_sweep(grid, out, SETTINGS)
+    whole = results(out)
+    first, second = (Folder(out).cell_path(cell) for cell in grid.cells)
+    shutil.copy(first, second)
+    outcome = run_sweep(grid, out, SETTINGS)
+    assert "the result of another cell" in outcome.repaired[0]
+    assert outcome.computed == 1
+    assert results(out) == whole
+
+
+def test_tickets_can_be_asked_for_later(graph, tmp_path):
+    grid = grid_of(graph, ["teddy"], [0, 1], [0])
+    run_sweep(grid, tmp_path / "out", SETTINGS)
+    run_sweep(grid, tmp_path / "out", SETTINGS, keep_tickets=True)
+    assert len(list((tmp_path / "out" / "tickets").iterdir())) == 1
+
+
+def test_a_score_from_a_file_is_a_method(graph, tmp_path):
+    plugin = tmp_path / "score.py"
+    plugin.write_text(
+        "from teddy.edges import SCORES\n"
+        "@SCORES.register('id-sum')\n"
+        "def id_sum(graph, pairs, seed=0):\n"
+        "    return pairs.sum(dim=0).double()\n"
+    )
+    done = run(
+        "sweep", graph, "--load", plugin, "--methods", "id-sum,random", "--models", "gcn",
+        "--simulations", "1", "--seeds", "1", "--epochs", "2", "--hidden", "4", "--jobs", "2",
+        "--out", "out", "--json", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["computed"] == 2

@@ -45,10 +45,61 @@ def test_a_trial_is_the_mean_validation_accuracy_of_tickets(search, tmp_path):
 
 
 def test_a_search_in_parts_is_the_search_at_once(search, tmp_path):
-    at_once = tune(search, tmp_path / "once", 6, SETTINGS)
-    for trials in (1, 3, 6):
-        in_parts = tune(search, tmp_path / "parts", trials, SETTINGS)
+    at_once = tune(search, tmp_path / "once", 13, SETTINGS)
+    for trials in (1, 3, 10, 13):
+        in_parts = tune(search, tmp_path / "a folder?with #%20", trials, SETTINGS)
     assert in_parts == at_once
+    assert (tmp_path / "a folder?with #%20" / "trials.db").exists()
+
+
+@pytest.mark.parametrize("number", [1, 4, 10])
+def test_a_search_whose_trial_died_goes_on_as_if_it_had_not(search, tmp_path, monkeypatch, number):
+    from teddy.sweep import tune as module
+
+    at_once = tune(search, tmp_path / "once", 13, SETTINGS)
+    plain, calls = module._validation, []
+
+    def dies(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2 * number:
+            raise KeyboardInterrupt
+        return plain(*arguments)
+
+    monkeypatch.setattr(module, "_validation", dies)
+    with pytest.raises(KeyboardInterrupt):
+        tune(search, tmp_path / "died", 13, SETTINGS)
+    assert tune(search, tmp_path / "died", 13, SETTINGS) == at_once
+
+
+def test_a_setting_that_can_not_be_trained_with_is_left_out(search, tmp_path, monkeypatch):
+    from teddy.sweep import tune as module
+
+    plain = module._validation
+
+    def picky(out, search, settings, *rest):
+        if settings.config.distill < 1:
+            raise teddy.InputError("loss isn't finite")
+        return plain(out, search, settings, *rest)
+
+    monkeypatch.setattr(module, "_validation", picky)
+    tuning = tune(search, tmp_path / "out", 8, SETTINGS)
+    assert 0 < len(tuning.trials) < 8
+    assert all(trial.settings["distill"] >= 1 for trial in tuning.trials)
+
+
+def test_a_default_that_can_not_be_drawn_is_not_tried(search, tmp_path):
+    ugs = Search(search.dataset, "gcn", "ugs", Level(0.05, 0.05), (0,))
+    assert tune(ugs, tmp_path / "out", 1, SETTINGS).trials[0].settings["distill"] != 10.0
+    other = Search(search.dataset, "gcn", "teddy:distill=5", Level(0.05, 0.05), (0,))
+    assert tune(other, tmp_path / "other", 1, SETTINGS).trials[0].settings == {"distill": 5.0}
+
+
+def test_a_damaged_store_is_one_line(search, tmp_path):
+    out = tmp_path / "out"
+    tune(search, out, 1, SETTINGS)
+    (out / "trials.db").write_bytes(b"nonsense" * 1000)
+    with pytest.raises(teddy.InputError, match="can't be read as a store of trials"):
+        tune(search, out, 2, SETTINGS)
 
 
 def test_lr_and_weight_decay_have_dense_models_of_their_own(search, tmp_path):
@@ -92,7 +143,7 @@ def _trials(out):
 def test_another_search_in_the_folder_is_refused(search, tmp_path):
     tune(search, tmp_path / "out", 1, SETTINGS)
     other = Search(search.dataset, "gin", level=search.level, seeds=(0, 1))
-    with pytest.raises(teddy.InputError, match="holds a sweep with tuned for"):
+    with pytest.raises(teddy.InputError, match="holds results with tuned model gcn, got gin"):
         tune(other, tmp_path / "out", 1, SETTINGS)
 
 
@@ -103,6 +154,10 @@ def test_another_search_in_the_folder_is_refused(search, tmp_path):
         (["--model", "gnc"], "unknown model 'gnc'"),
         (["--trials", "0"], "trials is 0"),
         (["--seeds", "0"], "seeds is 0"),
+        (["--jobs", "0"], "jobs is 0"),
+        (["--threads", "0"], "threads is 0"),
+        (["--hidden", "0"], "hidden is 0"),
+        (["--device", "foo"], "device is 'foo'"),
         (["--search", ""], "got nothing to search"),
     ],
 )

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from teddy.atomic import check_writable
-from teddy.cli.options import DataDir, Dataset, Json, Load, Nodes, Split, Tuned
+from teddy.cli.options import DataDir, Dataset, Json, Load, Nodes, Split, Tuned, report_tuned
 from teddy.errors import InputError
 from teddy.numbers import check_count
 
@@ -92,6 +92,7 @@ def find(
         load_file(load)
     chosen = MethodSpec.parse(method)
     if distill is None and tuned and chosen.method.distill > 0:
+        report_tuned([dataset], [model])
         distill = tuned_settings(dataset, model).get("distill")
     level = chosen.level(Level(graph_sparsity, weight_sparsity))
     data = load_dataset(dataset, split=split, seed=split_seed, data_dir=data_dir, nodes=nodes)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
@@ -43,3 +46,12 @@ Tuned = Annotated[
     typer.Option("--tuned", help="Lambda as `teddy tune` found it, where that is known."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def report_tuned(datasets: Iterable[str], models: Iterable[str]) -> None:
+    """Say for which data sets and models there is nothing tuned."""
+    from teddy.sweep.tuned import tuned_settings
+
+    for dataset, model in product(datasets, models):
+        if not tuned_settings(dataset, model):
+            print(f"teddy: nothing tuned for {model} on {dataset}; the default", file=sys.stderr)

@@ -78,8 +78,10 @@ def sweep(
     if summary:
         _show(read_table(out), against, json_, {"folder": str(out)})
         return
+    from teddy.cli.options import report_tuned
     from teddy.cli.progress import cell_progress
     from teddy.methods.plugin import load_file
+    from teddy.methods.spec import MethodSpec
     from teddy.sweep import Grid, Settings, run_sweep
     from teddy.training import TrainConfig
 
@@ -90,6 +92,13 @@ def sweep(
     names = datasets or ["citeseer"]
     levels = parse_simulations(simulations)
     grid = Grid(names, _words(models), _words(methods), levels, range(seeds))
+    if against is not None:
+        against = str(MethodSpec.parse(against))
+        if against not in grid.methods and not out.exists():
+            known = ", ".join(grid.methods)
+            raise InputError(f"no '{against}' to compare with, expected one of: {known}")
+    if tuned:
+        report_tuned(grid.datasets, grid.models)
     options = {"hidden": hidden, "layers": layers}
     settings = Settings(
         TrainConfig(epochs, lr, weight_decay),
@@ -147,7 +156,7 @@ def _words(text: str) -> list[str]:
 
 def _report_failures(outcome: Any) -> None:
     for line in outcome.repaired:
-        print(f"teddy: {line}; computed again", file=sys.stderr)
+        print(f"teddy: {line.removesuffix('; delete it')}; tried again", file=sys.stderr)
     for row in outcome.failures:
         place = f"{row['dataset']} {row['model']} {row['method']}"
         where = f"{place} simulation {row['simulation']} seed {row['seed']}"
@@ -160,7 +169,7 @@ def _show(
     from teddy.cli.sweep_tables import sweep_tables
     from teddy.sweep.summary import sparsest_winning, summarize
 
-    summaries = summarize(rows, against)
+    summaries = summarize(rows, against if rows else None)
     if as_json:
         sparsest = [
             {"dataset": d, "model": m, "method": method,

@@ -25,11 +25,13 @@ class Method:
         search: Called with a :class:`Problem`, levels and options, gives a ticket for each level.
             What the levels have in common is computed once.
         distill: The strength :math:`\lambda_{dt}` that it takes when none is asked for.
+        check_values: Called with options, raises if a value can't be; None: any can.
     """
 
     name: str
     search: Search
     distill: float
+    check_values: Callable[..., object] | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -37,18 +39,20 @@ class Method:
         parameters = inspect.signature(self.search).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
-    def check_options(self, options: dict[str, Any]) -> None:
-        """Raise if there is an option that the method doesn't have."""
+    def check(self, **options: Any) -> None:
+        """Raise if there is an option that the method doesn't have, or a value that can't be."""
         for name in options:
             if name not in self.options:
                 known = ", ".join(self.options) or "none"
                 raise InputError(f"{self.name} has no option '{name}', expected one of: {known}")
+        if self.check_values is not None:
+            self.check_values(**{**self.options, **options})
 
     def tickets(
         self, problem: Problem, levels: Sequence[Level], **options: Any
     ) -> Iterator[Ticket]:
         """Find a ticket for each level, in this order, one at a time."""
-        self.check_options(options)
+        self.check(**options)
         return self.search(problem, levels, **options)
 
     def find(
@@ -70,12 +74,15 @@ class Method:
 METHODS: Registry[Method] = Registry("method")
 
 
-def method(name: str, distill: float = 10.0) -> Callable[[Search], Search]:
+def method(
+    name: str, distill: float = 10.0, check_values: Callable[..., object] | None = None
+) -> Callable[[Search], Search]:
     r"""Register a search under a name; the one line that a new method needs.
 
     Args:
         name: For ``find_ticket(method=...)`` and the command line.
         distill: Default of :math:`\lambda_{dt}`; 10 is TEDDY's, 0 is no distillation.
+        check_values: Called with all options before anything is done, to raise if one can't be.
 
     Example::
 
@@ -87,7 +94,7 @@ def method(name: str, distill: float = 10.0) -> Callable[[Search], Search]:
     """
 
     def register(search: Search) -> Search:
-        METHODS.register(name)(Method(name, search, distill))
+        METHODS.register(name)(Method(name, search, distill, check_values))
         return search
 
     return register

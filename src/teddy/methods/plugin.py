@@ -1,16 +1,23 @@
-"""Methods, models and scores of a user's own, from a file."""
+"""Methods and edge scores of a user's own, from a file."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import sys
 from pathlib import Path
 
+from teddy.edges import SCORES
 from teddy.errors import InputError
+from teddy.methods.method import METHODS
+from teddy.methods.scores import register_score
+
+#: The sha256 of the file that each method of a user's own came from.
+ORIGINS: dict[str, str] = {}
 
 
 def load_file(path: str | Path) -> None:
-    """Run a Python file that registers something; a second time does nothing.
+    """Run a Python file that registers methods or edge scores; the same file again does nothing.
 
     Example:
         >>> load_file("no-such-file.py")
@@ -21,12 +28,14 @@ def load_file(path: str | Path) -> None:
     file = Path(path)
     if not file.is_file():
         raise InputError(f"{path}: there is no such file")
-    name = f"teddy_plugin_{file.resolve()}"
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    name = f"teddy_plugin_{digest}"
     if name in sys.modules:
         return
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise InputError(f"{path}: expected a Python file, *.py")
+    before = {method: METHODS[method] for method in METHODS}
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -34,3 +43,9 @@ def load_file(path: str | Path) -> None:
     except Exception as error:
         del sys.modules[name]
         raise InputError(f"{path}: can't be loaded ({type(error).__name__}: {error})") from None
+    for score in SCORES:
+        if score not in METHODS:
+            register_score(score)
+    for method in METHODS:
+        if METHODS[method] is not before.get(method):
+            ORIGINS[method] = digest

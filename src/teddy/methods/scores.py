@@ -7,6 +7,7 @@ So a comparison with ``random`` (DropEdge's choice, once), ``degree-high``, ``k-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from teddy.edges import SCORES
 from teddy.methods.level import Level
@@ -24,7 +25,7 @@ def register_score(score: str) -> None:
         {'weights': 'projection'}
     """
 
-    @method(score, distill=10.0)
+    @method(score, distill=10.0, check_values=partial(Scheme, score, score))
     def search(
         problem: Problem, levels: Sequence[Level], *, weights: str = "projection"
     ) -> Iterator[Ticket]:

@@ -26,6 +26,7 @@ from teddy.methods.level import Level
 from teddy.methods.problem import Problem
 from teddy.methods.store import Entry
 from teddy.models.masked import Masked, check_takes_edge_weights
+from teddy.numbers import check_number
 from teddy.sparsity import num_kept_weights, simulation_sparsity
 from teddy.ticket import Ticket
 from teddy.training import seeded, train
@@ -80,6 +81,8 @@ class Scheme:
             raise InputError(f"weights is '{self.weights}', expected one of: {known}")
         if self.score is not None:
             SCORES[self.score]  # a wrong name is an error before the work
+        for name in ("l1_edges", "l1_weights"):
+            check_number(getattr(self, name), name)
 
     def tickets(self, problem: Problem, levels: Sequence[Level]) -> Iterator[Ticket]:
         """Find a ticket for each level; what levels have in common is computed once."""
@@ -117,7 +120,7 @@ class Scheme:
         """Edges, and weights where masks choose them, at a level."""
         if not path:
             return State(self._scored(problem, level.graph_sparsity), None)
-        _, learns_weights = self._learns(level)
+        learns_edges, learns_weights = self._learns(level)
         everything = torch.ones(problem.graph.num_edges, dtype=torch.bool, device=problem.device)
         state = State(everything, problem.weight_masks() if learns_weights else None)
         for index, step in enumerate(path, 1):
@@ -125,22 +128,31 @@ class Scheme:
             if self.score is not None:
                 reached = 1.0 if step == path[-1] else simulation_sparsity(index)
                 step = Level(min(reached, level.graph_sparsity), step.weight_sparsity)
-            name = f"round-{index}-{step.graph_sparsity:.9f}-{step.weight_sparsity:.9f}"
-            state = self._round(problem, name, state, step, f"round {index} of {len(path)}")
+            name = f"round-{index}-{step.graph_sparsity!r}-{step.weight_sparsity!r}"
+            phase = f"round {index} of {len(path)}"
+            state = self._round(problem, name, state, step, learns_edges, phase)
         return state
 
     def _scored(self, problem: Problem, graph_sparsity: float) -> Tensor:
         score = self.score or "teddy"  # of no edges the choice is the same
         return prune_pairs(problem.graph, graph_sparsity, score, problem.seed)
 
-    def _round(self, problem: Problem, name: str, state: State, step: Level, phase: str) -> State:
+    def _round(
+        self,
+        problem: Problem,
+        name: str,
+        state: State,
+        step: Level,
+        learns_edges: bool,
+        phase: str,
+    ) -> State:
         """Learn masks on what is left, and remove the lowest; or read what was done before."""
         known = problem.store.load(name)
         if known is not None:
             problem.skip(phase)
             return _from_entry(known, state)
         started = time.perf_counter()
-        masked = self._learn(problem, state, phase)
+        masked = self._learn(problem, state, learns_edges, phase)
         keep, weights = state.keep, state.weights
         if self.score is not None:
             keep = self._scored(problem, step.graph_sparsity)
@@ -161,12 +173,12 @@ class Scheme:
         problem.store.save(name, _to_entry(state))
         return state
 
-    def _learn(self, problem: Problem, state: State, phase: str) -> Masked:
+    def _learn(self, problem: Problem, state: State, learns_edges: bool, phase: str) -> Masked:
         """Train masks and weights together, from the initial weights; best validation epoch."""
         with seeded(problem.seed, problem.device):
             model = problem.initial_model()
             num_edges = None
-            if self.score is None:
+            if learns_edges:
                 check_takes_edge_weights(model)
                 num_edges = int(state.keep.sum())
             masked = Masked(model, num_edges, state.weights)

@@ -9,6 +9,7 @@ from typing import Any
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.method import METHODS, Method
+from teddy.training import TrainConfig
 
 #: What a ticket leaves out, by the part that alone is made sparse.
 ONLY = ("edges", "weights")
@@ -49,6 +50,9 @@ class MethodSpec:
         distill, only = values.pop("distill", None), values.pop("only", None)
         if only not in (None, *ONLY):
             raise InputError(f"only is '{only}', expected one of: {', '.join(ONLY)}")
+        if distill is not None:
+            TrainConfig(distill=distill)  # raises if it can't be
+        method.check(**values)
         return MethodSpec(name, tuple(sorted(values.items())), distill, only)
 
     @property
@@ -70,7 +74,13 @@ class MethodSpec:
         values = {**dict(self.options), "distill": self.distill, "only": self.only}
         for name, value in sorted(values.items()):
             if value is not None:
-                yield f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+                yield f"{name}={_text(value)}"
+
+
+def _text(value: Any) -> str:
+    """As short as it can be read again."""
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    return short if not isinstance(value, float) or float(short) == value else repr(value)
 
 
 def _read(method: Method, part: str) -> tuple[str, Any]:
@@ -80,11 +90,13 @@ def _read(method: Method, part: str) -> tuple[str, Any]:
         known = ", ".join(defaults)
         raise InputError(f"{method.name} has no option '{name}', expected one of: {known}")
     kind = type(defaults[name])
-    if kind not in (float, int):
+    if kind is bool and text.lower() in ("true", "false"):
+        return name, text.lower() == "true"
+    if kind not in (float, int, bool):
         return name, text
     try:
-        return name, kind(text)
+        return name, {float: float, int: int, bool: int}[kind](text)
     except ValueError:
-        what = "a number" if kind is float else "a whole number"
+        what = {float: "a number", int: "a whole number", bool: "true or false"}[kind]
         got = f"'{text}'" if equals else "nothing"
         raise InputError(f"option '{name}' of {method.name} is {got}, expected {what}") from None

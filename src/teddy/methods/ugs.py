@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from teddy.methods.level import Level
 from teddy.methods.method import method
@@ -11,7 +12,7 @@ from teddy.methods.search import Scheme
 from teddy.ticket import Ticket
 
 
-@method("ugs", distill=0.0)
+@method("ugs", distill=0.0, check_values=partial(Scheme, "ugs", None))
 def ugs(
     problem: Problem,
     levels: Sequence[Level],

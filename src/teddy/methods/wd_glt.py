@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 
-import psutil
 import torch
 from torch import Tensor
 
@@ -15,13 +14,45 @@ from teddy.methods.level import Level
 from teddy.methods.method import method
 from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
+from teddy.numbers import check_count, check_number
 from teddy.ticket import Ticket
+from teddy.training.memory import free_memory
 from teddy.training.wasserstein import class_separation, separation_memory
 
 logger = logging.getLogger(__name__)
 
+# What was said already: once a graph is enough.
+_SAID: set[str] = set()
 
-@method("wd-glt", distill=0.0)
+
+def _scheme(
+    weights: str,
+    separation: float,
+    l1_edges: float,
+    l1_weights: float,
+    epsilon: float,
+    iterations: int,
+) -> Scheme:
+    strength = check_number(separation, "separation")
+    width = check_number(epsilon, "epsilon", positive=True)
+    count = check_count(iterations, "iterations")
+
+    def regularizer(logits: Tensor) -> Tensor:
+        return -strength * class_separation(logits, width, count)
+
+    settings = {
+        "separation": separation,
+        "l1_edges": l1_edges,
+        "l1_weights": l1_weights,
+        "epsilon": epsilon,
+        "iterations": iterations,
+    }
+    return Scheme(
+        "wd-glt", None, weights, l1_edges, l1_weights, regularizer, clamp=True, settings=settings
+    )
+
+
+@method("wd-glt", distill=0.0, check_values=_scheme)
 def wd_glt(
     problem: Problem,
     levels: Sequence[Level],
@@ -53,21 +84,9 @@ def wd_glt(
         epsilon: Entropic regularisation of the distance.
         iterations: Of Sinkhorn's algorithm.
     """
-    _check_memory(problem, iterations)
-
-    def regularizer(logits: Tensor) -> Tensor:
-        return -separation * class_separation(logits, epsilon, iterations)
-
-    settings = {
-        "separation": separation,
-        "l1_edges": l1_edges,
-        "l1_weights": l1_weights,
-        "epsilon": epsilon,
-        "iterations": iterations,
-    }
-    scheme = Scheme(
-        "wd-glt", None, weights, l1_edges, l1_weights, regularizer, clamp=True, settings=settings
-    )
+    scheme = _scheme(weights, separation, l1_edges, l1_weights, epsilon, iterations)
+    if levels:
+        _check_memory(problem, iterations)
     return scheme.tickets(problem, levels)
 
 
@@ -78,7 +97,9 @@ def _check_memory(problem: Problem, iterations: int) -> None:
     needed = separation_memory(nodes, classes, compiled, iterations)
     how = "with compiled kernels" if compiled else "without compiled kernels (extra [fast])"
     text = f"wd-glt needs {needed / 1e6:,.0f} MB for distances between {nodes:,} outputs, {how}"
-    logger.log(logging.INFO if compiled else logging.WARNING, text)
-    free = psutil.virtual_memory().available
+    if text not in _SAID:
+        logger.log(logging.INFO if compiled else logging.WARNING, text)
+        _SAID.add(text)
+    free = free_memory()
     if problem.device.type == "cpu" and needed > free:
         raise InputError(f"{text}; {free / 1e6:,.0f} MB are free")

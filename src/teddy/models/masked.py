@@ -59,10 +59,12 @@ class Masked(nn.Module):
         own = dict(self.model.named_parameters())
         return {n: own[n] * m for n, m in zip(self.names, self.weight_masks, strict=True)}
 
-    def call(self, part: str, weights: dict[str, Tensor], *inputs: object) -> Tensor:
+    def call(
+        self, part: str, weights: dict[str, Tensor], *inputs: object, **named: object
+    ) -> Tensor:
         """Call a method of the model with these weights in place of its own."""
-        named = {f"model.{name}": weight for name, weight in weights.items()}
-        result: Tensor = functional_call(self._part[0], named, (part, *inputs))
+        own = {f"model.{name}": weight for name, weight in weights.items()}
+        result: Tensor = functional_call(self._part[0], own, (part, *inputs), named)
         return result
 
     def penalty(self, edges: float, weights: float) -> Tensor:
@@ -80,8 +82,8 @@ class _Part(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, part: str, *inputs: object) -> object:
-        return getattr(self.model, part)(*inputs)
+    def forward(self, part: str, *inputs: object, **named: object) -> object:
+        return getattr(self.model, part)(*inputs, **named)
 
 
 def check_takes_edge_weights(model: nn.Module) -> None:
@@ -95,7 +97,9 @@ def check_takes_edge_weights(model: nn.Module) -> None:
     """
     if isinstance(model, GNN):
         return
-    if "edge_weight" not in inspect.signature(model.forward).parameters:
+    named = "edge_weight" in inspect.signature(model.forward).parameters
+    # PyG's models all have the parameter; some say that they can't use it.
+    if not named or getattr(model, "supports_edge_weight", True) is False:
         raise InputError(
             f"a {type(model).__name__} can't weigh edges, "
             "expected forward(x, edge_index, edge_weight) to learn edge masks"

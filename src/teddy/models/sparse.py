@@ -240,7 +240,8 @@ def row_softmax(scores: Tensor, pattern: Pattern, weights: Tensor | None = None)
     if weights is not None:
         present = present.masked_fill(weights == 0, -torch.inf)
     highest = empty.scatter_reduce(0, row, present, "amax", include_self=False)
-    shares = (scores - highest[row]).clamp(max=0).exp()
+    # Only an entry of weight 0 can be above the highest; its share has a gradient.
+    shares = (scores - highest[row]).clamp(max=60).exp()
     sizes = shares if weights is None else shares * weights.abs()
     # index_select, not [row]: its gradient is summed in one order, whatever the threads.
     totals = empty.index_add(0, row, sizes).index_select(0, row)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +39,9 @@ class Folder:
         >>> import tempfile
         >>> folder = Folder(tempfile.mkdtemp())
         >>> cell = Cell("citeseer", "gin", "teddy", 0, 1)
-        >>> folder.write_cell(cell, {"test": 70.0})
-        >>> folder.read_cell(cell)
-        {'test': 70.0}
+        >>> folder.write_cell(cell, {**vars(cell), "test": 70.0})
+        >>> folder.read_cell(cell)["test"]
+        70.0
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -84,7 +84,10 @@ class Folder:
     def read_cell(self, cell: Cell) -> dict[str, Any] | None:
         """A cell's result; None if there is none, an error if it is damaged."""
         path = self.cell_path(cell)
-        return _read_json(path) if path.exists() else None
+        row = _read_json(path) if path.exists() else None
+        if row is not None and Cell.of(row) != cell:
+            raise InputError(f"{path}: damaged, the result of another cell")
+        return row
 
     def done(self, cell: Cell) -> bool:
         """Whether there is a sound result."""
@@ -93,12 +96,12 @@ class Folder:
         except InputError:
             return False
 
-    def damaged(self) -> list[str]:
-        """A line for each file of a cell that can't be read."""
+    def damaged(self, cells: Sequence[Cell]) -> list[str]:
+        """A line for each of these cells whose file can't be read."""
         lines = []
-        for path in sorted((self.path / "cells").glob("*.json")):
+        for cell in cells:
             try:
-                _read_json(path)
+                self.read_cell(cell)
             except InputError as error:
                 lines.append(str(error))
         return lines
@@ -111,25 +114,32 @@ class Folder:
         """What went wrong and has not gone right since."""
         return list(self._read_all("failures"))
 
-    def agree(self, settings: dict[str, Any], data: dict[str, str]) -> None:
-        """Record what all cells have in common, or raise if it was something else."""
+    def agree(self, settings: dict[str, Any], parts: dict[str, dict[str, Any]]) -> None:
+        """Record what decides the results, or raise if it was something else.
+
+        Args:
+            settings: What all cells have in common.
+            parts: By kind (data, methods) and name, what else cells depend on.
+        """
         path = self.path / "sweep.json"
         with self.lock("sweep"):
-            known = _read_json(path) if path.exists() else {"settings": settings, "data": {}}
-            for name, value in settings.items():
-                before = known["settings"].get(name)
-                if before != value:
+            known = _read_json(path) if path.exists() else {"settings": settings}
+            for name in settings | known["settings"]:
+                before, now = known["settings"].get(name), settings.get(name)
+                if before != now:
                     raise InputError(
-                        f"{self.path}: holds a sweep with {name} {before}, got {value}; "
+                        f"{self.path}: holds results with {name} {before}, got {now}; "
                         "expected the same, or another folder"
                     )
-            for name, digest in data.items():
-                if known["data"].get(name, digest) != digest:
-                    raise InputError(
-                        f"{self.path}: holds cells of {name} as it was before, got other data "
-                        "under that name; expected the same, or another folder"
-                    )
-            _write_json(path, {**known, "data": {**known["data"], **data}})
+            for kind, entries in parts.items():
+                for name, value in entries.items():
+                    before = known.setdefault(kind, {}).setdefault(name, value)
+                    if before != value:
+                        raise InputError(
+                            f"{self.path}: holds results of {name} with other {kind} "
+                            f"({before}, got {value}); expected the same, or another folder"
+                        )
+            _write_json(path, known)
 
     def lock(self, name: str) -> FileLock:
         """A lock that the system lets go of when its process ends, however it ends."""
@@ -219,7 +229,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         return row
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"{path}: damaged, not a whole result ({reason})") from None
+        raise InputError(f"{path}: damaged, not a whole file ({reason}); delete it") from None
 
 
 def _digest(row: dict[str, Any]) -> str:

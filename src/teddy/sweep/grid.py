@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from teddy.data.catalog import DATASETS
 from teddy.errors import InputError
 from teddy.methods import Level
 from teddy.methods.spec import MethodSpec
@@ -68,6 +69,12 @@ class Cell:
     method: str
     seed: int
     simulation: int
+
+    @staticmethod
+    def of(row: dict[str, Any]) -> Cell:
+        """The cell that a row is the result of."""
+        parts: dict[str, Any] = {part.name: row.get(part.name) for part in fields(Cell)}
+        return Cell(**parts)
 
     @property
     def key(self) -> str:
@@ -132,7 +139,7 @@ class Grid:
         parsed = [str(MethodSpec.parse(method)) for method in self.methods]
         cleaned: dict[str, list[Any]] = {
             "models": list(self.models),
-            "datasets": [str(name) for name in self.datasets],
+            "datasets": [_canonical(str(name)) for name in self.datasets],
             "methods": parsed,
             "simulations": sorted(check_count(i, "simulation", 0) for i in self.simulations),
             "seeds": [check_seed(seed) for seed in self.seeds],
@@ -154,6 +161,11 @@ class Grid:
     def cells(self) -> list[Cell]:
         """All cells."""
         return [cell for task in self.tasks for cell in task.cells]
+
+
+def _canonical(dataset: str) -> str:
+    """One spelling of a name that is known."""
+    return dataset.lower() if dataset.lower() in DATASETS else dataset
 
 
 def level_of(spec: MethodSpec, simulation: int) -> Level:

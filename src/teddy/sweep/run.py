@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import os
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from teddy import __version__
+from teddy.data.catalog import DATASETS
 from teddy.errors import InputError
 from teddy.methods.find import check_device
+from teddy.methods.plugin import ORIGINS
+from teddy.methods.spec import MethodSpec
+from teddy.models import build_model
 from teddy.numbers import check_count
+from teddy.sweep.backends import check_backend, run_jobs, share_of_memory
 from teddy.sweep.folder import Folder
-from teddy.sweep.grid import Grid, Settings
+from teddy.sweep.grid import Cell, Grid, Settings, distill_of
 from teddy.sweep.table import write_table
-from teddy.sweep.worker import Job, data_version, run_task
-
-#: What joblib can run tasks on; the last two take an extra of their own.
-BACKENDS = ("loky", "multiprocessing", "threading", "dask", "ray")
+from teddy.sweep.worker import Job, data_version
 
 # Seconds between two looks at what is done.
 _LOOK = 0.5
@@ -33,10 +36,10 @@ class Outcome:
 
     Attributes:
         rows: All results in the folder.
-        computed: Cells of the grid that this run computed.
+        computed: Cells that this run computed.
         missing: Cells of the grid without a result.
         failures: What went wrong.
-        repaired: A line for each damaged file that was found at the start.
+        repaired: A line for each damaged cell of the grid that was found at the start.
     """
 
     rows: list[dict[str, Any]]
@@ -72,7 +75,8 @@ def run_sweep(
         backend: Of joblib; ``dask`` and ``ray`` connect to a running cluster, or start one here.
         memory: GiB that a process may take; None: an equal share of what is free.
         keep_tickets: Whether to write each cell's ticket, too.
-        plugin: A Python file that registers methods of the user's own.
+        plugin: The Python file that methods of the user's own come from; load it
+            (:func:`teddy.methods.plugin.load_file`) before making the grid.
         progress: Called now and then with the numbers of cells that are done and wanted.
 
     Example:
@@ -84,101 +88,80 @@ def run_sweep(
         >>> len(outcome.rows), outcome.computed, outcome.failures
         (2, 2, [])
     """
-    settings = settings or Settings()
+    settings = checked(settings or Settings(), grid.models)
     check_count(jobs, "jobs")
-    if backend not in BACKENDS:
-        raise InputError(f"unknown backend '{backend}', expected one of: {', '.join(BACKENDS)}")
-    check_device(settings.device)
-    data = {name: data_version(name, settings) for name in grid.datasets}
+    check_backend(backend)
+    if memory is not None and not 0 < memory < math.inf:
+        raise InputError(f"memory is {memory}, expected a number of GiB above 0")
+    methods = _methods(grid, settings)
+    sources = {name: source_of(name) for name in grid.datasets}
+    data = {name: data_version(source, settings) for name, source in sources.items()}
     folder = Folder(out)
     folder.create()
-    folder.agree(settings.to_dict(), data)
-    repaired = folder.damaged()
-    before = sum(folder.done(cell) for cell in grid.cells)
-    limit = _share_of_memory(jobs) if memory is None else int(memory * 2**30)
-    own_process = backend in ("loky", "multiprocessing")
-    work = [
+    folder.agree({"version": __version__, **settings.to_dict()}, {"data": data, "methods": methods})
+    repaired = folder.damaged(grid.cells)
+    limit = share_of_memory(jobs) if memory is None else int(memory * 2**30)
+    everything = [
         Job(
             folder=str(folder.path.absolute()),
             task=task,
             settings=settings,
+            source=sources[task.dataset],
             data=data[task.dataset],
-            plugin=None if plugin is None else str(plugin),
+            plugin=None if plugin is None else str(Path(plugin).absolute()),
             keep_tickets=keep_tickets,
-            memory=limit if own_process else None,
-            parent=os.getpid() if own_process and jobs > 1 else None,
+            memory=limit,
         )
         for task in grid.tasks
-        if not all(folder.done(cell) for cell in task.cells)
     ]
+    work = [job for job in everything if job.missing()]
     with _watched(folder, grid, progress):
-        busy = _run(work, jobs, backend)
-        if busy:  # what other processes had; they are done with it, or have died
-            _run([replace(job, wait=True) for job in busy], jobs, backend)
+        first = run_jobs(work, jobs, backend)
+        # What other processes had; they are done with it by now, or have died.
+        busy = [replace(job, wait=True) for job, done in zip(work, first, strict=True) if done.busy]
+        second = run_jobs(busy, jobs, backend)
     rows = folder.rows()
     write_table(rows, folder.table_path)
-    done = sum(folder.done(cell) for cell in grid.cells)
     wanted = {cell.key for cell in grid.cells}
-    failures = [row for row in folder.failures() if _key(row) in wanted]
-    return Outcome(rows, done - before, len(grid.cells) - done, failures, repaired)
+    return Outcome(
+        rows,
+        computed=sum(done.computed for done in [*first, *second]),
+        missing=sum(not folder.done(cell) for cell in grid.cells),
+        failures=[row for row in folder.failures() if Cell.of(row).key in wanted],
+        repaired=repaired,
+    )
 
 
-def _run(work: Sequence[Job], jobs: int, backend: str) -> list[Job]:
-    """Do the work; return what other processes are busy with."""
-    from joblib import Parallel, delayed, parallel_config
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-    if not work:
-        return []
-    try:
-        with _cluster(backend), parallel_config(backend=backend):
-            states = Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="2*n_jobs")(
-                delayed(run_task)(job) for job in work
-            )
-    except TerminatedWorkerError:
-        return _run_alone(work)
-    return [job for job, state in zip(work, states, strict=True) if state == "busy"]
+def checked(settings: Settings, models: Sequence[str]) -> Settings:
+    """Return settings that hold wherever a process runs, or raise if some can't be meant."""
+    check_device(settings.device)
+    check_count(settings.threads, "threads")
+    for model in models:
+        build_model(model, 1, 1, **settings.model_options)
+    if settings.data_dir is None:
+        return settings
+    return replace(settings, data_dir=str(Path(settings.data_dir).absolute()))
 
 
-def _run_alone(work: Sequence[Job]) -> list[Job]:
-    """Do the work one task at a time, each in a process of its own, to see which one kills it."""
-    from joblib import Parallel, delayed
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
+def source_of(dataset: str) -> str:
+    """What to load a data set by, wherever a process runs.
 
-    busy = []
-    for job in work:
-        folder = Folder(job.folder)
-        try:
-            # Two, since one would be this very process.
-            if Parallel(n_jobs=2)([delayed(run_task)(job)]) == ["busy"]:
-                busy.append(job)
-        except TerminatedWorkerError:
-            for cell in job.task.cells:
-                if not folder.done(cell):
-                    reason = "its process was killed, by the system for memory or by someone"
-                    folder.write_failure(cell, reason, "")
-    return busy
+    Example:
+        >>> source_of("citeseer")
+        'citeseer'
+    """
+    return dataset if dataset in DATASETS else str(Path(dataset).absolute())
 
 
-@contextmanager
-def _cluster(backend: str) -> Iterator[None]:
-    """Connect to Dask or Ray as their own settings say, or start them on this machine."""
-    client: AbstractContextManager[Any] = nullcontext()
-    try:
-        if backend == "dask":
-            from distributed import Client
-
-            client = Client(set_as_default=True)
-        elif backend == "ray":
-            from ray.util.joblib import register_ray
-
-            register_ray()
-    except ImportError as error:
-        raise InputError(
-            f"backend '{backend}' isn't installed ({error}): pip install 'teddy-glt[{backend}]'"
-        ) from None
-    with client:
-        yield
+def _methods(grid: Grid, settings: Settings) -> dict[str, Any]:
+    """What decides the results of each method: its strength of distillation, the user's file."""
+    found = {}
+    for task in grid.tasks:
+        spec = MethodSpec.parse(task.method)
+        distill = replace(settings.config, distill=distill_of(spec, task, settings)).distill
+        facts = {"distill": distill, "file": ORIGINS.get(spec.name)}
+        found[f"{task.dataset} {task.model} {task.method}"] = facts
+    return found
 
 
 @contextmanager
@@ -201,20 +184,3 @@ def _watched(folder: Folder, grid: Grid, progress: Progress | None) -> Iterator[
     finally:
         ended.set()
         thread.join()
-
-
-def _share_of_memory(jobs: int) -> int:
-    """Bytes for each job: what is free, shared equally."""
-    import psutil
-
-    free = psutil.virtual_memory().available
-    limit = Path("/sys/fs/cgroup/memory.max")
-    if limit.exists() and limit.read_text().strip().isdigit():
-        free = min(free, int(limit.read_text()))
-    return max(1, int(0.9 * free) // jobs)
-
-
-def _key(row: dict[str, Any]) -> str:
-    from teddy.sweep.grid import Cell
-
-    return Cell(**{name: row[name] for name in Cell.__dataclass_fields__}).key

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from teddy.models import MODELS
 from teddy.numbers import check_count
 from teddy.sweep.folder import Folder, try_lock
 from teddy.sweep.grid import Settings, Task, file_name
-from teddy.sweep.worker import cached_dataset, data_version, ended_with_parent, limited_threads
+from teddy.sweep.limits import ended_with_parent, limited_threads
+from teddy.sweep.run import checked, source_of
+from teddy.sweep.worker import cached_dataset, data_version
 from teddy.training import TrainConfig
 
 #: What can be searched, all on a log scale; the paper searches lambda in [0.01, 200].
@@ -72,6 +75,12 @@ class Search:
                 raise InputError(f"can't search '{name}', expected one of: {known}")
         if not self.seeds or not self.names:
             raise InputError("got nothing to search, expected a name and a seed at least")
+        object.__setattr__(self, "names", tuple(dict.fromkeys(self.names)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, to be held against another search."""
+        plain = {**asdict(self), "level": list(self.level)}
+        return {f"tuned {name}": json.loads(json.dumps(value)) for name, value in plain.items()}
 
 
 def tune(
@@ -84,9 +93,10 @@ def tune(
 ) -> Tuning:
     """Search settings by the validation accuracy of tickets; the test nodes are never looked at.
 
-    The first trial is the default, so what is found is never worse on validation. Trials are
-    stored one by one; the same call goes on where it was stopped, and draws what it would have
-    drawn.
+    The first trial is the default, if it can be drawn (ugs and wd-glt don't distil by default): so
+    what is found is never worse on validation. Trials are stored one by one; the same call goes on
+    where it was stopped, and draws what it would have drawn. A setting that can't be trained with
+    is left out.
 
     Args:
         search: What to tune.
@@ -96,68 +106,105 @@ def tune(
         jobs: Processes; the seeds of a trial run side by side.
         progress: Called with the number of trials that are done and the number wanted.
     """
-    try:
-        import optuna
-    except ImportError:
-        raise InputError("tuning needs Optuna: pip install 'teddy-glt[tune]'") from None
+    optuna = _import_optuna()
     from joblib import Parallel, delayed
 
     check_count(trials, "trials")
-    settings = settings or Settings()
+    check_count(jobs, "jobs")
+    settings = checked(settings or Settings(), [search.model])
+    source = source_of(search.dataset)
+    version = data_version(source, settings)
     folder = Folder(out)
-    version = data_version(search.dataset, settings)
     folder.create()
-    folder.agree({**settings.to_dict(), "tuned for": repr(search)}, {search.dataset: version})
+    folder.agree({**settings.to_dict(), **search.to_dict()}, {"data": {search.dataset: version}})
     lock = folder.lock("tune")
     if not try_lock(lock):
         raise InputError(f"{out}: another process is tuning here, expected none")
     try:
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        study = optuna.create_study(
-            study_name="tune",
-            storage=f"sqlite:///{(folder.path / 'trials.db').absolute()}",
-            direction="maximize",
-            load_if_exists=True,
-        )
-        while (done := len(_complete(study))) < trials:
+        study = _study(optuna, folder)
+        while (done := len(_tried(study))) < trials:
             # A sampler of its own for each trial: a resumed search draws what it would have drawn.
-            study.sampler = optuna.samplers.TPESampler(seed=done, n_startup_trials=8)
-            if done == 0:
-                study.enqueue_trial(_defaults(search, settings))
+            study.sampler = optuna.samplers.TPESampler(
+                seed=done, n_startup_trials=8, constant_liar=False
+            )
+            if done == 0 and _in_range(default := _default(search, settings)):
+                study.enqueue_trial(default)
             trial = study.ask()
             values = {
                 name: trial.suggest_float(name, *RANGES[name], log=True) for name in search.names
             }
             tried = replace(settings, config=_with(settings.config, search, values))
             parent = os.getpid() if jobs > 1 else None
-            scores = Parallel(n_jobs=jobs, batch_size=1)(
-                delayed(_validation)(
-                    str(folder.path.absolute()), search, tried, version, seed, parent
+            try:
+                scores = Parallel(n_jobs=jobs, batch_size=1)(
+                    delayed(_validation)(
+                        str(folder.path.absolute()), search, tried, source, version, seed, parent
+                    )
+                    for seed in search.seeds
                 )
-                for seed in search.seeds
-            )
-            study.tell(trial, sum(scores) / len(scores))
+            except InputError as error:
+                if done == 0:
+                    raise  # not the setting's fault
+                trial.set_user_attr("error", str(error))
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            else:
+                study.tell(trial, sum(scores) / len(scores))
             if progress is not None:
                 progress(done + 1, trials)
-        found = _complete(study)[:trials]
+        found = [trial for trial in _tried(study)[:trials] if trial.state.name == "COMPLETE"]
         return Tuning([Trial(dict(t.params), float(t.value)) for t in found])
     finally:
         lock.release()
 
 
-def _complete(study: Any) -> list[Any]:
-    """Trials that came to an end; those of a process that died did not."""
-    return [trial for trial in study.trials if trial.state.name == "COMPLETE"]
+def _import_optuna() -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise InputError("tuning needs Optuna: pip install 'teddy-glt[tune]'") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
 
 
-def _defaults(search: Search, settings: Settings) -> dict[str, float]:
-    config = settings.config
-    defaults = {
-        "distill": MethodSpec.parse(search.method).method.distill or 10.0,
-        "lr": config.lr,
-        "weight_decay": config.weight_decay,
-    }
-    return {name: defaults[name] for name in search.names}
+def _study(optuna: Any, folder: Folder) -> Any:
+    """Open the trials; those that a process has left behind are no more."""
+    from sqlalchemy import URL
+    from sqlalchemy.exc import SQLAlchemyError
+
+    path = folder.path.absolute() / "trials.db"
+    try:
+        study = optuna.create_study(
+            study_name="tune",
+            storage=URL.create("sqlite", database=str(path)).render_as_string(),
+            direction="maximize",
+            load_if_exists=True,
+        )
+        for trial in study.trials:
+            if trial.state.name == "RUNNING":
+                study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+    except (SQLAlchemyError, optuna.exceptions.OptunaError) as error:
+        reason = " ".join(str(error).split())[:80]
+        raise InputError(f"{path}: can't be read as a store of trials ({reason})") from None
+    return study
+
+
+def _tried(study: Any) -> list[Any]:
+    """Trials that came to an end, good or bad; those of a process that died did not."""
+    return [
+        trial
+        for trial in study.trials
+        if trial.state.name == "COMPLETE" or "error" in trial.user_attrs
+    ]
+
+
+def _default(search: Search, settings: Settings) -> dict[str, float]:
+    config = _with(settings.config, search, {})
+    values = {"distill": config.distill, "lr": config.lr, "weight_decay": config.weight_decay}
+    return {name: values[name] for name in search.names}
+
+
+def _in_range(values: dict[str, float]) -> bool:
+    return all(RANGES[name][0] <= value <= RANGES[name][1] for name, value in values.items())
 
 
 def _with(config: TrainConfig, search: Search, values: dict[str, float]) -> TrainConfig:
@@ -173,7 +220,13 @@ def _with(config: TrainConfig, search: Search, values: dict[str, float]) -> Trai
 
 
 def _validation(
-    out: str, search: Search, settings: Settings, version: str, seed: int, parent: int | None
+    out: str,
+    search: Search,
+    settings: Settings,
+    source: str,
+    version: str,
+    seed: int,
+    parent: int | None,
 ) -> float:
     """Validation accuracy of one seed's ticket."""
     spec, config = MethodSpec.parse(search.method), settings.config
@@ -184,7 +237,7 @@ def _validation(
     store.shared = store.shared / file_name(of_dense)
     with limited_threads(settings.threads):
         problem = Problem(
-            cached_dataset(search.dataset, settings, version),
+            cached_dataset(source, settings, version),
             search.model,
             settings.model_options,
             seed,

@@ -19,7 +19,7 @@ def tuned_settings(dataset: str, model: str) -> dict[str, float]:
         >>> tuned_settings("citeseer", "my-model")
         {}
     """
-    found: dict[str, float] = _all().get(f"{dataset} {model}", {}).get("settings", {})
+    found: dict[str, float] = _all().get(f"{dataset.lower()} {model}", {}).get("settings", {})
     return dict(found)
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import threading
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -22,6 +21,7 @@ from teddy.methods.plugin import load_file
 from teddy.methods.spec import MethodSpec
 from teddy.sweep.folder import Folder, try_lock
 from teddy.sweep.grid import Cell, Settings, Task, distill_of, level_of
+from teddy.sweep.limits import ended_with_parent, limited_threads, memory_limit, show_messages
 from teddy.ticket import Ticket
 from teddy.ticket.fingerprint import graph_fingerprint, split_fingerprint
 
@@ -34,6 +34,7 @@ class Job:
         folder: Of the sweep.
         task: What to compute.
         settings: What all tasks have in common.
+        source: What to load the data set by.
         data: Version of the data set.
         plugin: A file of the user's own to load first.
         keep_tickets: Whether to write tickets, too.
@@ -45,6 +46,7 @@ class Job:
     folder: str
     task: Task
     settings: Settings
+    source: str
     data: str = ""
     plugin: str | None = None
     keep_tickets: bool = False
@@ -52,48 +54,66 @@ class Job:
     parent: int | None = None
     wait: bool = False
 
+    def missing(self) -> list[Cell]:
+        """Cells without a result, or without the ticket that is wanted."""
+        folder = Folder(self.folder)
+        return [
+            cell
+            for cell in self.task.cells
+            if not folder.done(cell)
+            or (self.keep_tickets and cell.simulation and not folder.ticket_path(cell).exists())
+        ]
 
-def run_task(job: Job) -> str:
-    """Compute the cells of a task that aren't there yet.
 
-    Returns:
-        ``done``, ``failed``, or ``busy`` if another process has the task.
-    """
-    folder, task = Folder(job.folder), job.task
-    lock = folder.lock(task.key)
+@dataclass(frozen=True)
+class Done:
+    """What a task came to: how many cells were computed, or that another process has it."""
+
+    computed: int = 0
+    busy: bool = False
+
+
+# Random numbers and threads are of the whole process, so it does one task at a time.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def run_task(job: Job) -> Done:
+    """Compute the cells of a task that aren't there yet; record those that fail."""
+    folder = Folder(job.folder)
+    lock = folder.lock(job.task.key)
     if job.wait:
         lock.acquire()
     elif not try_lock(lock):
-        return "busy"
+        return Done(busy=True)
     try:
-        missing = [cell for cell in task.cells if not folder.done(cell)]
-        with limited_threads(job.settings.threads), memory_limit(job.memory):
-            for cell, error, details in _compute(folder, job, missing):
-                folder.write_failure(cell, error, details)
-        return "done" if all(folder.done(cell) for cell in task.cells) else "failed"
+        with _ONE_AT_A_TIME, limited_threads(job.settings.threads), memory_limit(job.memory):
+            if job.parent is not None:
+                show_messages()
+            return Done(_compute(folder, job))
     finally:
         lock.release()
 
 
-def _compute(folder: Folder, job: Job, missing: list[Cell]) -> Iterator[tuple[Cell, str, str]]:
-    """Compute and write cells; yield those that fail, with the reason in a line and in full."""
-    left = list(missing)
+def _compute(folder: Folder, job: Job) -> int:
+    """Compute and write cells; what goes wrong is written for those that are left."""
+    left = job.missing()
+    count = len(left)
     try:
-        for cell, row, ticket in _results(folder, job, missing):
+        for cell, row, ticket in _results(folder, job, list(left)):
             if job.keep_tickets and ticket is not None:
                 ticket.save(folder.ticket_path(cell))
             folder.write_cell(cell, row)
             left.remove(cell)
-    except OSError:
-        raise
     except Exception as error:
         details, line = traceback.format_exc(), " ".join(str(error).split())
-        if isinstance(error, MemoryError) or "allocate memory" in line:
-            limit = "" if job.memory is None else f" of {job.memory / 2**30:.1f} GiB a job"
-            line = f"not enough memory within the limit{limit}"
+        if isinstance(error, MemoryError) or "allocate" in line or "bad_alloc" in line:
+            limit = "" if job.memory is None else f", {job.memory / 2**30:.2g} GiB a job"
+            line = f"not enough memory{limit}"
         elif not isinstance(error, InputError):
             line = f"{type(error).__name__}: {line}"
-        yield from ((cell, line, details) for cell in left)
+        for cell in left:
+            folder.write_failure(cell, line, details)
+    return count - len(left)
 
 
 def _results(
@@ -106,7 +126,7 @@ def _results(
     task, settings = job.task, job.settings
     spec = MethodSpec.parse(task.method)
     problem = Problem(
-        cached_dataset(task.dataset, settings, job.data),
+        cached_dataset(job.source, settings, job.data),
         task.model,
         settings.model_options,
         task.seed,
@@ -201,58 +221,3 @@ def _load(name: str, settings: Settings) -> Data:
     return load_dataset(
         name, split=settings.split, seed=settings.split_seed, data_dir=settings.data_dir
     )
-
-
-def ended_with_parent(parent: int | None) -> Callable[..., None] | None:
-    """End when the process that started this one has ended, however it did."""
-    if parent is None:
-        return None
-
-    def check(*_: object) -> None:
-        if os.getppid() != parent:
-            os._exit(1)
-
-    return check
-
-
-@contextmanager
-def limited_threads(count: int) -> Iterator[None]:
-    """Within the context torch computes with so many threads.
-
-    Example:
-        >>> with limited_threads(1):
-        ...     torch.get_num_threads()
-        1
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-@contextmanager
-def memory_limit(limit: int | None) -> Iterator[None]:
-    """Within the context an allocation beyond the limit, in bytes, is an error.
-
-    What would otherwise take the machine down becomes a recorded failure of one task.
-
-    Example:
-        >>> with memory_limit(None):
-        ...     pass
-    """
-    try:
-        import resource
-    except ImportError:  # not on this system
-        yield
-        return
-    before = resource.getrlimit(resource.RLIMIT_DATA)
-    if limit is None or (before[0] != resource.RLIM_INFINITY and before[0] <= limit):
-        yield
-        return
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_DATA, before)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from teddy.errors import InputError
-from teddy.numbers import check_count
+from teddy.numbers import check_count, check_number
 
 #: The two readings of the distillation term; see :class:`~teddy.training.objective.Objective`.
 DIVERGENCES = ("dense-sparse", "sparse-dense")
@@ -49,14 +48,7 @@ class TrainConfig:
         if self.patience is not None:
             object.__setattr__(self, "patience", check_count(self.patience, "patience"))
         for name in ("lr", "weight_decay", "distill", "temperature"):
-            value, positive = getattr(self, name), name in ("lr", "temperature")
-            try:
-                number = float(value)
-            except (TypeError, ValueError):
-                number = math.nan
-            if not math.isfinite(number) or number < 0 or (positive and number == 0):
-                bound = "above 0" if positive else "from 0"
-                raise InputError(f"{name} is {value}, expected a number {bound}")
+            number = check_number(getattr(self, name), name, name in ("lr", "temperature"))
             object.__setattr__(self, name, number)
         if self.divergence not in DIVERGENCES:
             known = ", ".join(DIVERGENCES)

@@ -132,6 +132,20 @@ class MaskedWholeForward(WholeForward):
         source, target = edge_index
         pattern = Pattern.of(source, target, (x.size(0), x.size(0)))
         self.edge_of_column = _edge_of_entry(pattern)
+        self._check_masks_matter()
+
+    def _check_masks_matter(self) -> None:
+        """Raise if the module takes edge weights, but doesn't use them."""
+        mask = self.masked.edge_mask
+        if mask is None or mask.numel() == 0:
+            return
+        logits = self._check(self._call(self.model.eval()))
+        (found,) = torch.autograd.grad(logits.sum(), [mask], allow_unused=True)
+        if found is None:
+            name = type(self.model).__name__
+            raise InputError(
+                f"the {name} takes no notice of edge_weight, expected one that does to learn masks"
+            )
 
     def training_logits(self) -> Tensor:
         """Logits to learn from."""
@@ -143,11 +157,12 @@ class MaskedWholeForward(WholeForward):
         return self._check(self._call(self.model.eval())).detach()
 
     def _call(self, model: nn.Module) -> Tensor:
-        inputs = [self.x, self.edge_index]
+        named = {}
         if self.masked.edge_mask is not None:
             weights = self.masked.edge_mask.index_select(0, self.edge_of_column)
-            inputs.append(weights.to(self.x.dtype))
-        return self.masked.call("forward", self.masked.weights(), *inputs)
+            named["edge_weight"] = weights.to(self.x.dtype)
+        inputs = self.x, self.edge_index
+        return self.masked.call("forward", self.masked.weights(), *inputs, **named)
 
 
 def _edge_of_entry(pattern: Pattern) -> Tensor:

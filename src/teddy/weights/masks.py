@@ -25,6 +25,8 @@ def largest(magnitudes: Sequence[Tensor], count: int) -> list[Tensor]:
         [tensor([True, True]), tensor([False, True])]
     """
     flat = torch.cat([m.detach().reshape(-1) for m in magnitudes]).cpu()
+    if flat.dtype.itemsize < 4:  # NumPy has no bfloat16
+        flat = flat.float()
     total = flat.numel()
     if not 0 <= count <= total:
         raise InputError(f"asked for {count} of {total} weights, expected 0 to {total}")

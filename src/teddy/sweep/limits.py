@@ -1,0 +1,71 @@
+"""What a process of a sweep keeps to: threads, memory, its parent's life."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+
+
+def ended_with_parent(parent: int | None) -> Callable[..., None] | None:
+    """End when the process that started this one has ended, however it did."""
+    if parent is None:
+        return None
+
+    def check(*_: object) -> None:
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return check
+
+
+def show_messages() -> None:
+    """Let what the library says in this process be seen on stderr, as the command line does."""
+    logging.basicConfig(level=logging.WARNING, format="teddy: %(message)s")
+    logging.getLogger("teddy").setLevel(logging.INFO)
+
+
+@contextmanager
+def limited_threads(count: int) -> Iterator[None]:
+    """Within the context torch computes with so many threads.
+
+    Example:
+        >>> with limited_threads(1):
+        ...     torch.get_num_threads()
+        1
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def memory_limit(limit: int | None) -> Iterator[None]:
+    """Within the context an allocation beyond the limit, in bytes, is an error.
+
+    What would otherwise take the machine down becomes a recorded failure of one task.
+
+    Example:
+        >>> with memory_limit(None):
+        ...     pass
+    """
+    try:
+        import resource
+    except ImportError:  # not on this system
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    if limit is None or (before[0] != resource.RLIM_INFINITY and before[0] <= limit):
+        yield
+        return
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
