@@ -14,7 +14,8 @@ from rich.text import Text
 
 def print_table(title: str, headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
     """Print a table: first column left, the others right."""
-    table = Table(title=Text(title), title_justify="left", box=box.SIMPLE_HEAD)
+    print_text(title)
+    table = Table(box=box.SIMPLE_HEAD)
     for index, heading in enumerate(headings):
         table.add_column(heading, justify="left" if index == 0 else "right", no_wrap=index == 0)
     for row in rows:

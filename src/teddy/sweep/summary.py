@@ -103,7 +103,7 @@ def sparsest_winning(summaries: Iterable[Summary]) -> dict[tuple[str, str, str],
         found.setdefault(key, None)
         if summary.simulation > 0 and summary.verdict == "winning":
             found[key] = summary
-    return found
+    return dict(sorted(found.items()))
 
 
 def best_methods(summaries: Iterable[Summary]) -> dict[tuple[str, str, int], str]:
