@@ -30,6 +30,7 @@ BAD = [
     (["find", "--epochs", "0"], "epochs is 0"),
     (["find", "--model", "gnn"], "unknown model 'gnn'"),
     (["find", "--method", "gnn"], "unknown method 'gnn'"),
+    (["find", "--method", "teddy:distill=0", "--distill", "5"], "and 0 in teddy:distill=0"),
     (["find", "--method", "teddy:lambda=1"], "teddy has no option 'lambda'"),
     (["find", "citeser"], "did you mean 'citeseer'"),
     (["find", "nothing.npz"], "nothing.npz"),

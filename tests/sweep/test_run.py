@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -166,7 +167,7 @@ def test_what_fails_is_recorded_and_tried_again(graph, tmp_path, jobs):
 
     load_file(plugin)
     grid, out = grid_of(graph, ["half-broken", "teddy"]), tmp_path / "out"
-    outcome = run_sweep(grid, out, SETTINGS, plugin=plugin, jobs=jobs)
+    outcome = run_sweep(grid, out, SETTINGS, plugins=[plugin], jobs=jobs)
     assert outcome.computed == 10
     assert outcome.missing == 2
     assert {row["error"] for row in outcome.failures} == {"FileNotFoundError: no way"}
@@ -174,7 +175,7 @@ def test_what_fails_is_recorded_and_tried_again(graph, tmp_path, jobs):
     assert "Traceback" in outcome.failures[0]["details"]
 
     switch.touch()
-    outcome = run_sweep(grid, out, SETTINGS, plugin=plugin)
+    outcome = run_sweep(grid, out, SETTINGS, plugins=[plugin])
     assert (outcome.computed, outcome.missing, outcome.failures) == (2, 0, [])
 
     plugin.write_text(plugin.read_text() + "# edited\n")
@@ -182,7 +183,7 @@ def test_what_fails_is_recorded_and_tried_again(graph, tmp_path, jobs):
     with pytest.raises(
         teddy.InputError, match=r"holds results of .* half-broken with other methods"
     ):
-        run_sweep(grid, out, SETTINGS, plugin=plugin)
+        run_sweep(grid, out, SETTINGS, plugins=[plugin])
 
 
 def test_a_process_that_is_killed_fails_alone(graph, tmp_path):
@@ -199,7 +200,7 @@ def test_a_process_that_is_killed_fails_alone(graph, tmp_path):
 
     load_file(plugin)
     grid = grid_of(graph, ["deadly", "teddy"], [1], [0, 1])
-    outcome = run_sweep(grid, tmp_path / "out", SETTINGS, plugin=plugin, jobs=2)
+    outcome = run_sweep(grid, tmp_path / "out", SETTINGS, plugins=[plugin], jobs=2)
     assert outcome.computed == 2
     assert [row["method"] for row in outcome.failures] == ["deadly"] * 2
     assert "its process was killed" in outcome.failures[0]["error"]
@@ -220,7 +221,7 @@ def test_too_much_memory_is_a_failure_not_a_crash(graph, tmp_path):
 
     load_file(plugin)
     grid = grid_of(graph, ["greedy", "teddy"], [1], [0])
-    outcome = run_sweep(grid, tmp_path / "out", SETTINGS, plugin=plugin, jobs=2, memory=1.5)
+    outcome = run_sweep(grid, tmp_path / "out", SETTINGS, plugins=[plugin], jobs=2, memory=1.5)
     assert outcome.computed == 1
     (failure,) = outcome.failures
     assert failure["error"] == "not enough memory, 1.5 GiB a job"
@@ -410,6 +411,7 @@ def test_ray_runs_the_same_tasks(graph, tmp_path):
         (["--methods", "ugs:l1_edges=-5"], "l1_edges is -5.0, expected a number from 0"),
         (["--methods", "wd-glt:epsilon=0"], "epsilon is 0.0, expected a number above 0"),
         (["--methods", "teddy:distill=-1"], "distill is -1.0"),
+        (["--simulations", "5-1"], "simulations has '5-1', expected such as 5 or 1-20"),
         (["--against", "ugs"], "no 'ugs' to compare with, expected one of: teddy, random"),
         (["--load", "nothing.py"], "nothing.py: there is no such file"),
         (["--summary", "--out", "nowhere"], "nowhere: no results here"),
@@ -488,3 +490,78 @@ def test_a_score_from_a_file_is_a_method(graph, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["computed"] == 2
+
+
+def test_a_folder_of_something_else_is_left_alone(graph, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "results.parquet").write_text("mine")
+    with pytest.raises(teddy.InputError, match=r"has results\.parquet but no sweep\.json"):
+        run_sweep(grid_of(graph), other, SETTINGS)
+    assert [path.name for path in other.iterdir()] == ["results.parquet"]
+
+    out = tmp_path / "out"
+    run_sweep(grid_of(graph, ["teddy"], [1], [0]), out, SETTINGS)
+    (out / "sweep.json").unlink()
+    (out / "results.parquet").unlink()
+    with pytest.raises(teddy.InputError, match=r"has cells but no sweep\.json"):
+        run_sweep(grid_of(graph), out, SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("keep = problem.graph.pairs[0] >= 0", r"greedy-0 kept (\d+) of \1 edges, expected"),
+        ("keep = torch.ones(3, dtype=torch.bool)", r"greedy-1 chose edges by \[3\] of torch.bool"),
+        ("yield None; return", "greedy-2 gave a NoneType, expected a ticket for each level"),
+    ],
+)
+def test_a_method_that_does_not_do_what_it_was_asked_is_said(body, message, graph, tmp_path):
+    name = message.split()[0]
+    plugin = tmp_path / f"{name}.py"
+    plugin.write_text(
+        "import torch\n"
+        "from teddy.methods import method\n"
+        f"@method('{name}')\n"
+        "def search(problem, levels):\n"
+        "    for level in levels:\n"
+        f"        {body}\n"
+        f"        yield problem.train_ticket('{name}', level, keep)\n"
+    )
+    from teddy.methods.plugin import load_file
+
+    load_file(plugin)
+    outcome = run_sweep(grid_of(graph, [name], [1], [0]), tmp_path / "out", SETTINGS)
+    assert re.search(message, outcome.failures[0]["error"])
+
+
+def test_a_file_may_not_take_the_name_of_a_method(tmp_path):
+    plugin = tmp_path / "teddy2.py"
+    plugin.write_text(
+        "from teddy.methods import method\n@method('teddy')\ndef mine(problem, levels): ...\n"
+    )
+    before = METHODS["teddy"]
+    from teddy.methods.plugin import load_file
+
+    with pytest.raises(teddy.InputError, match="registers 'teddy', expected a name that is new"):
+        load_file(plugin)
+    assert METHODS["teddy"] is before
+
+
+def test_the_summary_says_what_is_left_out(graph, tmp_path):
+    arguments = ["--models", "gcn", "--methods", "teddy,random", "--simulations", "1", "--epochs",
+                 "2", "--hidden", "4"]  # fmt: skip
+    assert (
+        run("sweep", graph, *arguments, "--seeds", "3", "--out", "x", cwd=tmp_path).returncode == 0
+    )
+    cells = sorted((tmp_path / "x" / "cells").iterdir())
+    cells[0].write_text("{")
+    done = run("sweep", "--summary", "--out", "x", cwd=tmp_path)
+    assert done.stderr.startswith("teddy: left out: ")
+    assert "3 seeds" in done.stdout
+    assert "(2)" in done.stdout  # of two seeds only
+    report = json.loads(run("sweep", "--summary", "--json", "--out", "x", cwd=tmp_path).stdout)
+    assert report["damaged"] == 1
+    assert report["failures"] == []
+    again = run("sweep", graph, *arguments, "--seeds", "3", "--out", "x", cwd=tmp_path)
+    assert "tried again" in again.stderr

@@ -68,11 +68,16 @@ def test_the_command_says_it_all(tmp_path):
             "2", "--epochs", "3", "--hidden", "8", "--out", "runs"]  # fmt: skip
     done = run("sweep", graph, *grid, "--against", "random", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for words in ("test accuracy %, dense", "Sparsest winning ticket", "Difference to random",
+    for words in ("test accuracy %, 2 seeds, dense", "inning ticket", "Difference to random",
                   "12 of 12 cells, 12 computed now"):  # fmt: skip
         assert words in " ".join(done.stdout.split())
     again = run("sweep", "--summary", "--out", "runs", "--json", cwd=tmp_path)
     report = json.loads(again.stdout)
     assert len(report["summary"]) == 6
-    assert {row["verdict"] for row in report["summary"]} <= {"winning", "losing", "undecided"}
+    assert {row["verdict"] for row in report["summary"]} <= {
+        "dense",
+        "winning",
+        "losing",
+        "undecided",
+    }
     assert {row["method"] for row in report["sparsest"]} == {"teddy", "random"}

@@ -59,11 +59,11 @@ def test_a_search_whose_trial_died_goes_on_as_if_it_had_not(search, tmp_path, mo
     at_once = tune(search, tmp_path / "once", 13, SETTINGS)
     plain, calls = module._validation, []
 
-    def dies(*arguments):
-        calls.append(arguments)
+    def dies(run):
+        calls.append(run)
         if len(calls) == 2 * number:
             raise KeyboardInterrupt
-        return plain(*arguments)
+        return plain(run)
 
     monkeypatch.setattr(module, "_validation", dies)
     with pytest.raises(KeyboardInterrupt):
@@ -76,10 +76,10 @@ def test_a_setting_that_can_not_be_trained_with_is_left_out(search, tmp_path, mo
 
     plain = module._validation
 
-    def picky(out, search, settings, *rest):
-        if settings.config.distill < 1:
+    def picky(run):
+        if run.settings.config.distill < 1:
             raise teddy.InputError("loss isn't finite")
-        return plain(out, search, settings, *rest)
+        return plain(run)
 
     monkeypatch.setattr(module, "_validation", picky)
     tuning = tune(search, tmp_path / "out", 8, SETTINGS)

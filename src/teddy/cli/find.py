@@ -88,9 +88,11 @@ def find(
 
     if threads is not None:
         torch.set_num_threads(check_count(threads, "threads"))
-    if load is not None:
-        load_file(load)
+    for path in load or []:
+        load_file(path)
     chosen = MethodSpec.parse(method)
+    if None not in (distill, chosen.distill):
+        raise InputError(f"distill is {distill}, and {chosen.distill:g} in {method}; expected one")
     if distill is None and tuned and chosen.method.distill > 0:
         report_tuned([dataset], [model])
         distill = tuned_settings(dataset, model).get("distill")
@@ -110,7 +112,11 @@ def find(
         study = find_over_seeds(data, seeds=range(seeds), progress=progress, **settings)
     if out is not None:
         study.best.save(out)
-    result = {**study.to_dict(), "ticket_file": None if out is None else str(out)}
+    result = {
+        **study.to_dict(),
+        "spec": str(chosen),
+        "ticket_file": None if out is None else str(out),
+    }
     if json_:
         typer.echo(json.dumps(result))
     else:

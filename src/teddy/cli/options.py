@@ -36,14 +36,16 @@ Split = Annotated[
     ),
 ]
 Load = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
-        "--load", help="A Python file that registers methods of your own.", show_default=False
+        "--load",
+        help="A Python file that registers methods or edge scores of your own; may be repeated.",
+        show_default=False,
     ),
 ]
 Tuned = Annotated[
     bool,
-    typer.Option("--tuned", help="Lambda as `teddy tune` found it, where that is known."),
+    typer.Option("--tuned", help="Lambda that was tuned for the paper's data sets and models."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 

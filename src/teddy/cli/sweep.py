@@ -27,7 +27,7 @@ def sweep(
     ] = "teddy,random",
     models: Annotated[str, typer.Option(help="Separated by commas.")] = "gin",
     simulations: Annotated[
-        str, typer.Option(help="Levels of the paper, from 0 (dense): 0,1,5 or 1-20.")
+        str, typer.Option(help="Levels, 0,1,5 or 1-20: level i removes 1 - 0.95^i, 0 nothing.")
     ] = "0,1,5,10,15,20",
     seeds: Annotated[int, typer.Option(help="How many seeds: 0, 1, ...")] = 5,
     jobs: Annotated[int, typer.Option(help="Processes at a time.")] = 1,
@@ -52,6 +52,15 @@ def sweep(
     weight_decay: Annotated[float, typer.Option(help="L2 penalty.")] = 5e-4,
     hidden: Annotated[int | None, typer.Option(help="Hidden units.", show_default=False)] = None,
     layers: Annotated[int | None, typer.Option(help="Layers.", show_default=False)] = None,
+    heads: Annotated[int | None, typer.Option(help="Heads: gat 8.", show_default=False)] = None,
+    dropout: Annotated[float | None, typer.Option(help="Dropout.", show_default=False)] = None,
+    temperature: Annotated[float, typer.Option(help="Of the distillation.")] = 1.0,
+    divergence: Annotated[
+        str, typer.Option(help="dense-sparse (published code) or sparse-dense (paper's text).")
+    ] = "dense-sparse",
+    patience: Annotated[
+        int | None, typer.Option(help="Early stopping, in epochs.", show_default=False)
+    ] = None,
     split: Split = None,
     split_seed: Annotated[int, typer.Option(help="Seed of a split that is drawn.")] = 0,
     data_dir: DataDir = None,
@@ -72,23 +81,33 @@ def sweep(
     ] = False,
     load: Load = None,
 ) -> None:
-    """Compare methods over a grid, in a folder that can be gone on with at any time."""
+    """Compare methods over a grid; the same command again goes on."""
+    from teddy.methods.plugin import load_file
+    from teddy.methods.spec import MethodSpec
+    from teddy.sweep.folder import Folder
     from teddy.sweep.table import read_table
 
+    for path in load or []:
+        load_file(path)
     if summary:
-        _show(read_table(out), against, json_, {"folder": str(out)})
+        rows = read_table(out)
+        folder = Folder(out)
+        damaged, failures = folder.damaged(), folder.failures()
+        for line in damaged:
+            print(f"teddy: left out: {line.removesuffix('; delete it')}", file=sys.stderr)
+        _print_failures(failures)
+        against = None if against is None else str(MethodSpec.parse(against))
+        facts = {"folder": str(out), "damaged": len(damaged), "failures": _lines(failures)}
+        _show(rows, against, json_, facts)
         return
     from teddy.cli.options import report_tuned
     from teddy.cli.progress import cell_progress
-    from teddy.methods.plugin import load_file
-    from teddy.methods.spec import MethodSpec
     from teddy.sweep import Grid, Settings, run_sweep
+    from teddy.sweep.grid import Cell
     from teddy.training import TrainConfig
 
     if seeds < 1:
         raise InputError(f"seeds is {seeds}, expected a whole number from 1")
-    if load is not None:
-        load_file(load)
     names = datasets or ["citeseer"]
     levels = parse_simulations(simulations)
     grid = Grid(names, _words(models), _words(methods), levels, range(seeds))
@@ -99,9 +118,16 @@ def sweep(
             raise InputError(f"no '{against}' to compare with, expected one of: {known}")
     if tuned:
         report_tuned(grid.datasets, grid.models)
-    options = {"hidden": hidden, "layers": layers}
+    options = {"hidden": hidden, "layers": layers, "heads": heads, "dropout": dropout}
     settings = Settings(
-        TrainConfig(epochs, lr, weight_decay),
+        TrainConfig(
+            epochs,
+            lr,
+            weight_decay,
+            temperature=temperature,
+            divergence=divergence,
+            patience=patience,
+        ),
         distill=distill,
         tuned=tuned,
         model_options={name: value for name, value in options.items() if value is not None},
@@ -115,7 +141,7 @@ def sweep(
         with cell_progress(len(grid.cells)) as progress:
             outcome = run_sweep(
                 grid, out, settings, jobs=jobs, backend=backend, memory=memory,
-                keep_tickets=keep_tickets, plugin=load, progress=progress,
+                keep_tickets=keep_tickets, plugins=load or (), progress=progress,
             )  # fmt: skip
     except KeyboardInterrupt:
         print(f"teddy: interrupted; the same command goes on in {out}", file=sys.stderr)
@@ -126,9 +152,11 @@ def sweep(
         "cells": len(grid.cells),
         "computed": outcome.computed,
         "missing": outcome.missing,
-        "failures": [{k: v for k, v in row.items() if k != "details"} for row in outcome.failures],
+        "failures": _lines(outcome.failures),
     }
-    _show(outcome.rows, against, json_, facts)
+    wanted = {cell.key for cell in grid.cells}
+    rows = [row for row in outcome.rows if Cell.of(row).key in wanted or row["method"] == against]
+    _show(rows, against, json_, facts)
     if outcome.missing:
         sys.exit(1)
 
@@ -144,9 +172,12 @@ def parse_simulations(text: str) -> list[int]:
     for word in _words(text):
         first, dash, last = word.partition("-")
         try:
-            levels.extend(range(int(first), int(last if dash else first) + 1))
+            part = range(int(first), int(last if dash else first) + 1)
         except ValueError:
-            raise InputError(f"simulations has '{word}', expected such as 5 or 1-20") from None
+            part = range(0)
+        if not part:
+            raise InputError(f"simulations has '{word}', expected such as 5 or 1-20")
+        levels.extend(part)
     return levels
 
 
@@ -157,7 +188,16 @@ def _words(text: str) -> list[str]:
 def _report_failures(outcome: Any) -> None:
     for line in outcome.repaired:
         print(f"teddy: {line.removesuffix('; delete it')}; tried again", file=sys.stderr)
-    for row in outcome.failures:
+    _print_failures(outcome.failures)
+
+
+def _lines(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Failures without their tracebacks, which are in the folder."""
+    return [{k: v for k, v in row.items() if k != "details"} for row in failures]
+
+
+def _print_failures(failures: list[dict[str, Any]]) -> None:
+    for row in failures:
         place = f"{row['dataset']} {row['model']} {row['method']}"
         where = f"{place} simulation {row['simulation']} seed {row['seed']}"
         print(f"teddy: failed: {where}: {row['error']}", file=sys.stderr)

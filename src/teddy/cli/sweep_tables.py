@@ -19,27 +19,37 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
         here = [s for s in summaries if (s.dataset, s.model) == (dataset, model)]
         by_place = {(s.method, s.simulation): s for s in here}
         simulations = sorted({s.simulation for s in here} - {0})
+        seeds = max(s.seeds for s in here)
         rows = [
             (
                 method,
                 *(
-                    _cell(by_place.get((method, i)), best[dataset, model, i] == method)
+                    _cell(by_place.get((method, i)), best[dataset, model, i] == method, seeds)
                     for i in simulations
                 ),
             )
             for method in dict.fromkeys(s.method for s in here)
         ]
         print_table(
-            f"{dataset}, {model}: test accuracy %, dense {here[0].dense:.2f}",
+            f"{dataset}, {model}: test accuracy %, {seeds} seed{'s' * (seeds > 1)}, "
+            f"dense {_dense(here, seeds):.2f}",
             ("simulation", *(f"{i} (-{100 * simulation_sparsity(i):.0f}%)" for i in simulations)),
             rows,
         )
-    print_text("w winning, l losing, ? undecided against dense; * the highest of its column")
-    print_table(
-        "Sparsest winning ticket, difference to dense with 95% interval",
-        ("", "simulation", "removed", "accuracy %", "difference"),
-        [_winner(key, found) for key, found in sparsest_winning(summaries).items()],
+    print_text(
+        "w winning, l losing, ? undecided against the dense models of the same seeds; * the "
+        "highest of its column; (n) of n seeds only"
     )
+    sparsest = sparsest_winning(summaries)
+    if any(sparsest.values()):
+        print_table(
+            "Sparsest winning ticket, difference to dense with 95% interval",
+            ("", "simulation", "removed", "accuracy %", "difference"),
+            [_winner(key, found) for key, found in sparsest.items() if found is not None],
+        )
+    without = [" ".join(key) for key, found in sparsest.items() if found is None]
+    if without:
+        print_text(f"No winning ticket: {', '.join(without)}")
     if against is not None:
         print_table(
             f"Difference to {against}, paired over seeds, 95% interval",
@@ -52,22 +62,26 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
         )
 
 
-def _cell(summary: Summary | None, highest: bool) -> str:
+def _dense(here: list[Summary], seeds: int) -> float:
+    """Mean of the dense models of all seeds."""
+    return next(s.dense for s in here if s.seeds == seeds)
+
+
+def _cell(summary: Summary | None, highest: bool, seeds: int) -> str:
     if summary is None:
         return "-"
     mean = f"{summary.mean:.1f}"
     if summary.seeds > 1:
         mean += f"±{summary.deviation:.1f}"
+    if summary.seeds < seeds:
+        mean += f" ({summary.seeds})"
     return f"{mean} {_MARK[summary.verdict]}{'*' if highest else ' '}"
 
 
-def _winner(key: tuple[str, ...], found: Summary | None) -> tuple[Any, ...]:
-    name = " ".join(key)
-    if found is None:
-        return name, "none", "-", "-", "-"
+def _winner(key: tuple[str, ...], found: Summary) -> tuple[Any, ...]:
     share = max(found.graph_sparsity, found.weight_sparsity)
-    removed = f"{100 * share:.1f}%"
-    return name, found.simulation, removed, f"{found.mean:.2f}", _difference(found.difference)
+    removed, mean = f"{100 * share:.1f}%", f"{found.mean:.2f}"
+    return " ".join(key), found.simulation, removed, mean, _difference(found.difference)
 
 
 def _difference(difference: Difference) -> str:

@@ -34,7 +34,7 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
     dense, ticket = result["dense"], result["ticket"]
     edges, weights, macs = result["edges"], result["weights"], result["macs"]
     seeds = len(result["seeds"])
-    how = result["method"]
+    how = result["spec"]
     print_table(
         f"{result['dataset']} ({result['split']} split), {result['model']}, {how}, "
         f"{seeds} seed{'s' * (seeds > 1)}",

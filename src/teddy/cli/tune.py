@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from teddy.cli.options import DataDir, Dataset, Json, Split
+from teddy.cli.options import DataDir, Dataset, Json, Load, Split
 from teddy.errors import InputError
 
 
@@ -27,7 +27,7 @@ def tune(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder; the same again goes on. Default: runs/tune-DATASET-MODEL.",
+            help="Folder; the same again goes on. Default: one under runs/ for each search.",
             show_default=False,
         ),
     ] = None,
@@ -37,13 +37,16 @@ def tune(
     split_seed: Annotated[int, typer.Option(help="Seed of a split that is drawn.")] = 0,
     data_dir: DataDir = None,
     hidden: Annotated[int | None, typer.Option(help="Hidden units.", show_default=False)] = None,
+    layers: Annotated[int | None, typer.Option(help="Layers.", show_default=False)] = None,
+    load: Load = None,
     device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...")] = "cpu",
     threads: Annotated[int, typer.Option(help="Of the CPU, for each process.")] = 1,
 ) -> None:
-    """Search settings by validation accuracy; trials are stored and gone on with."""
+    """Tune lambda by validation accuracy; the same command again goes on."""
     from teddy.cli.progress import cell_progress
     from teddy.cli.tables import print_table
     from teddy.methods import Level
+    from teddy.methods.plugin import load_file
     from teddy.sweep.grid import Settings, file_name
     from teddy.sweep.tune import Search
     from teddy.sweep.tune import tune as run_tune
@@ -51,21 +54,25 @@ def tune(
 
     if seeds < 1:
         raise InputError(f"seeds is {seeds}, expected a whole number from 1")
+    for path in load or []:
+        load_file(path)
     names = tuple(word.strip() for word in search.split(",") if word.strip())
     what = Search(dataset, model, method, Level.simulation(simulation), tuple(range(seeds)), names)
+    options_of_model = {"hidden": hidden, "layers": layers}
     settings = Settings(
         TrainConfig(epochs),
-        model_options={} if hidden is None else {"hidden": hidden},
+        model_options={n: value for n, value in options_of_model.items() if value is not None},
         split=split,
         split_seed=split_seed,
         data_dir=None if data_dir is None else str(data_dir),
         device=device,
         threads=threads,
     )
-    folder = out or Path("runs") / f"tune-{file_name(dataset, model)}"
+    which = f"{method} {names} {simulation} {seeds} {settings.to_dict()}"
+    folder = out or Path("runs") / f"tune-{file_name(dataset, model, digest_only=which)}"
     try:
         with cell_progress(trials, "trials") as progress:
-            tuning = run_tune(what, folder, trials, settings, jobs, progress)
+            tuning = run_tune(what, folder, trials, settings, jobs, progress, load or ())
     except KeyboardInterrupt:
         print(f"teddy: interrupted; the same command goes on in {folder}", file=sys.stderr)
         sys.exit(130)
@@ -80,11 +87,13 @@ def tune(
         typer.echo(json.dumps(result))
         return
     print_table(
-        f"{dataset}, {model}, {method}: mean validation accuracy % of {seeds} seeds, best first",
+        f"{dataset}, {model}, {method}: mean validation accuracy %, {seeds} seed"
+        f"{'s' * (seeds > 1)}, best first",
         (*names, "val"),
         [
             (*(f"{trial.settings[name]:.4g}" for name in names), f"{trial.val:.2f}")
             for trial in sorted(tuning.trials, key=lambda trial: -trial.val)[:10]
         ],
     )
-    typer.echo(f"{len(tuning.trials)} trials in {folder}; the first one was the default")
+    options = " ".join(f"--{n.replace('_', '-')} {v:.4g}" for n, v in best.settings.items())
+    typer.echo(f"{len(tuning.trials)} trials in {folder}; the best: {options}")

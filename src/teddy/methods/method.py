@@ -53,7 +53,16 @@ class Method:
     ) -> Iterator[Ticket]:
         """Find a ticket for each level, in this order, one at a time."""
         self.check(**options)
-        return self.search(problem, levels, **options)
+        found = self.search(problem, levels, **options)
+        return self._recorded(found, {**self.options, **options})
+
+    def _recorded(self, tickets: Iterator[Ticket], options: dict[str, Any]) -> Iterator[Ticket]:
+        for ticket in tickets:
+            if not isinstance(ticket, Ticket):
+                kind = type(ticket).__name__
+                raise InputError(f"{self.name} gave a {kind}, expected a ticket for each level")
+            ticket.info.config.update(options)
+            yield ticket
 
     def find(
         self,

@@ -46,6 +46,11 @@ def load_file(path: str | Path) -> None:
     for score in SCORES:
         if score not in METHODS:
             register_score(score)
+    for method, known in before.items():
+        if METHODS[method] is not known and method not in ORIGINS:
+            METHODS.register(method)(known)
+            del sys.modules[name]
+            raise InputError(f"{path}: registers '{method}', expected a name that is new")
     for method in METHODS:
         if METHODS[method] is not before.get(method):
             ORIGINS[method] = digest

@@ -163,6 +163,7 @@ class Problem:
             seconds: What the choice took.
             settings: Of the method, to be recorded.
         """
+        self._check_choice(method, level, keep)
         dense = self.dense()
         model, sparse = self.train(
             keep,
@@ -172,6 +173,18 @@ class Problem:
             self.report("sparse"),
         )
         return self.ticket(method, level, keep, model, sparse, dense, seconds or {}, settings)
+
+    def _check_choice(self, method: str, level: Level, keep: Tensor) -> None:
+        total = self.graph.num_edges
+        if keep.dtype != torch.bool or keep.shape != (total,):
+            got = f"{list(keep.shape)} of {keep.dtype}"
+            raise InputError(f"{method} chose edges by {got}, expected [{total}] of torch.bool")
+        expected = total - self.num_pruned(level)
+        if int(keep.sum()) != expected:
+            raise InputError(
+                f"{method} kept {int(keep.sum())} of {total} edges, expected {expected} "
+                f"at graph sparsity {level.graph_sparsity:.4f}"
+            )
 
     def num_pruned(self, level: Level) -> int:
         r"""Edges that go, :math:`\lceil p_g M \rceil`."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -63,7 +62,6 @@ class Scheme:
         l1_weights: Strength of :math:`\|m_\theta\|_1`.
         regularizer: One more term of that objective, from the logits.
         clamp: Whether edge masks are kept within [0, 1].
-        settings: What else to record in the tickets.
     """
 
     method: str
@@ -73,7 +71,6 @@ class Scheme:
     l1_weights: float = 1e-5
     regularizer: Callable[[Tensor], Tensor] | None = None
     clamp: bool = False
-    settings: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.weights not in WEIGHTS:
@@ -97,8 +94,6 @@ class Scheme:
                 state.keep,
                 weight_masks=state.weights,
                 seconds={"search": sum(state.rounds), "round": sum(state.rounds[-1:])},
-                weights=self.weights,
-                **self.settings,
             )
 
     def _learns(self, level: Level) -> tuple[bool, bool]:

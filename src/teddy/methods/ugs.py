@@ -40,6 +40,4 @@ def ugs(
         l1_edges: :math:`\gamma_1`.
         l1_weights: :math:`\gamma_2`.
     """
-    settings = {"l1_edges": l1_edges, "l1_weights": l1_weights}
-    scheme = Scheme("ugs", None, weights, l1_edges, l1_weights, settings=settings)
-    return scheme.tickets(problem, levels)
+    return Scheme("ugs", None, weights, l1_edges, l1_weights).tickets(problem, levels)

@@ -40,16 +40,7 @@ def _scheme(
     def regularizer(logits: Tensor) -> Tensor:
         return -strength * class_separation(logits, width, count)
 
-    settings = {
-        "separation": separation,
-        "l1_edges": l1_edges,
-        "l1_weights": l1_weights,
-        "epsilon": epsilon,
-        "iterations": iterations,
-    }
-    return Scheme(
-        "wd-glt", None, weights, l1_edges, l1_weights, regularizer, clamp=True, settings=settings
-    )
+    return Scheme("wd-glt", None, weights, l1_edges, l1_weights, regularizer, clamp=True)
 
 
 @method("wd-glt", distill=0.0, check_values=_scheme)

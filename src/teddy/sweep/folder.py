@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ from teddy.sweep.grid import Cell, Task
 from teddy.ticket.file import content_digest
 
 FORMAT = 1
+
+_FOLDERS = ("cells", "failures", "locks", "work", "tickets")
 
 
 class Folder:
@@ -47,9 +50,22 @@ class Folder:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
+    def check(self) -> None:
+        """Raise if this is another kind of folder, or has lost what says what its cells are."""
+        if not self.path.is_dir() or (self.path / "sweep.json").exists():
+            return
+        # Of a run that has only just begun, there may be empty folders.
+        own = set(_FOLDERS) & {path.name for path in self.path.iterdir()}
+        others = sorted({path.name for path in self.path.iterdir()} - own)
+        if others or any((self.path / "cells").glob("*.json")):
+            what = others[0] if others else "cells"
+            raise InputError(
+                f"{self.path}: has {what} but no sweep.json, expected a sweep's folder or a new one"
+            )
+
     def create(self) -> None:
         """Make the folders."""
-        for name in ("cells", "failures", "locks", "work", "tickets"):
+        for name in _FOLDERS:
             self._make(self.path / name)
 
     @property
@@ -96,12 +112,16 @@ class Folder:
         except InputError:
             return False
 
-    def damaged(self, cells: Sequence[Cell]) -> list[str]:
-        """A line for each of these cells whose file can't be read."""
+    def damaged(self, cells: Sequence[Cell] | None = None) -> list[str]:
+        """A line for each of these cells, or of all files, that can't be read."""
+        reads: list[Callable[[], object]] = [partial(self.read_cell, cell) for cell in cells or []]
+        if cells is None:
+            paths = sorted((self.path / "cells").glob("*.json"))
+            reads = [partial(_read_json, path) for path in paths]
         lines = []
-        for cell in cells:
+        for read in reads:
             try:
-                self.read_cell(cell)
+                read()
             except InputError as error:
                 lines.append(str(error))
         return lines
@@ -137,7 +157,7 @@ class Folder:
                     if before != value:
                         raise InputError(
                             f"{self.path}: holds results of {name} with other {kind} "
-                            f"({before}, got {value}); expected the same, or another folder"
+                            f"({_change(before, value)}); expected the same, or another folder"
                         )
             _write_json(path, known)
 
@@ -213,6 +233,14 @@ def try_lock(lock: FileLock) -> bool:
         return True
     except Timeout:
         return False
+
+
+def _change(before: Any, now: Any) -> str:
+    """What differs, in a few words; of a sha256 the beginning."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        names = [name for name in now if before.get(name) != now[name]]
+        return ", ".join(f"{name} {_change(before.get(name), now[name])}" for name in names)
+    return f"{str(before)[:8]}, now {str(now)[:8]}"
 
 
 def _write_json(path: Path, row: dict[str, Any]) -> None:

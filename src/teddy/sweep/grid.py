@@ -197,14 +197,18 @@ def distill_of(spec: MethodSpec, task: Task, settings: Settings) -> float:
     return own
 
 
-def file_name(*parts: str) -> str:
+def file_name(*parts: str, digest_only: str = "") -> str:
     """A readable file name that no other parts have.
+
+    Args:
+        parts: Words of the name.
+        digest_only: What the name depends on besides, but doesn't show.
 
     Example:
         >>> file_name("my/graph", "ugs:distill=1")
         'graph-ugs-distill-1-...'
     """
-    digest = hashlib.sha256("\\0".join(parts).encode()).hexdigest()[:8]
+    digest = hashlib.sha256("\0".join([*parts, digest_only]).encode()).hexdigest()[:8]
     stems = [Path(part).stem if "/" in part else part for part in parts]
     words = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(stems)).strip("-")
     return f"{words[:100]}-{digest}"

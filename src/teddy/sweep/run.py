@@ -58,7 +58,7 @@ def run_sweep(
     backend: str = "loky",
     memory: float | None = None,
     keep_tickets: bool = False,
-    plugin: str | Path | None = None,
+    plugins: Sequence[str | Path] = (),
     progress: Progress | None = None,
 ) -> Outcome:
     """Compute all cells of a grid that aren't in the folder yet.
@@ -75,7 +75,7 @@ def run_sweep(
         backend: Of joblib; ``dask`` and ``ray`` connect to a running cluster, or start one here.
         memory: GiB that a process may take; None: an equal share of what is free.
         keep_tickets: Whether to write each cell's ticket, too.
-        plugin: The Python file that methods of the user's own come from; load it
+        plugins: The Python files that methods of the user's own come from; load them
             (:func:`teddy.methods.plugin.load_file`) before making the grid.
         progress: Called now and then with the numbers of cells that are done and wanted.
 
@@ -97,6 +97,7 @@ def run_sweep(
     sources = {name: source_of(name) for name in grid.datasets}
     data = {name: data_version(source, settings) for name, source in sources.items()}
     folder = Folder(out)
+    folder.check()
     folder.create()
     folder.agree({"version": __version__, **settings.to_dict()}, {"data": data, "methods": methods})
     repaired = folder.damaged(grid.cells)
@@ -108,7 +109,7 @@ def run_sweep(
             settings=settings,
             source=sources[task.dataset],
             data=data[task.dataset],
-            plugin=None if plugin is None else str(Path(plugin).absolute()),
+            plugins=tuple(str(Path(plugin).absolute()) for plugin in plugins),
             keep_tickets=keep_tickets,
             memory=limit,
         )
@@ -150,7 +151,8 @@ def source_of(dataset: str) -> str:
         >>> source_of("citeseer")
         'citeseer'
     """
-    return dataset if dataset in DATASETS else str(Path(dataset).absolute())
+    known = dataset in DATASETS or not Path(dataset).exists()
+    return dataset if known else str(Path(dataset).absolute())
 
 
 def _methods(grid: Grid, settings: Settings) -> dict[str, Any]:

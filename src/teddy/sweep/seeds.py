@@ -53,7 +53,6 @@ class Study:
             "split": best.split,
             "model": best.model.get("name", best.model.get("class")),
             "method": best.method,
-            "weights_by": best.config.get("weights"),
             "graph_sparsity": best.graph_sparsity,
             "weight_sparsity": best.weight_sparsity,
             "distill": best.config["distill"],

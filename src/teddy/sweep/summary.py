@@ -51,8 +51,8 @@ class Summary:
 
     @property
     def verdict(self) -> str:
-        """``winning``, ``losing`` or ``undecided`` against dense."""
-        return self.difference.verdict
+        """``winning``, ``losing`` or ``undecided`` against dense; ``dense`` for that itself."""
+        return self.difference.verdict if self.simulation else "dense"
 
     def to_dict(self) -> Row:
         """Plain data."""

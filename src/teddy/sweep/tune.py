@@ -12,6 +12,7 @@ from typing import Any
 from teddy.errors import InputError
 from teddy.methods import Level, Problem
 from teddy.methods.find import check_device
+from teddy.methods.plugin import load_file
 from teddy.methods.spec import MethodSpec
 from teddy.models import MODELS
 from teddy.numbers import check_count
@@ -90,6 +91,7 @@ def tune(
     settings: Settings | None = None,
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    plugins: Sequence[str | Path] = (),
 ) -> Tuning:
     """Search settings by the validation accuracy of tickets; the test nodes are never looked at.
 
@@ -105,6 +107,7 @@ def tune(
         settings: Everything that isn't searched.
         jobs: Processes; the seeds of a trial run side by side.
         progress: Called with the number of trials that are done and the number wanted.
+        plugins: Python files that methods of the user's own come from.
     """
     optuna = _import_optuna()
     from joblib import Parallel, delayed
@@ -115,11 +118,21 @@ def tune(
     source = source_of(search.dataset)
     version = data_version(source, settings)
     folder = Folder(out)
+    folder.check()
     folder.create()
     folder.agree({**settings.to_dict(), **search.to_dict()}, {"data": {search.dataset: version}})
     lock = folder.lock("tune")
     if not try_lock(lock):
         raise InputError(f"{out}: another process is tuning here, expected none")
+    run = _Run(
+        out=str(folder.path.absolute()),
+        search=search,
+        settings=settings,
+        source=source,
+        version=version,
+        parent=os.getpid() if jobs > 1 else None,
+        plugins=tuple(str(Path(plugin).absolute()) for plugin in plugins),
+    )
     try:
         study = _study(optuna, folder)
         while (done := len(_tried(study))) < trials:
@@ -134,12 +147,9 @@ def tune(
                 name: trial.suggest_float(name, *RANGES[name], log=True) for name in search.names
             }
             tried = replace(settings, config=_with(settings.config, search, values))
-            parent = os.getpid() if jobs > 1 else None
             try:
                 scores = Parallel(n_jobs=jobs, batch_size=1)(
-                    delayed(_validation)(
-                        str(folder.path.absolute()), search, tried, source, version, seed, parent
-                    )
+                    delayed(_validation)(replace(run, settings=tried, seed=seed))
                     for seed in search.seeds
                 )
             except InputError as error:
@@ -219,31 +229,40 @@ def _with(config: TrainConfig, search: Search, values: dict[str, float]) -> Trai
     )
 
 
-def _validation(
-    out: str,
-    search: Search,
-    settings: Settings,
-    source: str,
-    version: str,
-    seed: int,
-    parent: int | None,
-) -> float:
+@dataclass(frozen=True)
+class _Run:
+    """One seed of a trial, and all it takes to run it in another process."""
+
+    out: str
+    search: Search
+    settings: Settings
+    source: str
+    version: str
+    parent: int | None
+    plugins: tuple[str, ...]
+    seed: int = 0
+
+
+def _validation(run: _Run) -> float:
     """Validation accuracy of one seed's ticket."""
+    for plugin in run.plugins:
+        load_file(plugin)
+    search, settings, seed = run.search, run.settings, run.seed
     spec, config = MethodSpec.parse(search.method), settings.config
     # The dense model depends on what it was trained with; the rounds of masks, on everything.
     of_dense = f"lr {config.lr} weight decay {config.weight_decay}"
     task = Task(search.dataset, search.model, f"{spec} {config}", seed, ())
-    store = Folder(out).store(task)
+    store = Folder(run.out).store(task)
     store.shared = store.shared / file_name(of_dense)
     with limited_threads(settings.threads):
         problem = Problem(
-            cached_dataset(source, settings, version),
+            cached_dataset(run.source, settings, run.version),
             search.model,
             settings.model_options,
             seed,
             config,
             check_device(settings.device),
-            ended_with_parent(parent),
+            ended_with_parent(run.parent),
             store,
         )
         levels: Sequence[Level] = [spec.level(search.level)]

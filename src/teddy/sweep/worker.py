@@ -36,7 +36,7 @@ class Job:
         settings: What all tasks have in common.
         source: What to load the data set by.
         data: Version of the data set.
-        plugin: A file of the user's own to load first.
+        plugins: Files of the user's own to load first.
         keep_tickets: Whether to write tickets, too.
         memory: Bytes that the process may take; None: any.
         parent: The process to end with; None: go on without it.
@@ -48,7 +48,7 @@ class Job:
     settings: Settings
     source: str
     data: str = ""
-    plugin: str | None = None
+    plugins: tuple[str, ...] = ()
     keep_tickets: bool = False
     memory: int | None = None
     parent: int | None = None
@@ -121,8 +121,8 @@ def _results(
 ) -> Iterator[tuple[Cell, dict[str, Any], Ticket | None]]:
     if not cells:
         return
-    if job.plugin is not None:
-        load_file(job.plugin)
+    for plugin in job.plugins:
+        load_file(plugin)
     task, settings = job.task, job.settings
     spec = MethodSpec.parse(task.method)
     problem = Problem(
