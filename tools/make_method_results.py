@@ -57,8 +57,8 @@ def table(summaries: list[Summary], dataset: str, model: str) -> list[str]:
     methods = dict.fromkeys(s.method for s in here)
 
     def order(method: str) -> float:
-        known = [by_place.get((method, i)) for i in reversed(simulations)]
-        return -next((s.mean for s in known[:1] if s is not None), -200.0)
+        at_last = by_place.get((method, simulations[-1]))
+        return 0.0 if at_last is None else -at_last.mean
 
     for method in sorted(methods, key=order):
         cells = (cell(by_place.get((method, simulation))) for simulation in simulations)

@@ -115,6 +115,7 @@ def interrupt(process):
             return process.communicate(timeout=25)[1]
         except subprocess.TimeoutExpired:
             continue
+    process.kill()
     raise AssertionError("the process doesn't stop")
 
 
