@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+PAGES_OF_DOCS = sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
 
 
 PAGES = ["README.md", "docs/tickets.md", "docs/comparison.md", "docs/sweeps.md"]
@@ -25,10 +26,10 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     assert failed == 0
 
 
-def test_every_page_that_the_readme_links_is_there():
-    text = (ROOT / "README.md").read_text()
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *PAGES_OF_DOCS])
+def test_every_file_that_a_page_links_is_there(page):
+    text = (ROOT / page).read_text()
     links = [part.split(")")[0] for part in text.split("](")[1:]]
-    local = [link for link in links if "://" not in link]
-    assert local
-    for link in local:
-        assert (ROOT / link.split("#")[0]).exists(), link
+    for link in links:
+        if "://" not in link and not link.startswith("#"):
+            assert ((ROOT / page).parent / link.split("#")[0]).exists(), link
