@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -10,8 +9,8 @@ from typing import Any
 
 import torch
 
-import teddy
 from benchmarks.timing import Comparison, compare, milliseconds
+from benchmarks.training import data_sets
 from teddy import jit
 from teddy.methods import METHODS, Level, Problem
 from teddy.sweep import Grid, Settings, run_sweep
@@ -35,12 +34,7 @@ def simulations(names: tuple[str, ...], models: tuple[str, ...]) -> Iterator[dic
     one, and the training. The dense model isn't counted.
     """
     epochs = 15
-    for name in names:
-        try:
-            data = teddy.load_dataset(name, data_dir=os.environ.get("TEDDY_DATA"))
-        except teddy.InputError as error:
-            print(f"left out: {error}")
-            continue
+    for name, data in data_sets(names):
         for kind in models:
             if (name, kind) not in PAPER:
                 continue

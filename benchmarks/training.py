@@ -21,14 +21,18 @@ from teddy.weights import L0Projection
 SPARSITY = 0.6415
 
 
-def epochs(names: tuple[str, ...], models: tuple[str, ...]) -> Iterator[Comparison]:
-    """Compare epochs on every data set that is there."""
+def data_sets(names: tuple[str, ...]) -> Iterator[tuple[str, Data]]:
+    """Every data set that is there."""
     for name in names:
         try:
-            data = teddy.load_dataset(name, data_dir=os.environ.get("TEDDY_DATA"))
+            yield name, teddy.load_dataset(name, data_dir=os.environ.get("TEDDY_DATA"))
         except teddy.InputError as error:
             print(f"left out: {error}")
-            continue
+
+
+def epochs(names: tuple[str, ...], models: tuple[str, ...]) -> Iterator[Comparison]:
+    """Compare epochs on every data set that is there."""
+    for name, data in data_sets(names):
         sparse = teddy.SparsifyEdges(SPARSITY)(data)
         classes = int(data.y.max()) + 1
         for kind in models:

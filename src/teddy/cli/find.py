@@ -9,7 +9,28 @@ from typing import Annotated, Any
 import typer
 
 from teddy.atomic import check_writable
-from teddy.cli.options import DataDir, Dataset, Json, Load, Nodes, Split, Tuned, report_tuned
+from teddy.cli.options import (
+    DataDir,
+    Dataset,
+    Device,
+    Divergence,
+    DropoutShare,
+    Epochs,
+    Heads,
+    Hidden,
+    Json,
+    Layers,
+    LearningRate,
+    Load,
+    Nodes,
+    Patience,
+    Split,
+    SplitSeed,
+    Temperature,
+    Tuned,
+    WeightDecay,
+    report_tuned,
+)
 from teddy.errors import InputError
 from teddy.numbers import check_count
 
@@ -26,7 +47,7 @@ def find(
             help="Strength lambda of the distillation: 10, ugs and wd-glt 0.", show_default=False
         ),
     ] = None,
-    epochs: Annotated[int, typer.Option(help="Epochs of each training.")] = 200,
+    epochs: Epochs = 200,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -45,30 +66,22 @@ def find(
     load: Load = None,
     tuned: Tuned = False,
     split: Split = None,
-    split_seed: Annotated[int, typer.Option(help="Seed of a split that is drawn.")] = 0,
+    split_seed: SplitSeed = 0,
     nodes: Nodes = None,
     data_dir: DataDir = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...")] = "cpu",
+    device: Device = "cpu",
     threads: Annotated[
         int | None, typer.Option(help="Of the CPU; default: as torch finds.", show_default=False)
     ] = None,
-    hidden: Annotated[
-        int | None, typer.Option(help="Hidden units: 512, gat 64 a head.", show_default=False)
-    ] = None,
-    layers: Annotated[int | None, typer.Option(help="Layers: 2.", show_default=False)] = None,
-    heads: Annotated[int | None, typer.Option(help="Heads: gat 8.", show_default=False)] = None,
-    dropout: Annotated[
-        float | None, typer.Option(help="Dropout: 0.5, gat 0.6, gin 0.", show_default=False)
-    ] = None,
-    lr: Annotated[float, typer.Option(help="Learning rate.")] = 0.01,
-    weight_decay: Annotated[float, typer.Option(help="L2 penalty.")] = 5e-4,
-    temperature: Annotated[float, typer.Option(help="Of the distillation.")] = 1.0,
-    divergence: Annotated[
-        str, typer.Option(help="dense-sparse (published code) or sparse-dense (paper's text).")
-    ] = "dense-sparse",
-    patience: Annotated[
-        int | None, typer.Option(help="Early stopping, in epochs.", show_default=False)
-    ] = None,
+    hidden: Hidden = None,
+    layers: Layers = None,
+    heads: Heads = None,
+    dropout: DropoutShare = None,
+    lr: LearningRate = 0.01,
+    weight_decay: WeightDecay = 5e-4,
+    temperature: Temperature = 1.0,
+    divergence: Divergence = "dense-sparse",
+    patience: Patience = None,
 ) -> None:
     """Find a ticket and compare it with the dense model."""
     if seeds < 1:

@@ -47,6 +47,26 @@ Tuned = Annotated[
     bool,
     typer.Option("--tuned", help="Lambda that was tuned for the paper's data sets and models."),
 ]
+Hidden = Annotated[
+    int | None, typer.Option(help="Hidden units: 512, gat 64 a head.", show_default=False)
+]
+Layers = Annotated[int | None, typer.Option(help="Layers: 2.", show_default=False)]
+Heads = Annotated[int | None, typer.Option(help="Heads: gat 8.", show_default=False)]
+DropoutShare = Annotated[
+    float | None, typer.Option(help="Dropout: 0.5, gat 0.6, gin 0.", show_default=False)
+]
+Epochs = Annotated[int, typer.Option(help="Epochs of each training.")]
+LearningRate = Annotated[float, typer.Option(help="Learning rate.")]
+WeightDecay = Annotated[float, typer.Option(help="L2 penalty.")]
+Temperature = Annotated[float, typer.Option(help="Of the distillation.")]
+Divergence = Annotated[
+    str, typer.Option(help="dense-sparse (published code) or sparse-dense (paper's text).")
+]
+Patience = Annotated[
+    int | None, typer.Option(help="Early stopping, in epochs.", show_default=False)
+]
+SplitSeed = Annotated[int, typer.Option(help="Seed of a split that is drawn.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

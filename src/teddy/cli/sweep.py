@@ -9,7 +9,25 @@ from typing import Annotated, Any
 
 import typer
 
-from teddy.cli.options import DataDir, Json, Load, Split, Tuned
+from teddy.cli.options import (
+    DataDir,
+    Device,
+    Divergence,
+    DropoutShare,
+    Epochs,
+    Heads,
+    Hidden,
+    Json,
+    Layers,
+    LearningRate,
+    Load,
+    Patience,
+    Split,
+    SplitSeed,
+    Temperature,
+    Tuned,
+    WeightDecay,
+)
 from teddy.errors import InputError
 
 
@@ -40,7 +58,7 @@ def sweep(
         typer.Option(help="Compare the other methods with this one.", show_default=False),
     ] = None,
     json_: Json = False,
-    epochs: Annotated[int, typer.Option(help="Epochs of each training.")] = 200,
+    epochs: Epochs = 200,
     distill: Annotated[
         float | None,
         typer.Option(
@@ -48,23 +66,19 @@ def sweep(
         ),
     ] = None,
     tuned: Tuned = False,
-    lr: Annotated[float, typer.Option(help="Learning rate.")] = 0.01,
-    weight_decay: Annotated[float, typer.Option(help="L2 penalty.")] = 5e-4,
-    hidden: Annotated[int | None, typer.Option(help="Hidden units.", show_default=False)] = None,
-    layers: Annotated[int | None, typer.Option(help="Layers.", show_default=False)] = None,
-    heads: Annotated[int | None, typer.Option(help="Heads: gat 8.", show_default=False)] = None,
-    dropout: Annotated[float | None, typer.Option(help="Dropout.", show_default=False)] = None,
-    temperature: Annotated[float, typer.Option(help="Of the distillation.")] = 1.0,
-    divergence: Annotated[
-        str, typer.Option(help="dense-sparse (published code) or sparse-dense (paper's text).")
-    ] = "dense-sparse",
-    patience: Annotated[
-        int | None, typer.Option(help="Early stopping, in epochs.", show_default=False)
-    ] = None,
+    lr: LearningRate = 0.01,
+    weight_decay: WeightDecay = 5e-4,
+    hidden: Hidden = None,
+    layers: Layers = None,
+    heads: Heads = None,
+    dropout: DropoutShare = None,
+    temperature: Temperature = 1.0,
+    divergence: Divergence = "dense-sparse",
+    patience: Patience = None,
     split: Split = None,
-    split_seed: Annotated[int, typer.Option(help="Seed of a split that is drawn.")] = 0,
+    split_seed: SplitSeed = 0,
     data_dir: DataDir = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...")] = "cpu",
+    device: Device = "cpu",
     threads: Annotated[int, typer.Option(help="Of the CPU, for each process.")] = 1,
     memory: Annotated[
         float | None,

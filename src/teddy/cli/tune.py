@@ -9,7 +9,18 @@ from typing import Annotated
 
 import typer
 
-from teddy.cli.options import DataDir, Dataset, Json, Load, Split
+from teddy.cli.options import (
+    DataDir,
+    Dataset,
+    Device,
+    Epochs,
+    Hidden,
+    Json,
+    Layers,
+    Load,
+    Split,
+    SplitSeed,
+)
 from teddy.errors import InputError
 
 
@@ -32,14 +43,14 @@ def tune(
         ),
     ] = None,
     json_: Json = False,
-    epochs: Annotated[int, typer.Option(help="Epochs of each training.")] = 200,
+    epochs: Epochs = 200,
     split: Split = None,
-    split_seed: Annotated[int, typer.Option(help="Seed of a split that is drawn.")] = 0,
+    split_seed: SplitSeed = 0,
     data_dir: DataDir = None,
-    hidden: Annotated[int | None, typer.Option(help="Hidden units.", show_default=False)] = None,
-    layers: Annotated[int | None, typer.Option(help="Layers.", show_default=False)] = None,
+    hidden: Hidden = None,
+    layers: Layers = None,
     load: Load = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...")] = "cpu",
+    device: Device = "cpu",
     threads: Annotated[int, typer.Option(help="Of the CPU, for each process.")] = 1,
 ) -> None:
     """Tune lambda by validation accuracy; the same command again goes on."""

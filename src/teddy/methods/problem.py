@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -17,32 +17,22 @@ from teddy.data.checks import MASKS
 from teddy.edges import SimpleGraph
 from teddy.errors import InputError
 from teddy.methods.level import Level
+from teddy.methods.record import Dense, accuracy_of, make_ticket
 from teddy.methods.store import Entry, Memory, Store
-from teddy.models import GNN, MODELS, build_model
+from teddy.models import GNN, build_model
 from teddy.models.macs import count_macs
 from teddy.numbers import check_seed
 from teddy.sparsity import num_pruned_edges
-from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
-from teddy.ticket.fingerprint import graph_fingerprint, split_fingerprint
+from teddy.ticket import Accuracy, Ticket
 from teddy.training import Epoch, TrainConfig, TrainResult, seeded, train
 from teddy.training.forward import dense_input, forward_passes
 from teddy.training.loop import Callback
-from teddy.weights import FixedMask, count_nonzero
+from teddy.weights import FixedMask
 
 ModelLike = str | nn.Module | Callable[[], nn.Module]
 
 #: Called after each epoch with its phase (``dense``, ``sparse``, ...) and the share that is done.
 Progress = Callable[[str, Epoch, float], None]
-
-
-@dataclass(frozen=True)
-class Dense:
-    """The dense model: what teaches a ticket, and what it is held against."""
-
-    logits: Tensor
-    accuracy: Accuracy
-    macs: list[int] | None
-    seconds: float
 
 
 class Problem:
@@ -127,7 +117,7 @@ class Problem:
         if known is None:
             model, result = self.train(callbacks=self.report("dense"))
             facts: dict[str, Any] = {
-                "accuracy": asdict(_accuracy(result)),
+                "accuracy": asdict(accuracy_of(result)),
                 "macs": self.macs(model),
                 "seconds": result.seconds,
             }
@@ -172,7 +162,7 @@ class Problem:
             weight_masks,
             self.report("sparse"),
         )
-        return self.ticket(method, level, keep, model, sparse, dense, seconds or {}, settings)
+        return make_ticket(self, method, level, keep, model, sparse, dense, seconds or {}, settings)
 
     def _check_choice(self, method: str, level: Level, keep: Tensor) -> None:
         total = self.graph.num_edges
@@ -244,68 +234,8 @@ class Problem:
         sparse.edge_index = self.graph.edge_index(keep)
         return sparse
 
-    def ticket(
-        self,
-        method: str,
-        level: Level,
-        keep: Tensor,
-        model: nn.Module,
-        sparse: TrainResult,
-        dense: Dense,
-        seconds: dict[str, float],
-        settings: dict[str, Any],
-    ) -> Ticket:
-        """Put the parts together."""
-        macs = Macs(dense.macs, self.macs(model, keep))
-        weights = [p for p in model.parameters() if p.requires_grad]
-        where = {"device": str(self.device), "threads": torch.get_num_threads()}
-        names = self.given.get("class_names")
-        info = TicketInfo(
-            method=method,
-            dataset=str(self.given.get("name", "data")),
-            split=str(self.given.get("split", "given")),
-            split_seed=self.given.get("split_seed"),
-            split_fingerprint=split_fingerprint(self.data),
-            seed=self.seed,
-            model=_model_spec(model),
-            graph={
-                "nodes": self.graph.num_nodes,
-                "edges": self.graph.num_edges,
-                "features": self.data.x.size(1),
-                "classes": self.num_classes,
-                "fingerprint": graph_fingerprint(self.graph),
-            },
-            graph_sparsity=level.graph_sparsity,
-            weight_sparsity=level.weight_sparsity,
-            edges=Count(self.graph.num_edges, int(keep.sum())),
-            weights=Count(sum(p.numel() for p in weights), count_nonzero(weights)),
-            dense=dense.accuracy,
-            ticket=_accuracy(sparse),
-            macs=macs,
-            config={**asdict(self.config), **settings, **where},
-            classes=None if names is None else [str(name) for name in names],
-        )
-        seconds = {"dense": dense.seconds, **seconds, "sparse": sparse.seconds}
-        return Ticket(info, keep.cpu(), model.cpu().eval(), seconds)
-
     def macs(self, model: nn.Module, keep: Tensor | None = None) -> list[int] | None:
         """Multiply-accumulates of each layer, on the kept edges or the whole graph."""
         data = self.subgraph(keep)
         x = data.x if isinstance(model, GNN) else dense_input(model, data.x)
         return count_macs(model, x, data.edge_index)
-
-
-def _model_spec(model: nn.Module) -> dict[str, Any]:
-    for name in MODELS:
-        if type(model) is MODELS[name]:
-            return {
-                "name": name,
-                "in_channels": model.in_channels,
-                "out_channels": model.out_channels,
-                "options": model.options,
-            }
-    return {"class": f"{type(model).__module__}.{type(model).__qualname__}"}
-
-
-def _accuracy(result: TrainResult) -> Accuracy:
-    return Accuracy(result.best.test, result.best.val, result.best.index, result.last.test)

@@ -1,0 +1,91 @@
+"""What is recorded of a search: the dense model, and the ticket with all that it says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from teddy.methods.level import Level
+from teddy.models import MODELS
+from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
+from teddy.ticket.fingerprint import graph_fingerprint, split_fingerprint
+from teddy.training import TrainResult
+from teddy.weights import count_nonzero
+
+if TYPE_CHECKING:
+    from teddy.methods.problem import Problem
+
+
+@dataclass(frozen=True)
+class Dense:
+    """The dense model: what teaches a ticket, and what it is held against."""
+
+    logits: Tensor
+    accuracy: Accuracy
+    macs: list[int] | None
+    seconds: float
+
+
+def make_ticket(
+    problem: Problem,
+    method: str,
+    level: Level,
+    keep: Tensor,
+    model: nn.Module,
+    sparse: TrainResult,
+    dense: Dense,
+    seconds: dict[str, float],
+    settings: dict[str, Any],
+) -> Ticket:
+    """Put the parts of a ticket together."""
+    macs = Macs(dense.macs, problem.macs(model, keep))
+    weights = [p for p in model.parameters() if p.requires_grad]
+    where = {"device": str(problem.device), "threads": torch.get_num_threads()}
+    names = problem.given.get("class_names")
+    info = TicketInfo(
+        method=method,
+        dataset=str(problem.given.get("name", "data")),
+        split=str(problem.given.get("split", "given")),
+        split_seed=problem.given.get("split_seed"),
+        split_fingerprint=split_fingerprint(problem.data),
+        seed=problem.seed,
+        model=_model_spec(model),
+        graph={
+            "nodes": problem.graph.num_nodes,
+            "edges": problem.graph.num_edges,
+            "features": problem.data.x.size(1),
+            "classes": problem.num_classes,
+            "fingerprint": graph_fingerprint(problem.graph),
+        },
+        graph_sparsity=level.graph_sparsity,
+        weight_sparsity=level.weight_sparsity,
+        edges=Count(problem.graph.num_edges, int(keep.sum())),
+        weights=Count(sum(p.numel() for p in weights), count_nonzero(weights)),
+        dense=dense.accuracy,
+        ticket=accuracy_of(sparse),
+        macs=macs,
+        config={**asdict(problem.config), **settings, **where},
+        classes=None if names is None else [str(name) for name in names],
+    )
+    seconds = {"dense": dense.seconds, **seconds, "sparse": sparse.seconds}
+    return Ticket(info, keep.cpu(), model.cpu().eval(), seconds)
+
+
+def _model_spec(model: nn.Module) -> dict[str, Any]:
+    for name in MODELS:
+        if type(model) is MODELS[name]:
+            return {
+                "name": name,
+                "in_channels": model.in_channels,
+                "out_channels": model.out_channels,
+                "options": model.options,
+            }
+    return {"class": f"{type(model).__module__}.{type(model).__qualname__}"}
+
+
+def accuracy_of(result: TrainResult) -> Accuracy:
+    """The accuracies of a training."""
+    return Accuracy(result.best.test, result.best.val, result.best.index, result.last.test)

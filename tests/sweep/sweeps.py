@@ -1,0 +1,43 @@
+"""Small sweeps, for the tests."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+from teddy.sweep import Grid, Settings
+from teddy.sweep.table import read_table
+from teddy.training import TrainConfig
+
+SETTINGS = Settings(TrainConfig(epochs=4), model_options={"hidden": 8})
+
+
+SWEEP = ["--methods", "teddy,ugs,random", "--models", "gcn", "--simulations", "0,1,2,4", "--seeds",
+         "3", "--hidden", "64", "--epochs", "60"]  # fmt: skip
+
+
+def grid_of(graph, methods=("teddy", "ugs"), simulations=(0, 1, 3), seeds=(0, 1)):
+    return Grid([graph], ["gcn"], list(methods), list(simulations), list(seeds))
+
+
+def results(folder):
+    """Everything but times."""
+    rows = read_table(folder)
+    return [{k: v for k, v in row.items() if not k.startswith("seconds")} for row in rows]
+
+
+def start(graph, out, *more):
+    return subprocess.Popen(
+        [sys.executable, "-m", "teddy", "sweep", graph, *SWEEP, "--out", str(out), *more],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def wait_for_cells(out, count, process):
+    for _ in range(1200):
+        found = len(list((out / "cells").glob("*.json"))) if (out / "cells").is_dir() else 0
+        if found >= count or process.poll() is not None:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("no cells in a minute")

@@ -1,0 +1,189 @@
+"""Sweeps that are killed, doubled, damaged and starved."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import teddy
+from cli.command import run
+from sweep.sweeps import SETTINGS, SWEEP, grid_of, results, start, wait_for_cells
+from teddy.sweep import run_sweep
+from teddy.sweep.folder import Folder
+from teddy.sweep.worker import Done, Job, run_task
+
+
+def test_a_deleted_and_a_damaged_cell_are_repaired(graph, tmp_path):
+    out = tmp_path / "out"
+    run_sweep(grid_of(graph), out, SETTINGS)
+    whole, cells = results(out), sorted((out / "cells").iterdir())
+    cells[0].unlink()
+    cells[1].write_bytes(cells[1].read_bytes()[:-40])
+    text = cells[2].read_text()
+    cells[2].write_text(text.replace('"test": ', '"test": 1', 1))  # a flipped digit
+    cells[3].write_bytes(b"")
+    outcome = run_sweep(grid_of(graph), out, SETTINGS)
+    assert outcome.computed == 4
+    assert len(outcome.repaired) == 3
+    assert all("damaged" in line for line in outcome.repaired)
+    assert results(out) == whole
+
+
+def test_damaged_work_is_done_again(graph, tmp_path):
+    out = tmp_path / "out"
+    run_sweep(grid_of(graph), out, SETTINGS)
+    whole = results(out)
+    for index, path in enumerate(sorted((out / "work").rglob("*.safetensors"))):
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 255  # a flipped byte in every other file, a torn one between
+        path.write_bytes(content[:50] if index % 2 else content)
+    shutil.rmtree(out / "cells")
+    run_sweep(grid_of(graph), out, SETTINGS)
+    assert results(out) == whole
+
+
+def test_a_result_under_another_name_is_not_taken(graph, tmp_path):
+    out = tmp_path / "out"
+    grid = grid_of(graph, ["teddy"], [1], [0, 1])
+    run_sweep(grid, out, SETTINGS)
+    whole = results(out)
+    first, second = (Folder(out).cell_path(cell) for cell in grid.cells)
+    shutil.copy(first, second)
+    outcome = run_sweep(grid, out, SETTINGS)
+    assert "the result of another cell" in outcome.repaired[0]
+    assert outcome.computed == 1
+    assert results(out) == whole
+
+
+def test_the_summary_says_what_is_left_out(graph, tmp_path):
+    arguments = ["--models", "gcn", "--methods", "teddy,random", "--simulations", "1", "--epochs",
+                 "2", "--hidden", "4"]  # fmt: skip
+    assert (
+        run("sweep", graph, *arguments, "--seeds", "3", "--out", "x", cwd=tmp_path).returncode == 0
+    )
+    cells = sorted((tmp_path / "x" / "cells").iterdir())
+    cells[0].write_text("{")
+    done = run("sweep", "--summary", "--out", "x", cwd=tmp_path)
+    assert done.stderr.startswith("teddy: left out: ")
+    assert "3 seeds" in done.stdout
+    assert "(2)" in done.stdout  # of two seeds only
+    report = json.loads(run("sweep", "--summary", "--json", "--out", "x", cwd=tmp_path).stdout)
+    assert report["damaged"] == 1
+    assert report["failures"] == []
+    again = run("sweep", graph, *arguments, "--seeds", "3", "--out", "x", cwd=tmp_path)
+    assert "tried again" in again.stderr
+
+
+def test_a_task_that_another_process_has_is_left_to_it(graph, tmp_path):
+    out = tmp_path / "out"
+    (task,) = grid_of(graph, ["teddy"], [1], [0]).tasks
+    folder = Folder(out)
+    folder.create()
+    with folder.lock(task.key):
+        code = (
+            "import pickle, sys; from teddy.sweep.worker import run_task;"
+            "print(run_task(pickle.load(sys.stdin.buffer)).busy)"
+        )
+        import pickle
+
+        done = subprocess.run(
+            [sys.executable, "-c", code], input=pickle.dumps(Job(str(out), task, SETTINGS, graph)),
+            capture_output=True, check=True,
+        )  # fmt: skip
+        assert done.stdout.split() == [b"True"]
+    assert run_task(Job(str(out), task, SETTINGS, graph)) == Done(computed=1)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_kill_9_then_the_same_command_ends_with_the_same_table(graph, tmp_path, jobs):
+    whole = tmp_path / "whole"
+    assert run("sweep", graph, *SWEEP, "--out", whole, cwd=tmp_path).returncode == 0
+
+    out = tmp_path / "killed"
+    killed_after = []
+    for target in (5, 14, 23):
+        process = start(graph, out, "--jobs", jobs)
+        killed_after.append(wait_for_cells(out, target, process))
+        os.kill(process.pid, signal.SIGKILL)  # the parent alone: its workers must notice
+        process.communicate()
+    cells = {path: path.stat().st_mtime_ns for path in (out / "cells").glob("*.json")}
+    done = run("sweep", graph, *SWEEP, "--out", out, "--jobs", jobs, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["missing"] == 0
+    assert 0 < killed_after[0] < 36
+    # What was whole stays; a worker may have ended its cell after its parent was gone.
+    assert report["computed"] <= 36 - len(cells)
+    for path, when in cells.items():
+        assert path.stat().st_mtime_ns == when
+    assert results(out) == results(whole)
+    assert not list(out.rglob(".teddy-*"))
+
+
+def test_ctrl_c_says_how_to_go_on(graph, tmp_path):
+    out = tmp_path / "out"
+    process = start(graph, out, "--jobs", "2")
+    wait_for_cells(out, 4, process)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"interrupted; the same command goes on in {out}" in errors
+    assert "Traceback" not in errors
+    assert run("sweep", graph, *SWEEP, "--out", out, cwd=tmp_path).returncode == 0
+
+
+def test_two_processes_share_the_work(graph, tmp_path):
+    out = tmp_path / "out"
+    both = [start(graph, out, "--json") for _ in range(2)]
+    reports = []
+    for process in both:
+        output, errors = process.communicate(timeout=300)
+        assert process.returncode == 0, errors
+        reports.append(json.loads(output))
+    assert all(report["missing"] == 0 for report in reports)
+    assert sum(report["computed"] for report in reports) == 36
+    whole = tmp_path / "whole"
+    run("sweep", graph, *SWEEP, "--out", whole, cwd=tmp_path)
+    assert results(out) == results(whole)
+
+
+def test_no_cell_is_written_twice_by_two_processes(graph, tmp_path):
+    """Every write is logged by a plugin that both processes load."""
+    out, log = tmp_path / "out", tmp_path / "log"
+    plugin = tmp_path / "log.py"
+    plugin.write_text(
+        "import os\n"
+        "from teddy.sweep.folder import Folder\n"
+        "plain = Folder.write_cell\n"
+        "def write_cell(self, cell, row):\n"
+        f"    handle = os.open({str(log)!r}, os.O_APPEND | os.O_CREAT | os.O_WRONLY)\n"
+        "    os.write(handle, f'{cell.key}\\n'.encode()); os.close(handle)\n"
+        "    plain(self, cell, row)\n"
+        "Folder.write_cell = write_cell\n"
+    )
+    both = [start(graph, out, "--load", str(plugin), "--jobs", "2") for _ in range(2)]
+    for process in both:
+        _, errors = process.communicate(timeout=300)
+        assert process.returncode == 0, errors
+    written = log.read_text().split()
+    assert len(written) == len(set(written)) == 36
+
+
+def test_a_full_disk_is_said_and_repaired(graph, full_disk, tmp_path):
+    grid = grid_of(graph, ["teddy"], range(30), [0])
+    with pytest.raises(teddy.InputError, match="No space left on device"):
+        run_sweep(grid, full_disk / "out", SETTINGS)
+    found = Folder(full_disk / "out").rows()
+    assert 0 < len(found) < 30
+    assert not list((full_disk / "out").rglob(".teddy-*"))
+    roomy = tmp_path / "roomy"
+    shutil.copytree(full_disk / "out", roomy)
+    outcome = run_sweep(grid, roomy, SETTINGS)
+    assert outcome.computed == 30 - len(found)
+    assert outcome.missing == 0
