@@ -118,7 +118,7 @@ def find(
         "distill": distill if chosen.distill is None else chosen.distill,
         "method": chosen.name, **dict(chosen.options),
         "weight_decay": weight_decay, "temperature": temperature, "divergence": divergence,
-        "patience": patience, "device": device,
+        "distill_nodes": chosen.distill_nodes or "all", "patience": patience, "device": device,
         **{name: value for name, value in options.items() if value is not None},
     }  # fmt: skip
     with seed_progress(seeds) as progress:

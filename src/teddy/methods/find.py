@@ -30,6 +30,7 @@ def find_ticket(
     weight_decay: float = 5e-4,
     temperature: float = 1.0,
     divergence: str = "dense-sparse",
+    distill_nodes: str = "all",
     patience: int | None = None,
     device: str | torch.device = "cpu",
     progress: Progress | None = None,
@@ -57,6 +58,7 @@ def find_ticket(
         weight_decay: L2 penalty.
         temperature: Of the distillation.
         divergence: Reading of the distillation; see :class:`teddy.training.TrainConfig`.
+        distill_nodes: Which nodes the dense model teaches, ``all`` or ``training``.
         patience: Early stopping; off by default.
         device: To train on.
         progress: Called after each epoch with the phase, the :class:`teddy.training.Epoch` and the
@@ -73,7 +75,9 @@ def find_ticket(
     """
     chosen = METHODS[method]
     distill = chosen.distill if distill is None else distill
-    config = TrainConfig(epochs, lr, weight_decay, distill, temperature, divergence, patience)
+    config = TrainConfig(
+        epochs, lr, weight_decay, distill, temperature, divergence, distill_nodes, patience
+    )
     level = Level(graph_sparsity, weight_sparsity)
     of_method = {name: value for name, value in options.items() if name in chosen.options}
     of_model = {name: value for name, value in options.items() if name not in of_method}

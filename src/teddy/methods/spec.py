@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.method import METHODS, Method
+from teddy.numbers import check_count
+from teddy.sparsity import simulation_sparsity
 from teddy.training import TrainConfig
 
 #: What a ticket leaves out, by the part that alone is made sparse.
 ONLY = ("edges", "weights")
+
+#: Options that every method has, by a value of their kind.
+COMMON: dict[str, Any] = {"distill": 0.0, "distill_nodes": "", "only": "", "weight_level": 0}
 
 
 @dataclass(frozen=True)
@@ -23,23 +28,29 @@ class MethodSpec:
         name: Of the method.
         options: Of the method, sorted by name.
         distill: Strength of the distillation, if not the method's own.
+        distill_nodes: The nodes that the dense model teaches, if not all.
         only: ``edges`` or ``weights``: leave the other dense.
+        weight_level: The simulation of the weights, whichever that of the edges is.
 
     Example:
-        >>> MethodSpec.parse("ugs:weights=projection:distill=10")
-        MethodSpec(name='ugs', options=(('weights', 'projection'),), distill=10.0, only=None)
+        >>> spec = MethodSpec.parse("ugs:weights=projection:distill=10")
+        >>> spec.name, spec.options, spec.distill
+        ('ugs', (('weights', 'projection'),), 10.0)
         >>> str(MethodSpec.parse("teddy:only=edges:distill=0.0"))
         'teddy:distill=0:only=edges'
         >>> MethodSpec.parse("teddy:l2=1")
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: teddy has no option 'l2', expected one of: weights, distill, only
+        teddy.errors.InputError: teddy has no option 'l2', expected one of: weights, distill,
+        distill_nodes, only, weight_level
     """
 
     name: str
     options: tuple[tuple[str, Any], ...] = ()
     distill: float | None = None
+    distill_nodes: str | None = None
     only: str | None = None
+    weight_level: int | None = None
 
     @staticmethod
     def parse(text: str) -> MethodSpec:
@@ -47,13 +58,18 @@ class MethodSpec:
         name, *parts = text.strip().split(":")
         method = METHODS[name]
         values = dict(_read(method, part) for part in parts)
-        distill, only = values.pop("distill", None), values.pop("only", None)
+        common = {name: values.pop(name, None) for name in COMMON}
+        only, level = common["only"], common["weight_level"]
         if only not in (None, *ONLY):
             raise InputError(f"only is '{only}', expected one of: {', '.join(ONLY)}")
-        if distill is not None:
-            TrainConfig(distill=distill)  # raises if it can't be
+        if level is not None:
+            check_count(level, "weight_level", 0)
+            if only is not None:
+                raise InputError(f"got only={only} and weight_level={level}, expected one of them")
+        training = {name: common[name] for name in ("distill", "distill_nodes")}
+        TrainConfig(**{name: value for name, value in training.items() if value is not None})
         method.check(**values)
-        return MethodSpec(name, tuple(sorted(values.items())), distill, only)
+        return MethodSpec(name, tuple(sorted(values.items())), **common)
 
     @property
     def method(self) -> Method:
@@ -61,17 +77,24 @@ class MethodSpec:
         return METHODS[self.name]
 
     def level(self, level: Level) -> Level:
-        """A level, without the part that is to stay dense."""
+        """A level, without the part that is to stay dense, with the weights' own level."""
+        weights = level.weight_sparsity
+        if self.weight_level is not None:
+            weights = simulation_sparsity(self.weight_level)
         return Level(
             0.0 if self.only == "weights" else level.graph_sparsity,
-            0.0 if self.only == "edges" else level.weight_sparsity,
+            0.0 if self.only == "edges" else weights,
         )
+
+    def configure(self, config: TrainConfig, distill: float) -> TrainConfig:
+        """The settings of a training with a strength of distillation, on this method's nodes."""
+        return replace(config, distill=distill, distill_nodes=self.distill_nodes or "all")
 
     def __str__(self) -> str:
         return ":".join([self.name, *self._parts()])
 
     def _parts(self) -> Iterator[str]:
-        values = {**dict(self.options), "distill": self.distill, "only": self.only}
+        values = {**dict(self.options), **{name: getattr(self, name) for name in COMMON}}
         for name, value in sorted(values.items()):
             if value is not None:
                 yield f"{name}={_text(value)}"
@@ -85,7 +108,7 @@ def _text(value: Any) -> str:
 
 def _read(method: Method, part: str) -> tuple[str, Any]:
     name, equals, text = part.partition("=")
-    defaults = {**method.options, "distill": 0.0, "only": ""}
+    defaults = {**method.options, **COMMON}
     if name not in defaults:
         known = ", ".join(defaults)
         raise InputError(f"{method.name} has no option '{name}', expected one of: {known}")

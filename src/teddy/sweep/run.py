@@ -160,7 +160,7 @@ def _methods(grid: Grid, settings: Settings) -> dict[str, Any]:
     found = {}
     for task in grid.tasks:
         spec = MethodSpec.parse(task.method)
-        distill = replace(settings.config, distill=distill_of(spec, task, settings)).distill
+        distill = spec.configure(settings.config, distill_of(spec, task, settings)).distill
         facts = {"distill": distill, "file": ORIGINS.get(spec.name)}
         found[f"{task.dataset} {task.model} {task.method}"] = facts
     return found

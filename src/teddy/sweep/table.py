@@ -43,6 +43,14 @@ SCHEMA = pa.schema(
         ("seconds_search", pa.float64()),
         ("seconds_round", pa.float64()),
         ("seconds_sparse", pa.float64()),
+        ("seconds_predict_dense", pa.float64()),
+        ("seconds_predict_ticket", pa.float64()),
+        ("pruned_degree", pa.float64()),
+        ("components", pa.int64()),
+        ("largest_component", pa.int64()),
+        ("isolated", pa.int64()),
+        ("homophily", pa.float64()),
+        ("versions", pa.string()),
     ]
 )
 

@@ -6,7 +6,7 @@ import hashlib
 import threading
 import traceback
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -22,6 +22,7 @@ from teddy.methods.spec import MethodSpec
 from teddy.sweep.folder import Folder, try_lock
 from teddy.sweep.grid import Cell, Settings, Task, distill_of, level_of
 from teddy.sweep.limits import ended_with_parent, limited_threads, memory_limit, show_messages
+from teddy.sweep.row import dense_row, ticket_row
 from teddy.ticket import Ticket
 from teddy.ticket.fingerprint import graph_fingerprint, split_fingerprint
 
@@ -130,7 +131,7 @@ def _results(
         task.model,
         settings.model_options,
         task.seed,
-        replace(settings.config, distill=distill_of(spec, task, settings)),
+        spec.configure(settings.config, distill_of(spec, task, settings)),
         check_device(settings.device),
         ended_with_parent(job.parent),
         folder.store(task),
@@ -139,58 +140,12 @@ def _results(
         problem.dense()
     for cell in cells:
         if cell.simulation == 0:
-            yield cell, _dense_row(problem, cell), None
+            yield cell, dense_row(problem, cell), None
     sparse = [cell for cell in cells if cell.simulation > 0]
     levels = [level_of(spec, cell.simulation) for cell in sparse]
     tickets = spec.method.tickets(problem, levels, **dict(spec.options))
     for cell, ticket in zip(sparse, tickets, strict=True):
-        yield cell, _ticket_row(cell, ticket), ticket
-
-
-def _ticket_row(cell: Cell, ticket: Ticket) -> dict[str, Any]:
-    info = ticket.info
-    macs = {"dense": info.macs.dense, "ticket": info.macs.ticket}
-    return {
-        **vars(cell),
-        "split": info.split,
-        "graph_sparsity": info.graph_sparsity,
-        "weight_sparsity": info.weight_sparsity,
-        **asdict(info.ticket),
-        **{f"dense_{name}": value for name, value in asdict(info.dense).items()},
-        **{f"edges_{name}": value for name, value in asdict(info.edges).items()},
-        **{f"weights_{name}": value for name, value in asdict(info.weights).items()},
-        **{f"macs_{n}": None if layers is None else sum(layers) for n, layers in macs.items()},
-        "distill": info.config["distill"],
-        **{f"seconds_{n}": ticket.seconds.get(n, 0.0) for n in SECONDS},
-    }
-
-
-#: What is measured: the dense training, all rounds of masks, the last of them, the ticket.
-SECONDS = ("dense", "search", "round", "sparse")
-
-
-def _dense_row(problem: Problem, cell: Cell) -> dict[str, Any]:
-    """The row of simulation 0: the dense model itself."""
-    dense, accuracy = problem.dense(), asdict(problem.dense().accuracy)
-    weights = sum(mask.numel() for mask in problem.weight_masks())
-    macs = None if dense.macs is None else sum(dense.macs)
-    return {
-        **vars(cell),
-        "split": str(problem.given.get("split", "given")),
-        "graph_sparsity": 0.0,
-        "weight_sparsity": 0.0,
-        **accuracy,
-        **{f"dense_{name}": value for name, value in accuracy.items()},
-        "edges_total": problem.graph.num_edges,
-        "edges_kept": problem.graph.num_edges,
-        "weights_total": weights,
-        "weights_kept": weights,
-        "macs_dense": macs,
-        "macs_ticket": macs,
-        "distill": 0.0,
-        **dict.fromkeys((f"seconds_{name}" for name in SECONDS), 0.0),
-        "seconds_dense": dense.seconds,
-    }
+        yield cell, ticket_row(problem, cell, ticket), ticket
 
 
 def data_version(name: str, settings: Settings) -> str:

@@ -10,6 +10,9 @@ from teddy.numbers import check_count, check_number
 #: The two readings of the distillation term; see :class:`~teddy.training.objective.Objective`.
 DIVERGENCES = ("dense-sparse", "sparse-dense")
 
+#: Which nodes the dense model teaches.
+DISTILL_NODES = ("all", "training")
+
 
 @dataclass(frozen=True)
 class TrainConfig:
@@ -23,6 +26,7 @@ class TrainConfig:
         temperature: :math:`\tau` of Eq. 9.
         divergence: ``dense-sparse`` is KL(dense, sparse), what the published results come from;
             ``sparse-dense`` is KL(sparse, dense), as Eq. 9 is written.
+        distill_nodes: ``all``, as published, test nodes among them; or ``training`` nodes only.
         patience: Stop when the validation accuracy hasn't improved for so many epochs; None:
             never.
 
@@ -41,6 +45,7 @@ class TrainConfig:
     distill: float = 10.0
     temperature: float = 1.0
     divergence: str = "dense-sparse"
+    distill_nodes: str = "all"
     patience: int | None = None
 
     def __post_init__(self) -> None:
@@ -50,6 +55,7 @@ class TrainConfig:
         for name in ("lr", "weight_decay", "distill", "temperature"):
             number = check_number(getattr(self, name), name, name in ("lr", "temperature"))
             object.__setattr__(self, name, number)
-        if self.divergence not in DIVERGENCES:
-            known = ", ".join(DIVERGENCES)
-            raise InputError(f"unknown divergence '{self.divergence}', expected one of: {known}")
+        for name, known in (("divergence", DIVERGENCES), ("distill_nodes", DISTILL_NODES)):
+            if getattr(self, name) not in known:
+                got, words = getattr(self, name), name.replace("_", " ")
+                raise InputError(f"unknown {words} '{got}', expected one of: {', '.join(known)}")

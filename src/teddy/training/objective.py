@@ -16,14 +16,15 @@ class Objective:
         \mathcal L_{dt} = \mathcal L(\mathcal G, \Theta) + \lambda_{dt} \, \mathbb{KL}
 
     With :math:`P = \mathrm{softmax}(Z / \tau)` and :math:`Q = \mathrm{softmax}(Z_{dense} / \tau)`,
-    the divergence is the mean over ALL nodes of :math:`\sum_k Q_k \log (Q_k / P_k)`
-    (``dense-sparse``) or of :math:`\sum_k P_k \log (P_k / Q_k)` (``sparse-dense``).
+    the divergence is the mean over ALL nodes, or the training nodes only, of
+    :math:`\sum_k Q_k \log (Q_k / P_k)` (``dense-sparse``) or of
+    :math:`\sum_k P_k \log (P_k / Q_k)` (``sparse-dense``).
 
     Args:
         y: Labels ``[N]``.
         train: Indices of the training nodes.
         teacher: The dense model's logits ``[N, C]``; None for the dense training itself.
-        config: Gives lambda, temperature and the reading of the divergence.
+        config: Gives lambda, temperature, the nodes and the reading of the divergence.
 
     Example:
         >>> import torch
@@ -38,7 +39,10 @@ class Objective:
         self.config = config
         self.own = y[train] * y.numel() + train  # where [C, N] holds a training node's class
         self.dense: Tensor | None = None
+        self.taught = train if config.distill_nodes == "training" else None
         if teacher is not None and config.distill > 0:
+            if self.taught is not None:
+                teacher = teacher.index_select(0, self.taught)
             self.dense = _log_softmax(teacher / config.temperature)
             self.q = self.dense.exp()
             self.q_log_q = torch.dot(self.q.flatten(), self.dense.flatten())
@@ -49,7 +53,9 @@ class Objective:
         loss = -log_p.flatten().index_select(0, self.own).mean()
         if self.dense is None:
             return loss
-        if self.config.temperature != 1:
+        if self.taught is not None:
+            logits = logits.index_select(0, self.taught)
+        if self.taught is not None or self.config.temperature != 1:
             log_p = _log_softmax(logits / self.config.temperature)
         if self.config.divergence == "sparse-dense":
             divergence = torch.dot(log_p.exp().flatten(), (log_p - self.dense).flatten())
