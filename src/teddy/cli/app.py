@@ -13,6 +13,7 @@ from teddy.cli.datasets import datasets
 from teddy.cli.find import find
 from teddy.cli.inspect import inspect
 from teddy.cli.predict import predict
+from teddy.cli.reproduce import reproduce
 from teddy.cli.sweep import sweep
 from teddy.cli.tune import tune
 from teddy.errors import InputError
@@ -30,6 +31,7 @@ app = typer.Typer(
 app.command()(find)
 app.command()(sweep)
 app.command()(tune)
+app.command()(reproduce)
 app.command()(inspect)
 app.command()(predict)
 app.command()(datasets)

@@ -109,7 +109,7 @@ def sweep(
         damaged, failures = folder.damaged(), folder.failures()
         for line in damaged:
             print(f"teddy: left out: {line.removesuffix('; delete it')}", file=sys.stderr)
-        _print_failures(failures)
+        print_failures(failures)
         against = None if against is None else str(MethodSpec.parse(against))
         facts = {"folder": str(out), "damaged": len(damaged), "failures": _lines(failures)}
         _show(rows, against, json_, facts)
@@ -202,7 +202,7 @@ def _words(text: str) -> list[str]:
 def _report_failures(outcome: Any) -> None:
     for line in outcome.repaired:
         print(f"teddy: {line.removesuffix('; delete it')}; tried again", file=sys.stderr)
-    _print_failures(outcome.failures)
+    print_failures(outcome.failures)
 
 
 def _lines(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -210,7 +210,8 @@ def _lines(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{k: v for k, v in row.items() if k != "details"} for row in failures]
 
 
-def _print_failures(failures: list[dict[str, Any]]) -> None:
+def print_failures(failures: list[dict[str, Any]]) -> None:
+    """Say what went wrong, a line each."""
     for row in failures:
         place = f"{row['dataset']} {row['model']} {row['method']}"
         where = f"{place} simulation {row['simulation']} seed {row['seed']}"

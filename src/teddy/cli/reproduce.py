@@ -1,0 +1,190 @@
+"""``teddy reproduce``: the paper's tables and figures, beside the published numbers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from teddy.cli.options import DataDir, Json
+from teddy.errors import InputError
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Which: see the list that the command prints without a name; or table1, "
+            "figure2, ..., or all.",
+            show_default=False,
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A coarse version in minutes: narrow models.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder; the same again goes on. Default: runs/paper, quick runs/paper-quick.",
+            show_default=False,
+        ),
+    ] = None,
+    artefacts: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for tables and figures, where it isn't OUT itself.", show_default=False
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(help="Seeds: 5, of iterative methods 3; quick 2 and 1.", show_default=False),
+    ] = None,
+    levels: Annotated[
+        str | None,
+        typer.Option(help="Simulations: 1,5,10,15,20; quick 1,5.", show_default=False),
+    ] = None,
+    datasets: Annotated[
+        str | None,
+        typer.Option(help="Only these: cora,citeseer,pubmed; quick the first two.",
+                     show_default=False),
+    ] = None,
+    models: Annotated[
+        str | None, typer.Option(help="Compute only these models.", show_default=False)
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Compute only these methods.", show_default=False)
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Processes at a time.")] = 1,
+    no_run: Annotated[
+        bool, typer.Option("--no-run", help="Compute nothing; show what is there.")
+    ] = False,
+    data_dir: DataDir = None,
+    json_: Json = False,
+) -> None:  # fmt: skip
+    """Make tables and figures of the paper, beside the published numbers."""
+    from teddy.paper import REPRODUCTIONS
+    from teddy.paper.run import Part, names_of
+
+    if not names:
+        _list()
+        return
+    chosen = names_of(names)
+    scope = _scope(quick, out, seeds, levels, datasets, data_dir)
+    part = Part(_words(models), _words(methods))
+    made, failed = [], False
+    for name in chosen:
+        entry = REPRODUCTIONS[name]
+        if not no_run:
+            failed |= _compute(entry, scope, part, jobs)
+        made.append(_make(entry, scope, artefacts or scope.folder, show=not json_))
+    if json_:
+        typer.echo(json.dumps({"folder": str(artefacts or scope.folder), "made": made}))
+    if failed:
+        sys.exit(1)
+
+
+def _list() -> None:
+    from teddy.cli.tables import print_table
+    from teddy.paper import REPRODUCTIONS
+
+    entries = [REPRODUCTIONS[name] for name in REPRODUCTIONS]
+    rows = [(entry.name, ", ".join(entry.places) or "ours", entry.title) for entry in entries]
+    print_table("teddy reproduce NAME, or all", ("name", "place", "shows"), rows)
+
+
+def _scope(
+    quick: bool,
+    out: Path | None,
+    seeds: int | None,
+    levels: str | None,
+    datasets: str | None,
+    data_dir: Path | None,
+) -> Any:
+    from teddy.cli.sweep import parse_simulations
+    from teddy.paper.reproduction import Scope
+    from teddy.paper.run import available
+
+    changes: dict[str, Any] = {
+        "data_dir": None if data_dir is None else str(data_dir),
+        "folder": out or Path("runs/paper-quick" if quick else "runs/paper"),
+    }
+    if seeds is not None:
+        if seeds < 1:
+            raise InputError(f"seeds is {seeds}, expected a whole number from 1")
+        changes |= {"seeds": seeds, "iterative_seeds": seeds}
+    if levels is not None:
+        changes["simulations"] = tuple(i for i in parse_simulations(levels) if i > 0)
+        if not changes["simulations"]:
+            raise InputError(f"levels is '{levels}', expected one above 0 at least")
+    scope = Scope.quick_one(**changes) if quick else Scope(**changes)
+    wanted = _words(datasets) or scope.datasets
+    found, lines = available([name.lower() for name in wanted], changes["data_dir"])
+    for line in lines:
+        print(f"teddy: {line}", file=sys.stderr)
+    from dataclasses import replace
+
+    return replace(scope, datasets=found)
+
+
+def _compute(entry: Any, scope: Any, part: Any, jobs: int) -> bool:
+    """Whether something failed."""
+    from teddy.cli.progress import cell_progress
+    from teddy.cli.sweep import print_failures
+    from teddy.paper.run import compute
+
+    total = sum(len(grid.cells) for grid in entry.grids(scope))
+    try:
+        with cell_progress(total, f"cells of {entry.name}") as bar:
+            failures = compute(
+                entry, scope, part, jobs=jobs, progress=lambda _, done, all_: bar(done, all_)
+            )
+    except KeyboardInterrupt:
+        print(f"teddy: interrupted; the same command goes on in {scope.folder}", file=sys.stderr)
+        sys.exit(130)
+    print_failures(failures)
+    return bool(failures)
+
+
+def _make(entry: Any, scope: Any, folder: Path, *, show: bool) -> dict[str, Any]:
+    """Write what an entry shows, and print it."""
+    from teddy.paper.run import make
+    from teddy.paper.write import write_result
+    from teddy.report import save_chart
+
+    result = make(entry, scope)
+    place = folder / entry.name
+    place.mkdir(parents=True, exist_ok=True)
+    images = [path for chart in result.charts for path in save_chart(chart, place)]
+    page = write_result(entry, result, place, images)
+    if show:
+        _print(entry, result, page)
+    return {
+        "name": entry.name,
+        "page": str(page),
+        "findings": {finding.claim: finding.holds for finding in result.findings},
+    }
+
+
+def _print(entry: Any, result: Any, page: Path) -> None:
+    from teddy.cli.tables import print_table, print_text
+    from teddy.paper.write import WORDS
+
+    for table in result.tables:
+        rows = [[_short(value) for value in row] for row in table.rows]
+        print_table(f"{entry.name}: {table.title}", table.columns, rows)
+    for finding in result.findings:
+        print_text(f"{finding.claim}: {WORDS[finding.holds]} ({finding.evidence})")
+    for note in result.notes:
+        print_text(note)
+    print_text(f"{page}\n")
+
+
+def _short(value: Any) -> Any:
+    return f"{value:.2f}" if isinstance(value, float) else value
+
+
+def _words(text: str | None) -> list[str] | None:
+    return None if text is None else [word.strip() for word in text.split(",") if word.strip()]

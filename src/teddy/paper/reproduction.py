@@ -1,0 +1,190 @@
+"""What a reproduction is: the sweeps it takes, and what is made of their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from teddy.chart import Chart
+from teddy.paper.results import Results
+from teddy.registry import Registry
+from teddy.sweep import Grid, Settings
+from teddy.training import TrainConfig
+
+#: The paper's sets for the figures and tables of its Section 6.1.
+CITATION = ("cora", "citeseer", "pubmed")
+#: And its models.
+MODELS = ("gcn", "gat", "gin")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How much to compute.
+
+    Attributes:
+        datasets: Those that can be read here, in the paper's order.
+        seeds: Seeds of one-shot methods.
+        iterative_seeds: Seeds of methods that take many rounds.
+        simulations: Levels of the figures.
+        extreme: Levels of the extreme regime.
+        quick: A coarse version: few epochs, narrow models.
+        data_dir: Folder with raw data sets.
+        folder: For what a reproduction keeps besides the sweep.
+    """
+
+    datasets: tuple[str, ...] = CITATION
+    seeds: int = 5
+    iterative_seeds: int = 3
+    simulations: tuple[int, ...] = (1, 5, 10, 15, 20)
+    extreme: tuple[int, ...] = (20, 25, 30, 35, 40)
+    quick: bool = False
+    data_dir: str | None = None
+    folder: Path = Path("runs/paper")
+
+    @staticmethod
+    def quick_one(**changes: Any) -> Scope:
+        """The coarse version.
+
+        Example:
+            >>> Scope.quick_one().simulations
+            (1, 5)
+        """
+        coarse = Scope(
+            ("cora", "citeseer"), seeds=2, iterative_seeds=1, simulations=(1, 5),
+            extreme=(20, 40), quick=True,
+        )  # fmt: skip
+        return replace(coarse, **changes)
+
+    @property
+    def settings(self) -> Settings:
+        """Of all trainings: the paper's, with the tuned strength of distillation."""
+        config = TrainConfig(epochs=60) if self.quick else TrainConfig()
+        narrow = {"hidden": 32} if self.quick else {}
+        return Settings(config, tuned=True, model_options=narrow, data_dir=self.data_dir)
+
+    def grid(
+        self,
+        methods: Sequence[str],
+        models: Sequence[str] = MODELS,
+        simulations: Sequence[int] | None = None,
+        datasets: Sequence[str] | None = None,
+        iterative: bool = False,
+    ) -> Grid:
+        """A part of the sweep; every cell brings its dense model along.
+
+        Example:
+            >>> len(Scope().grid(["teddy"], ["gin"]).cells)
+            75
+        """
+        levels = self.simulations if simulations is None else simulations
+        return Grid(
+            self.datasets if datasets is None else datasets,
+            models,
+            methods,
+            levels,
+            range(self.iterative_seeds if iterative else self.seeds),
+        )
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of results.
+
+    Attributes:
+        name: Of its file.
+        title: What it shows.
+        columns: Their names.
+        rows: Text and numbers; None: not known.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Whether a claim of the paper holds on our runs.
+
+    Attributes:
+        claim: Its id in :data:`teddy.paper.published.CLAIMS`.
+        holds: None: our runs can't tell.
+        evidence: What was seen.
+    """
+
+    claim: str
+    holds: bool | None
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a reproduction makes."""
+
+    tables: Sequence[Table] = ()
+    charts: Sequence[Chart] = ()
+    findings: Sequence[Finding] = ()
+    notes: Sequence[str] = ()
+
+
+Make = Callable[[Results, Scope], Result]
+Grids = Callable[[Scope], list[Grid]]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A table or figure of the paper, or several that belong together.
+
+    Attributes:
+        name: What it is called by.
+        places: Where the paper has it; empty for a study of our own.
+        title: What it shows.
+        make: From results to tables, charts and findings.
+        grids: The parts of the sweep that it takes.
+        measures_time: Whether its cells are computed one at a time, in a sweep of their own.
+    """
+
+    name: str
+    places: tuple[str, ...]
+    title: str
+    make: Make
+    grids: Grids
+    measures_time: bool = field(default=False, kw_only=True)
+
+
+REPRODUCTIONS: Registry[Reproduction] = Registry("table or figure")
+
+
+def reproduction(
+    name: str,
+    places: tuple[str, ...],
+    title: str,
+    grids: Grids = lambda scope: [],
+    *,
+    measures_time: bool = False,
+) -> Callable[[Make], Make]:
+    """Register what makes a table or figure; the one line that a new one needs."""
+
+    def register(make: Make) -> Make:
+        entry = Reproduction(name, places, title, make, grids, measures_time=measures_time)
+        REPRODUCTIONS.register(name)(entry)
+        return make
+
+    return register
+
+
+def by_place(name: str) -> str:
+    """The name of what a place of the paper shows; other names are returned as they are.
+
+    Example:
+        >>> by_place("table1"), by_place("Figure 2"), by_place("extreme")
+        ('extreme', 'laplacian-energy', 'extreme')
+    """
+    word = name.lower().replace(" ", "")
+    for known in REPRODUCTIONS:
+        if word in (place.lower().replace(" ", "") for place in REPRODUCTIONS[known].places):
+            return known
+    return name
