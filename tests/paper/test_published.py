@@ -12,7 +12,8 @@ import torch
 from teddy.edges import edge_scores
 from teddy.errors import InputError
 from teddy.methods import METHODS
-from teddy.paper.published import ARTEFACTS, CLAIMS, claims, published, published_value
+from teddy.paper.claims import CLAIMS, claims
+from teddy.paper.published import ARTEFACTS, published, published_value
 from teddy.sparsity import simulation_sparsity
 
 ROWS = [row for artefact in ARTEFACTS for row in published(artefact)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,11 @@ from scipy.stats import spearmanr
 from teddy.atomic import write_atomically
 from teddy.chart import Chart, Panel, Points
 from teddy.data import load_dataset
+from teddy.edges import SimpleGraph
 from teddy.edges.laplacian_energy import energy_changes
 from teddy.paper.reproduction import Finding, Result, Scope, Table, reproduction
 from teddy.paper.results import TITLES, Results
+from teddy.sweep.grid import file_name
 from teddy.ticket.fingerprint import graph_fingerprint
 
 Array = NDArray[np.float64]
@@ -68,11 +71,9 @@ def laplacian_energy(results: Results, scope: Scope) -> Result:
 
 def changes(dataset: str, scope: Scope) -> tuple[Array, Array, Array, float]:
     """Degrees, changes and isolated ends of all edges, computed once and kept."""
-    from teddy.edges import SimpleGraph
-
     data = load_dataset(dataset, data_dir=scope.data_dir)
     graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
-    path = scope.folder / "laplacian-energy" / f"{dataset}.npz"
+    path = scope.folder / "laplacian-energy" / f"{file_name(dataset)}.npz"
     print_of_graph = graph_fingerprint(graph)
     known = _read(path)
     if known is not None and str(known["graph"]) == print_of_graph:
@@ -109,5 +110,5 @@ def _read(path: Path) -> dict[str, Any] | None:
     try:
         with np.load(path) as file:
             return {name: file[name] for name in ("graph", "degree", "change", "lone", "error")}
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, BadZipFile):
         return None

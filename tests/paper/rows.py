@@ -1,0 +1,26 @@
+"""Rows of a sweep that was never run, for tests of what is made of rows."""
+
+from __future__ import annotations
+
+from teddy.methods.spec import MethodSpec
+from teddy.sweep.grid import level_of
+
+DENSE = 80.0
+
+
+def row(dataset, model, method, simulation, test, seed=0, dense=DENSE, **columns):
+    level = level_of(MethodSpec.parse(method), simulation)
+    return {
+        "dataset": dataset, "model": model, "method": method, "simulation": simulation,
+        "seed": seed, "test": test, "last_test": test - 1, "dense_test": dense,
+        "graph_sparsity": level.graph_sparsity, "weight_sparsity": level.weight_sparsity,
+        "seconds_round": 0.0, "seconds_sparse": 1.0, **columns,
+    }  # fmt: skip
+
+
+def curve(dataset, model, method, tests, simulations=(1, 5, 10, 15, 20), **columns):
+    """One seed at several levels."""
+    return [
+        row(dataset, model, method, i, test, **columns)
+        for i, test in zip(simulations, tests, strict=True)
+    ]

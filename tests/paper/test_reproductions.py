@@ -1,0 +1,231 @@
+"""What is made of results, against results made by hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from paper.rows import curve, row
+from teddy.chart import Heatmap
+from teddy.errors import InputError
+from teddy.methods.spec import MethodSpec
+from teddy.paper import REPRODUCTIONS, Scope
+from teddy.paper.beside import COLUMNS, beside
+from teddy.paper.claims import CLAIMS
+from teddy.paper.laplacian_energy import changes, quartiles
+from teddy.paper.results import Results
+from teddy.paper.run import names_of
+from teddy.paper.write import to_csv, to_markdown, write_result
+
+SCOPE = Scope(datasets=("citeseer",))
+
+
+def findings(name, rows, scope=SCOPE):
+    result = REPRODUCTIONS[name].make(Results(rows), scope)
+    return {finding.claim: finding.holds for finding in result.findings}
+
+
+@pytest.mark.parametrize("name", [n for n in REPRODUCTIONS if n != "laplacian-energy"])
+def test_every_reproduction_works_without_results(name, tmp_path):
+    entry = REPRODUCTIONS[name]
+    result = entry.make(Results([]), SCOPE)
+    page = write_result(entry, result, tmp_path, [])
+    assert page.read_text().startswith(f"# {entry.title}")
+    known = {claim.id for claim in CLAIMS}
+    assert {finding.claim for finding in result.findings} <= known
+
+
+@pytest.mark.parametrize("name", REPRODUCTIONS)
+@pytest.mark.parametrize("scope", [Scope(), Scope.quick_one()], ids=["full", "quick"])
+def test_grids_are_of_known_methods_and_hold_no_cell_twice(name, scope):
+    cells = [cell for grid in REPRODUCTIONS[name].grids(scope) for cell in grid.cells]
+    assert len(cells) == len(set(cells))
+    for method in {cell.method for cell in cells}:
+        assert str(MethodSpec.parse(method)) == method
+
+
+def test_ours_stands_beside_the_papers():
+    rows = [row("cora", "gin", "teddy", 40, test, seed) for seed, test in enumerate((76.0, 80.0))]
+    found = dict(
+        zip(COLUMNS, beside(Results(rows), "extreme", "cora", "gin", "teddy", 40), strict=True)
+    )
+    assert found["ours"] == 78.0
+    assert found["deviation"] == pytest.approx(8**0.5)
+    assert found["seeds"] == 2
+    assert (found["paper"], found["paper deviation"]) == (76.82, 1.0)
+    assert found["difference"] == pytest.approx(1.18)
+    assert found["in deviations"] == pytest.approx(1.18)
+
+
+def test_low_degree_edges_matter_where_their_removal_costs_more():
+    high = curve("citeseer", "gat", "degree-high:distill=0", (79, 78, 77, 76, 75))
+    low = curve("citeseer", "gat", "degree-low:distill=0", (78, 76, 74, 72, 70))
+    found = findings("degree-importance", high + low)
+    assert found["degree-low-degrades"] is True
+    assert found["degree-gap-grows"] is True
+    assert found["degree-all-scenarios"] is True
+    reversed_ = findings(
+        "degree-importance",
+        curve("citeseer", "gat", "degree-high:distill=0", (79, 78, 77, 76, 75))
+        + curve("citeseer", "gat", "degree-low:distill=0", (70, 77, 77.5, 75, 74.9)),
+    )
+    assert reversed_["degree-low-degrades"] is False
+    assert reversed_["degree-gap-grows"] is False
+
+
+def test_claims_about_accuracy_are_counted():
+    teddy = curve("citeseer", "gin", "teddy", (81, 82, 83, 79, 79), macs_dense=8, macs_ticket=1)
+    ugs = curve("citeseer", "gin", "ugs", (80, 80, 80, 78, 78))
+    found = findings("accuracy", teddy + ugs)
+    assert found["accuracy-more-than-half"] is True  # 3 of 5
+    assert found["accuracy-gin-citeseer"] is True  # 83 against 73.20
+    assert found["accuracy-beats-baselines"] is True
+    worse = findings("accuracy", teddy + curve("citeseer", "gin", "ugs", (80, 80, 80, 78, 79.5)))
+    assert worse["accuracy-beats-baselines"] is False
+    assert findings("accuracy", ugs)["accuracy-more-than-half"] is None
+
+
+def test_the_margin_of_gat_is_that_over_the_best_baseline():
+    rows = curve("citeseer", "gat", "teddy", (80,) * 5) + curve("citeseer", "gat", "ugs", (66,) * 5)
+    assert findings("accuracy", rows)["accuracy-gat-margin"] is True
+    rows += curve("citeseer", "gat", "wd-glt", (75,) * 5)
+    assert findings("accuracy", rows)["accuracy-gat-margin"] is False
+
+
+def test_macs_count_only_where_accuracy_is_kept():
+    few = {"macs_dense": 800, "macs_ticket": 100}
+    assert findings("macs", curve("citeseer", "gin", "teddy", (81,) * 5, **few)) == {
+        "macs-eight-times": True
+    }
+    assert findings("macs", curve("citeseer", "gin", "teddy", (79,) * 5, **few)) == {
+        "macs-eight-times": False
+    }
+
+
+def test_degrees_of_removed_edges():
+    def degrees(method, values):
+        return [
+            row("citeseer", "gin", method, i, 70.0, pruned_degree=value)
+            for i, value in zip((1, 5, 10), values, strict=True)
+        ]
+
+    scope = Scope(datasets=("citeseer",), simulations=(1, 5, 10))
+    good = degrees("teddy", (30, 20, 10)) + degrees("random", (5, 5, 5))
+    assert findings("pruned-degrees", good, scope)["degrees-high-first"] is True
+    assert findings("pruned-degrees", good, scope)["degrees-decrease"] is True
+    ugs = degrees("ugs", (6, 4, 5))
+    assert findings("pruned-degrees", good + ugs, scope)["degrees-baselines-unaware"] is True
+    ugs = degrees("ugs", (9, 8, 7))
+    assert findings("pruned-degrees", good + ugs, scope)["degrees-baselines-unaware"] is False
+
+
+def test_the_heat_map_has_weights_as_rows_and_edges_as_columns():
+    scope = Scope(datasets=("citeseer",), extreme=(20, 40))
+    rows = [
+        row("citeseer", "gin", "teddy", 20, 81.0),
+        row("citeseer", "gin", "teddy", 40, 84.0),
+        row("citeseer", "gin", "teddy:weight_level=20", 40, 82.0),  # edges 40, weights 20
+        row("citeseer", "gin", "teddy:weight_level=40", 20, 83.0),  # edges 20, weights 40
+    ]
+    result = REPRODUCTIONS["extreme"].make(Results(rows), scope)
+    panel = result.charts[0].panels[0]
+    assert isinstance(panel, Heatmap)
+    assert panel.values == [[81.0, 82.0], [83.0, 84.0]]
+    assert result.tables[1].rows == [["citeseer", 20, 81.0, 82.0], ["citeseer", 40, 83.0, 84.0]]
+    found = {finding.claim: finding.holds for finding in result.findings}
+    assert found["heat-map-citeseer"] is True
+    assert found["heat-map-citeseer-stable"] is True
+    assert found["extreme-surpasses"] is True
+
+
+def test_ablations_compare_the_right_pairs():
+    rows = [
+        *curve("citeseer", "gat", "teddy", (80,) * 5),
+        *curve("citeseer", "gat", "teddy:distill=0", (75,) * 5),
+        *curve("citeseer", "gat", "degree-high", (79,) * 5),
+        *curve("citeseer", "gat", "ugs", (70,) * 5),
+        *curve("citeseer", "gat", "ugs:distill=10", (74,) * 5),
+        *curve("citeseer", "gat", "ugs:weights=projection", (60,) * 5),
+        *curve("citeseer", "gat", "teddy:weights=masks", (79,) * 5),
+    ]
+    assert set(findings("ablation", rows).values()) == {True}
+    assert findings("ablation", rows[:5])["ablation-ugs-projection"] is None
+    worse = [*rows[:20], *curve("citeseer", "gat", "ugs:distill=10", (76,) * 5)]
+    assert findings("ablation", worse)["ablation-ugs-distilled"] is False
+
+
+def test_seconds_are_compared_as_ratios():
+    rows = [
+        row("citeseer", "gcn", "teddy", 1, 80.0, seconds_sparse=2.0),
+        row("citeseer", "gcn", "ugs", 1, 80.0, seconds_sparse=2.0, seconds_round=3.0),
+    ]
+    result = REPRODUCTIONS["timing"].make(Results(rows), SCOPE)
+    assert result.tables[0].rows[1][:4] == ["citeseer", "gcn", "ugs", 5.0]
+    assert result.tables[0].rows[1][5] == 2.5
+    assert result.tables[0].rows[1][6] == pytest.approx(8.21 / 2.65)
+    assert result.findings[0].holds is True
+
+
+def test_effects_of_the_attribution_are_ranges_along_one_factor():
+    from itertools import product
+
+    from teddy.paper.attribution import DISTILLATION, EDGES, WEIGHTS, spec
+
+    # Distillation is worth 10 points, edges 2 without it and nothing with it, weights 1.
+    rows = []
+    for e, t, w in product(EDGES, DISTILLATION, WEIGHTS):
+        test = 70.0 + (10 if t != "none" else 2 * (e == "teddy")) + (w == "dense")
+        rows.append(row("citeseer", "gin", spec(e, t, w), 20, test))
+    tables = REPRODUCTIONS["attribution"].make(Results(rows), SCOPE).tables
+    effects = {line[3]: line[4] for line in tables[1].rows}
+    assert effects["edges, distillation on none"] == 2
+    assert effects["edges, distillation on all nodes"] == 0
+    assert effects["distillation"] == pytest.approx((8 + 3 * 10) / 4)
+    assert effects["weights"] == 1
+
+
+def test_quarters_of_the_degree_keep_equal_degrees_together():
+    import numpy as np
+
+    degree = np.array([2.0] * 10 + [3.0] * 2 + [9.0] * 4)
+    groups = quartiles(degree)
+    assert sum(int(group.sum()) for group in groups) == 16
+    assert all(len(set(degree[group])) >= 1 for group in groups)
+    assert groups[0].sum() == 10
+
+
+def test_energies_are_kept_and_a_damaged_file_is_computed_again(tmp_path, tiny_graph):
+    scope = Scope(datasets=(tiny_graph,), folder=tmp_path)
+    first = changes(tiny_graph, scope)
+    (kept,) = (tmp_path / "laplacian-energy").glob("*.npz")
+    stamp = kept.stat().st_mtime_ns
+    again = changes(tiny_graph, scope)
+    assert kept.stat().st_mtime_ns == stamp
+    assert (first[1] == again[1]).all()
+    kept.write_bytes(kept.read_bytes()[:-20])
+    assert (changes(tiny_graph, scope)[1] == first[1]).all()
+    assert kept.stat().st_mtime_ns != stamp
+
+
+def test_files_say_the_same_as_the_tables(tmp_path):
+    entry = REPRODUCTIONS["extreme"]
+    rows = [row("citeseer", "gin", "teddy", 20, 70.123456789)]
+    result = entry.make(Results(rows), SCOPE)
+    write_result(entry, result, tmp_path, [])
+    table = list(csv.reader(io.StringIO((tmp_path / "extreme.csv").read_text())))
+    assert table[0] == list(COLUMNS)
+    assert table[2][5] == "70.1235"
+    assert table[2][7] == "71.16"
+    assert to_csv(result.tables[0]) == (tmp_path / "extreme.csv").read_text()
+    text = to_markdown(entry, result, [tmp_path / "a.png", tmp_path / "a.pdf"])
+    assert "![a](a.png)" in text
+    assert ".pdf" not in text
+
+
+def test_names_and_places():
+    assert names_of(["Table 2", "figure1", "degree-importance"]) == ["degree-importance"]
+    assert names_of(["all"]) == list(REPRODUCTIONS)
+    with pytest.raises(InputError, match=r"unknown table or figure 'extrem'.*did you mean"):
+        names_of(["extrem"])
