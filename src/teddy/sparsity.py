@@ -67,6 +67,17 @@ def simulation_sparsity(simulation: int, ratio: float = 0.05) -> float:
     return 1.0 - (1.0 - ratio) ** simulation
 
 
+def nearest_simulation(sparsity: float, ratio: float = 0.05) -> int:
+    r"""The paper's simulation whose sparsity is nearest, 1 at least.
+
+    Example:
+        >>> nearest_simulation(0.64), nearest_simulation(0.0), nearest_simulation(1.0)
+        (20, 1, 90)
+    """
+    kept = max(1.0 - check_sparsity(sparsity), 0.01)
+    return max(round(math.log(kept) / math.log(1.0 - ratio)), 1)
+
+
 def _whole(product: float, otherwise: int) -> int:
     nearest = round(product)
     return nearest if abs(product - nearest) <= _ROUNDING * product else otherwise

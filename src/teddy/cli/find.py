@@ -24,11 +24,13 @@ from teddy.cli.options import (
     Load,
     Nodes,
     Patience,
+    Report,
     Split,
     SplitSeed,
     Temperature,
     Tuned,
     WeightDecay,
+    check_report,
     report_tuned,
 )
 from teddy.errors import InputError
@@ -55,6 +57,7 @@ def find(
             show_default=False,
         ),
     ] = None,
+    report: Report = None,
     json_: Json = False,
     method: Annotated[
         str,
@@ -86,8 +89,10 @@ def find(
     """Find a ticket and compare it with the dense model."""
     if seeds < 1:
         raise InputError(f"seeds is {seeds}, expected a whole number from 1")
-    if out is not None:
-        check_writable(out)
+    for path in (out, report):
+        if path is not None:
+            check_writable(path)
+    check_report(report)
     import torch
 
     from teddy.cli.progress import seed_progress
@@ -125,10 +130,16 @@ def find(
         study = find_over_seeds(data, seeds=range(seeds), progress=progress, **settings)
     if out is not None:
         study.best.save(out)
+    if report is not None:
+        from teddy.report import write_page
+
+        facts = {"settings": study.best.info.config}
+        write_page(study.rows(data, str(chosen)), facts, report)
     result = {
         **study.to_dict(),
         "spec": str(chosen),
         "ticket_file": None if out is None else str(out),
+        "report": None if report is None else str(report),
     }
     if json_:
         typer.echo(json.dumps(result))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from teddy.errors import InputError
 
 Dataset = Annotated[
     str,
@@ -67,6 +70,10 @@ Patience = Annotated[
 ]
 SplitSeed = Annotated[int, typer.Option(help="Seed of a split that is drawn.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...")]
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", help="Write an HTML page of the results here.", show_default=False),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -77,3 +84,9 @@ def report_tuned(datasets: Iterable[str], models: Iterable[str]) -> None:
     for dataset, model in product(datasets, models):
         if not tuned_settings(dataset, model):
             print(f"teddy: nothing tuned for {model} on {dataset}; the default", file=sys.stderr)
+
+
+def check_report(page: Path | None) -> None:
+    """Raise before the work if a page is wanted that can't be made."""
+    if page is not None and find_spec("plotly") is None:
+        raise InputError("a page needs plotly, expected: pip install 'teddy-glt[report]'")

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from teddy.atomic import check_writable
 from teddy.cli.options import (
     DataDir,
     Device,
@@ -22,11 +23,13 @@ from teddy.cli.options import (
     LearningRate,
     Load,
     Patience,
+    Report,
     Split,
     SplitSeed,
     Temperature,
     Tuned,
     WeightDecay,
+    check_report,
 )
 from teddy.errors import InputError
 
@@ -57,6 +60,7 @@ def sweep(
         str | None,
         typer.Option(help="Compare the other methods with this one.", show_default=False),
     ] = None,
+    report: Report = None,
     json_: Json = False,
     epochs: Epochs = 200,
     distill: Annotated[
@@ -103,6 +107,9 @@ def sweep(
 
     for path in load or []:
         load_file(path)
+    if report is not None:
+        check_writable(report)
+    check_report(report)
     if summary:
         rows = read_table(out)
         folder = Folder(out)
@@ -113,6 +120,7 @@ def sweep(
         against = None if against is None else str(MethodSpec.parse(against))
         facts = {"folder": str(out), "damaged": len(damaged), "failures": _lines(failures)}
         _show(rows, against, json_, facts)
+        _write_report(out, report)
         return
     from teddy.cli.options import report_tuned
     from teddy.cli.progress import cell_progress
@@ -171,8 +179,17 @@ def sweep(
     wanted = {cell.key for cell in grid.cells}
     rows = [row for row in outcome.rows if Cell.of(row).key in wanted or row["method"] == against]
     _show(rows, against, json_, facts)
+    _write_report(out, report)
     if outcome.missing:
         sys.exit(1)
+
+
+def _write_report(run: Path, page: Path | None) -> None:
+    if page is not None:
+        from teddy.report import write_report
+
+        write_report(run, page)
+        print(f"teddy: the page: {page}", file=sys.stderr)
 
 
 def parse_simulations(text: str) -> list[int]:

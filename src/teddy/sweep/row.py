@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import platform
 import time
 from dataclasses import asdict
@@ -9,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch_geometric.data import Data
 
 from teddy import __version__
 from teddy.edges import graph_health
@@ -16,7 +18,6 @@ from teddy.edges.simple_graph import SimpleGraph
 from teddy.methods import Problem
 from teddy.sweep.grid import Cell
 from teddy.ticket import Ticket
-from teddy.training import seeded
 from teddy.training.forward import forward_passes
 
 #: Times that a search takes: the dense training, all rounds of masks, the last of them, the ticket.
@@ -26,11 +27,21 @@ SECONDS = ("dense", "search", "round", "sparse")
 _REPEATS = 5
 
 
-def ticket_row(problem: Problem, cell: Cell, ticket: Ticket) -> dict[str, Any]:
-    """The row of a ticket."""
+def ticket_row(cell: Cell, ticket: Ticket, data: Data) -> dict[str, Any]:
+    """The row of a ticket that was found on this graph.
+
+    Example:
+        >>> import teddy
+        >>> data = teddy.load_dataset("citeseer")
+        >>> ticket = teddy.find_ticket(data, "gcn", 0.05, 0.05, epochs=2, hidden=8)
+        >>> row = ticket_row(Cell("citeseer", "gcn", "teddy", 0, 1), ticket, data)
+        >>> row["edges_kept"], row["isolated"], row["pruned_degree"]
+        (4324, 52, 31.5...)
+    """
     info = ticket.info
     macs = {"dense": info.macs.dense, "ticket": info.macs.ticket}
-    keep = ticket.keep.to(problem.device)
+    graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
+    keep = ticket.keep.to(data.edge_index.device)
     return {
         **vars(cell),
         "split": info.split,
@@ -43,9 +54,9 @@ def ticket_row(problem: Problem, cell: Cell, ticket: Ticket) -> dict[str, Any]:
         **{f"macs_{n}": None if layers is None else sum(layers) for n, layers in macs.items()},
         "distill": info.config["distill"],
         **{f"seconds_{n}": ticket.seconds.get(n, 0.0) for n in SECONDS},
-        "seconds_predict_dense": inference_seconds(problem, _untrained(problem), None),
-        "seconds_predict_ticket": inference_seconds(problem, ticket.model, keep),
-        **_health(problem, keep),
+        "seconds_predict_dense": inference_seconds(_dense_like(ticket.model), data.x, graph),
+        "seconds_predict_ticket": inference_seconds(ticket.model, data.x, graph, keep),
+        **_health(graph, keep, data.y),
         "versions": versions(),
     }
 
@@ -55,7 +66,7 @@ def dense_row(problem: Problem, cell: Cell) -> dict[str, Any]:
     dense, accuracy = problem.dense(), asdict(problem.dense().accuracy)
     weights = sum(mask.numel() for mask in problem.weight_masks())
     macs = None if dense.macs is None else sum(dense.macs)
-    seconds = inference_seconds(problem, _untrained(problem), None)
+    seconds = inference_seconds(problem.initial_model(), problem.data.x, problem.graph)
     return {
         **vars(cell),
         "split": str(problem.given.get("split", "given")),
@@ -74,7 +85,7 @@ def dense_row(problem: Problem, cell: Cell) -> dict[str, Any]:
         "seconds_dense": dense.seconds,
         "seconds_predict_dense": seconds,
         "seconds_predict_ticket": seconds,
-        **_health(problem, torch.ones(problem.graph.num_edges, dtype=torch.bool)),
+        **_health(problem.graph, torch.ones_like(problem.graph.pairs[0]).bool(), problem.data.y),
         "versions": versions(),
     }
 
@@ -90,11 +101,11 @@ def versions() -> str:
 
 
 @torch.no_grad()
-def inference_seconds(problem: Problem, model: nn.Module, keep: Tensor | None) -> float:
-    """Time of one pass over the whole graph with these edges, the shortest of a few."""
-    model = model.to(problem.device).eval()
-    data = problem.subgraph(keep)
-    forward = forward_passes(model, data.x, data.edge_index)
+def inference_seconds(
+    model: nn.Module, x: Tensor, graph: SimpleGraph, keep: Tensor | None = None
+) -> float:
+    """Time of one pass over a graph, with all edges or those kept, the shortest of a few."""
+    forward = forward_passes(model.to(x.device).eval(), x, graph.edge_index(keep))
     times = []
     for _ in range(_REPEATS + 1):  # the first warms up
         started = time.perf_counter()
@@ -115,18 +126,20 @@ def mean_edge_degree(graph: SimpleGraph, edges: Tensor) -> float | None:
     return float(chosen.mean()) if chosen.numel() else None
 
 
-def _health(problem: Problem, keep: Tensor) -> dict[str, Any]:
+def _health(graph: SimpleGraph, keep: Tensor, y: Tensor) -> dict[str, Any]:
     """What the pruning did to the graph."""
-    keep = keep.to(problem.device)
-    health = graph_health(problem.graph.edge_index(keep), problem.graph.num_nodes, problem.data.y)
+    health = graph_health(graph.edge_index(keep), graph.num_nodes, y)
     names = ("components", "largest_component", "isolated", "homophily")
     return {
-        "pruned_degree": mean_edge_degree(problem.graph, ~keep),
+        "pruned_degree": mean_edge_degree(graph, ~keep),
         **{name: getattr(health, name) for name in names},
     }
 
 
-def _untrained(problem: Problem) -> nn.Module:
-    """A model of the dense one's size; what its weights are doesn't change its time."""
-    with seeded(problem.seed, problem.device):
-        return problem.initial_model()
+def _dense_like(model: nn.Module) -> nn.Module:
+    """A model of the same size without a zero; what the weights are doesn't change its time."""
+    dense = copy.deepcopy(model)
+    with torch.no_grad():
+        for parameter in dense.parameters():
+            parameter.fill_(0.01)
+    return dense

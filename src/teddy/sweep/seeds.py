@@ -12,6 +12,9 @@ from torch_geometric.data import Data
 from teddy.edges import GraphHealth, graph_health
 from teddy.errors import InputError
 from teddy.methods import find_ticket
+from teddy.sparsity import nearest_simulation
+from teddy.sweep.grid import Cell
+from teddy.sweep.row import ticket_row
 from teddy.sweep.statistics import Difference, paired_difference, spread
 from teddy.ticket import Accuracy, Ticket
 
@@ -42,6 +45,22 @@ class Study:
         """Ticket minus dense, test accuracy, paired over seeds."""
         infos = [ticket.info for ticket in self.tickets]
         return paired_difference([i.ticket.test for i in infos], [i.dense.test for i in infos])
+
+    def rows(self, data: Data, method: str | None = None) -> list[dict[str, Any]]:
+        """A row for each ticket, as in the table of a sweep.
+
+        Args:
+            data: The graph that the tickets were found on.
+            method: The method with its options; by default its name.
+        """
+        rows = []
+        for ticket in self.tickets:
+            info = ticket.info
+            model = str(info.model.get("name", info.model.get("class")))
+            level = nearest_simulation(max(info.graph_sparsity, info.weight_sparsity))
+            cell = Cell(info.dataset, model, method or info.method, info.seed, level)
+            rows.append(ticket_row(cell, ticket, data))
+        return rows
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain data, as ``teddy find --json`` prints it."""

@@ -145,7 +145,7 @@ def _results(
     levels = [level_of(spec, cell.simulation) for cell in sparse]
     tickets = spec.method.tickets(problem, levels, **dict(spec.options))
     for cell, ticket in zip(sparse, tickets, strict=True):
-        yield cell, ticket_row(problem, cell, ticket), ticket
+        yield cell, ticket_row(cell, ticket, problem.data), ticket
 
 
 def data_version(name: str, settings: Settings) -> str:
