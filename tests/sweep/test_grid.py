@@ -31,6 +31,12 @@ def test_a_grid_is_the_product_of_its_parts_without_duplicates():
         ((["cora"], ["gcn"], ["ugs:l1_edges=much"], [1], [0]), "'l1_edges' of ugs is 'much'"),
         ((["cora"], ["gcn"], ["ugs:l1_edges"], [1], [0]), "'l1_edges' of ugs is nothing"),
         ((["cora"], ["gcn"], ["teddy:only=graph"], [1], [0]), "only is 'graph'"),
+        ((["cora"], ["gcn"], ["teddy:distill_nodes=test"], [1], [0]), "distill nodes 'test'"),
+        ((["cora"], ["gcn"], ["teddy:weight_level=-1"], [1], [0]), "weight_level is -1"),
+        (
+            (["cora"], ["gcn"], ["teddy:weight_level=5:only=edges"], [1], [0]),
+            "got only=edges and weight_level=5, expected one of them",
+        ),
     ],
 )
 def test_a_wrong_part_is_said(parts, message):
@@ -79,3 +85,10 @@ def test_the_strength_of_distillation():
     assert strength("ugs:distill=1", distill=3.0) == 1.0
     assert strength("random", tuned=True) == tuned_settings("citeseer", "gin")["distill"]
     assert strength("ugs", tuned=True) == 0.0
+
+
+def test_weights_may_have_a_level_of_their_own():
+    spec = MethodSpec.parse("teddy:weight_level=40")
+    assert str(spec) == "teddy:weight_level=40"
+    level = spec.level(Level.simulation(20))
+    assert level == Level(Level.simulation(20).graph_sparsity, Level.simulation(40).weight_sparsity)

@@ -22,13 +22,17 @@ def test_the_objective_equals_equation_9(seed, temperature, weight):
     y, train = rng.integers(0, 4, 6), np.array([0, 2, 3])
     P, Q = softmax(Z / temperature), softmax(Z_dense / temperature)
     cross_entropy = -np.log(softmax(Z)[train, y[train]]).mean()
+    nodes = {"all": np.arange(6), "training": train}
     readings = {
-        "dense-sparse": (Q * np.log(Q / P)).sum() / 6,
-        "sparse-dense": (P * np.log(P / Q)).sum() / 6,
+        (divergence, which): (a * np.log(a / b))[chosen].sum() / chosen.size
+        for divergence, (a, b) in {"dense-sparse": (Q, P), "sparse-dense": (P, Q)}.items()
+        for which, chosen in nodes.items()
     }
     tensors = torch.from_numpy(y), torch.from_numpy(train)
-    for divergence, kl in readings.items():
-        config = TrainConfig(distill=weight, temperature=temperature, divergence=divergence)
+    for (divergence, which), kl in readings.items():
+        config = TrainConfig(
+            distill=weight, temperature=temperature, divergence=divergence, distill_nodes=which
+        )
         loss = Objective(*tensors, torch.from_numpy(Z_dense), config)(torch.from_numpy(Z))
         np.testing.assert_allclose(float(loss), cross_entropy + weight * kl, rtol=1e-9)
     dense = Objective(*tensors, None, TrainConfig())(torch.from_numpy(Z))
@@ -47,6 +51,7 @@ def test_the_objective_equals_equation_9(seed, temperature, weight):
         ({"distill": float("inf")}, "distill is inf"),
         ({"temperature": 0.0}, "temperature is 0.0"),
         ({"divergence": "kl"}, "unknown divergence 'kl'"),
+        ({"distill_nodes": "test"}, "unknown distill nodes 'test', expected one of: all, training"),
     ],
 )
 def test_bad_settings_are_said_clearly(settings, message):

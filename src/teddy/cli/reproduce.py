@@ -72,8 +72,8 @@ def reproduce(
         _list()
         return
     chosen = names_of(names)
-    scope = _scope(quick, out, seeds, levels, datasets, data_dir)
     part = Part(_words(models), _words(methods))
+    scope = _scope(quick, out, seeds, levels, datasets, data_dir)
     made, failed = [], False
     for name in chosen:
         entry = REPRODUCTIONS[name]

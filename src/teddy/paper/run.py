@@ -9,6 +9,8 @@ from typing import Any
 
 from teddy.data import load_dataset
 from teddy.errors import InputError
+from teddy.methods.spec import MethodSpec
+from teddy.models import MODELS
 from teddy.paper.reproduction import REPRODUCTIONS, Reproduction, Result, Scope
 from teddy.paper.results import Results
 from teddy.sweep import Grid, read_table, run_sweep
@@ -23,6 +25,13 @@ class Part:
 
     models: Sequence[str] | None = None
     methods: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        for model in self.models or ():
+            MODELS[model]  # a wrong name is an error before the work
+        if self.methods is not None:
+            methods = [str(MethodSpec.parse(method)) for method in self.methods]
+            object.__setattr__(self, "methods", methods)
 
     def of(self, grid: Grid) -> Grid | None:
         """The part of a grid; None if nothing is left.

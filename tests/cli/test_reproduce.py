@@ -1,0 +1,106 @@
+"""``teddy reproduce`` and ``--report`` as a user runs them."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from cli.command import FAST, refused, run
+
+SMALL = ["--quick", "--datasets", "citeseer", "--models", "gin", "--seeds", 1, "--levels", "1,2"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The degrees and the extreme regime, coarse and small."""
+    folder = tmp_path_factory.mktemp("paper")
+    done = run("reproduce", "table2", "extreme", *SMALL, "--out", "p", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder, json.loads(done.stdout)
+
+
+def test_tables_figures_and_findings_are_written(made):
+    folder, result = made
+    assert [entry["name"] for entry in result["made"]] == ["degree-importance", "extreme"]
+    for name, chart in (("degree-importance", "degree-importance"), ("extreme", "heat-map")):
+        place = folder / "p" / name
+        assert {f"{name}.csv", f"{chart}.png", f"{chart}.pdf", "findings.json", "README.md"} <= {
+            path.name for path in place.iterdir()
+        }
+        assert f"![{chart}]({chart}.png)" in (place / "README.md").read_text()
+        assert json.loads((place / "findings.json").read_text())["findings"]
+    with (folder / "p/extreme/extreme.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["method"], row["simulation"]) for row in rows] == [
+        ("dense", "0"), ("teddy", "20"), ("teddy", "40"),
+    ]  # fmt: skip
+    assert float(rows[1]["ours"]) - float(rows[1]["paper"]) == pytest.approx(
+        float(rows[1]["difference"]), abs=1e-3
+    )
+
+
+def test_the_same_again_computes_nothing_and_says_the_same(made):
+    folder, result = made
+    cells = {path: path.stat().st_mtime_ns for path in (folder / "p/sweep/cells").iterdir()}
+    table = (folder / "p/extreme/extreme.csv").read_bytes()
+    again = run("reproduce", "table2", "extreme", *SMALL, "--out", "p", "--json", cwd=folder)
+    assert json.loads(again.stdout) == result
+    assert {p: p.stat().st_mtime_ns for p in (folder / "p/sweep/cells").iterdir()} == cells
+    assert (folder / "p/extreme/extreme.csv").read_bytes() == table
+
+
+def test_without_a_run_it_shows_what_is_there_elsewhere_too(made):
+    folder, _ = made
+    done = run("reproduce", "pruned-degrees", *SMALL, "--out", "p", "--artefacts", "docs",
+               "--no-run", cwd=folder)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "degrees-decrease: can't tell" in done.stdout
+    assert (folder / "docs/pruned-degrees/README.md").is_file()
+
+
+def test_a_full_run_does_not_mix_with_a_quick_one(made):
+    folder, _ = made
+    done = run("reproduce", "extreme", "--datasets", "citeseer", "--out", "p", cwd=folder)
+    assert "holds results with model_options {'hidden': 32}, got {}" in refused(done)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tabel1"], "unknown table or figure 'tabel1'"),
+        (["extreme", "--seeds", "0"], "seeds is 0, expected a whole number from 1"),
+        (["extreme", "--levels", "0"], "levels is '0', expected one above 0 at least"),
+        (["extreme", "--levels", "x"], "has 'x', expected such as 5 or 1-20"),
+        (["extreme", "--datasets", "nope"], "none of nope can be read here"),
+        (["extreme", "--models", "nope"], "unknown model 'nope'"),
+        (["extreme", "--methods", "nope"], "unknown method 'nope'"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, message, tmp_path):
+    assert message in refused(run("reproduce", *arguments, cwd=tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_name_it_lists_what_there_is(tmp_path):
+    done = run("reproduce", cwd=tmp_path)
+    assert done.returncode == 0
+    for word in ("extreme", "Table 1", "attribution", "ours"):
+        assert word in done.stdout
+
+
+def test_find_and_sweep_make_the_page_directly(tmp_path):
+    done = run("find", *FAST, "--seeds", 2, "--report", "f.html", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["report"] == "f.html"
+    done = run("sweep", *FAST, "--simulations", "0,1", "--seeds", 1, "--out", "s", "--report",
+               "s.html", cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for page in ("f.html", "s.html"):
+        text = (tmp_path / page).read_text()
+        assert text.startswith("<!doctype html>")
+        assert "citeseer" in text
+    where = "nowhere/x.html"
+    for command in ("find", "sweep"):
+        assert "nowhere" in refused(run(command, *FAST, "--report", where, cwd=tmp_path))
