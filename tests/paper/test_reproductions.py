@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,7 @@ from teddy.methods.spec import MethodSpec
 from teddy.paper import REPRODUCTIONS, Scope
 from teddy.paper.beside import COLUMNS, beside
 from teddy.paper.claims import CLAIMS
-from teddy.paper.laplacian_energy import changes, quartiles
+from teddy.paper.laplacian_energy import quartiles, read_changes
 from teddy.paper.results import Results
 from teddy.paper.run import names_of
 from teddy.paper.write import to_csv, to_markdown, write_result
@@ -27,10 +28,10 @@ def findings(name, rows, scope=SCOPE):
     return {finding.claim: finding.holds for finding in result.findings}
 
 
-@pytest.mark.parametrize("name", [n for n in REPRODUCTIONS if n != "laplacian-energy"])
+@pytest.mark.parametrize("name", REPRODUCTIONS)
 def test_every_reproduction_works_without_results(name, tmp_path):
     entry = REPRODUCTIONS[name]
-    result = entry.make(Results([]), SCOPE)
+    result = entry.make(Results([]), replace(SCOPE, folder=tmp_path))
     page = write_result(entry, result, tmp_path, [])
     assert page.read_text().startswith(f"# {entry.title}")
     known = {claim.id for claim in CLAIMS}
@@ -198,15 +199,21 @@ def test_quarters_of_the_degree_keep_equal_degrees_together():
 
 def test_energies_are_kept_and_a_damaged_file_is_computed_again(tmp_path, tiny_graph):
     scope = Scope(datasets=(tiny_graph,), folder=tmp_path)
-    first = changes(tiny_graph, scope)
-    (kept,) = (tmp_path / "laplacian-energy").glob("*.npz")
-    stamp = kept.stat().st_mtime_ns
-    again = changes(tiny_graph, scope)
-    assert kept.stat().st_mtime_ns == stamp
-    assert (first[1] == again[1]).all()
+    entry, seen = REPRODUCTIONS["laplacian-energy"], []
+    assert entry.make(Results([]), scope).tables[0].rows == []
+    entry.work(scope, lambda *step: seen.append(step))
+    first = read_changes(tiny_graph, scope)
+    assert seen[-1][1] == seen[-1][2] == first[0].size
+    assert len(entry.make(Results([]), scope).tables[0].rows) >= 2
+    (kept,) = (tmp_path / "energies").glob("*.npz")
+    seen.clear()
+    entry.work(scope, lambda *step: seen.append(step))
+    assert not seen
     kept.write_bytes(kept.read_bytes()[:-20])
-    assert (changes(tiny_graph, scope)[1] == first[1]).all()
-    assert kept.stat().st_mtime_ns != stamp
+    assert read_changes(tiny_graph, scope) is None
+    entry.work(scope, lambda *step: seen.append(step))
+    assert seen
+    assert (read_changes(tiny_graph, scope)[1] == first[1]).all()
 
 
 def test_files_say_the_same_as_the_tables(tmp_path):

@@ -38,6 +38,13 @@ def seed_progress(seeds: int) -> Iterator[Callable[[int, str, Any, float], None]
 @contextmanager
 def cell_progress(cells: int, what: str = "cells") -> Iterator[Callable[[int, int], None]]:
     """Show how many cells are there, with the time left."""
+    with work_progress() as progress:
+        yield lambda done, total: progress(what, done, total)
+
+
+@contextmanager
+def work_progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Show what is being done and how much of it is, with the time left."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.completed} of {task.total} {task.fields[what]}"),
@@ -50,9 +57,11 @@ def cell_progress(cells: int, what: str = "cells") -> Iterator[Callable[[int, in
     with Progress(
         *columns, console=console, transient=True, disable=silent, speed_estimate_period=3600
     ) as bar:
-        task = bar.add_task("", total=cells, what=what)
+        task = bar.add_task("", total=None, what="")
 
-        def progress(done: int, total: int) -> None:
+        def progress(what: str, done: int, total: int) -> None:
+            if bar.tasks[0].fields["what"] != what:
+                bar.reset(task, total=total, what=what)
             bar.update(task, completed=done, total=total)
 
         yield progress

@@ -131,16 +131,13 @@ def _scope(
 
 def _compute(entry: Any, scope: Any, part: Any, jobs: int) -> bool:
     """Whether something failed."""
-    from teddy.cli.progress import cell_progress
+    from teddy.cli.progress import work_progress
     from teddy.cli.sweep import print_failures
     from teddy.paper.run import compute
 
-    total = sum(len(grid.cells) for grid in entry.grids(scope))
     try:
-        with cell_progress(total, f"cells of {entry.name}") as bar:
-            failures = compute(
-                entry, scope, part, jobs=jobs, progress=lambda _, done, all_: bar(done, all_)
-            )
+        with work_progress() as progress:
+            failures = compute(entry, scope, part, jobs=jobs, progress=progress)
     except KeyboardInterrupt:
         print(f"teddy: interrupted; the same command goes on in {scope.folder}", file=sys.stderr)
         sys.exit(130)

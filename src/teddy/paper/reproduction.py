@@ -130,7 +130,10 @@ class Result:
     notes: Sequence[str] = ()
 
 
+#: Called with what is being done, and how much of it is done and wanted.
+Progress = Callable[[str, int, int], None]
 Make = Callable[[Results, Scope], Result]
+Work = Callable[[Scope, Progress], None]
 Grids = Callable[[Scope], list[Grid]]
 
 
@@ -144,6 +147,7 @@ class Reproduction:
         title: What it shows.
         make: From results to tables, charts and findings.
         grids: The parts of the sweep that it takes.
+        work: What it computes besides, into the scope's folder; done again, it goes on.
         measures_time: Whether its cells are computed one at a time, in a sweep of their own.
     """
 
@@ -152,6 +156,7 @@ class Reproduction:
     title: str
     make: Make
     grids: Grids
+    work: Work | None = field(default=None, kw_only=True)
     measures_time: bool = field(default=False, kw_only=True)
 
 
@@ -164,13 +169,15 @@ def reproduction(
     title: str,
     grids: Grids = lambda scope: [],
     *,
+    work: Work | None = None,
     measures_time: bool = False,
 ) -> Callable[[Make], Make]:
     """Register what makes a table or figure; the one line that a new one needs."""
 
     def register(make: Make) -> Make:
-        entry = Reproduction(name, places, title, make, grids, measures_time=measures_time)
-        REPRODUCTIONS.register(name)(entry)
+        REPRODUCTIONS.register(name)(
+            Reproduction(name, places, title, make, grids, work=work, measures_time=measures_time)
+        )
         return make
 
     return register

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,16 @@ from teddy.data import load_dataset
 from teddy.errors import InputError
 from teddy.methods.spec import MethodSpec
 from teddy.models import MODELS
-from teddy.paper.reproduction import REPRODUCTIONS, Reproduction, Result, Scope
+from teddy.paper.reproduction import (
+    REPRODUCTIONS,
+    Progress,
+    Reproduction,
+    Result,
+    Scope,
+    by_place,
+)
 from teddy.paper.results import Results
 from teddy.sweep import Grid, read_table, run_sweep
-
-#: Called with what is being done, and the numbers of cells that are done and wanted.
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,9 @@ def compute(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
-    """Compute the cells that are missing, and return the failures."""
+    """Compute what is missing, and return the cells that failed."""
+    if entry.work is not None:
+        entry.work(scope, progress or (lambda what, done, wanted: None))
     failures: list[dict[str, Any]] = []
     grids = [small for grid in entry.grids(scope) if (small := part.of(grid)) is not None]
     total = sum(len(grid.cells) for grid in grids)
@@ -84,7 +90,7 @@ def compute(
 
         def report(done: int, wanted: int, before: int = before) -> None:
             if progress is not None:
-                progress(entry.name, before + done, total)
+                progress(f"cells of {entry.name}", before + done, total)
 
         outcome = run_sweep(
             grid,
@@ -117,8 +123,6 @@ def names_of(names: Sequence[str]) -> list[str]:
         >>> names_of(["table1", "toy-example"])
         ['extreme', 'toy-example']
     """
-    from teddy.paper.reproduction import by_place
-
     if "all" in names:
         return list(REPRODUCTIONS)
     found = list(dict.fromkeys(by_place(name) for name in names))
