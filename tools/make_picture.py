@@ -2,7 +2,7 @@
 
     python tools/make_picture.py
 
-The accuracies come from docs/results/tickets.csv (tools/make_results.py).
+The accuracies come from docs/results/paper/extreme (`teddy reproduce extreme`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import networkx as nx
 
 import teddy
 from teddy.edges import SimpleGraph
+from teddy.sparsity import simulation_sparsity
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -68,13 +69,14 @@ def draw(axis: Any, near: nx.Graph, place: Any, stay: list[Any], gone: list[Any]
 
 
 def accuracies(axis: Any) -> None:
-    with (DOCS / "results" / "tickets.csv").open() as file:
-        rows = [r for r in csv.DictReader(file) if r["dataset"] + r["model"] == "citeseergin"]
-    bars = [("dense", float(rows[0]["dense_mean"]), float(rows[0]["dense_std"]))]
+    with (DOCS / "results" / "paper" / "extreme" / "extreme.csv").open() as file:
+        rows = [r for r in csv.DictReader(file) if r["dataset"] == "citeseer"]
+    bars = []
     for r in rows:
-        gone = f"{float(r['graph_sparsity']):.0%}"
-        name = f"{gone} removed"
-        bars.append((name, float(r["ticket_mean"]), float(r["ticket_std"])))
+        level = int(r["simulation"])
+        name = f"{simulation_sparsity(level):.0%} removed" if level else "dense"
+        if level in (0, 20, 40):
+            bars.append((name, float(r["ours"]), float(r["deviation"])))
     names, means, spreads = zip(*bars, strict=True)
     for i, (mean, deviation) in enumerate(zip(means, spreads, strict=True)):
         axis.errorbar(i, mean, deviation, fmt="o", color=KEPT if i else NODE, capsize=5, ms=8)

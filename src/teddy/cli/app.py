@@ -13,6 +13,7 @@ from teddy.cli.datasets import datasets
 from teddy.cli.find import find
 from teddy.cli.inspect import inspect
 from teddy.cli.predict import predict
+from teddy.cli.report import report
 from teddy.cli.reproduce import reproduce
 from teddy.cli.sweep import sweep
 from teddy.cli.tune import tune
@@ -32,6 +33,7 @@ app.command()(find)
 app.command()(sweep)
 app.command()(tune)
 app.command()(reproduce)
+app.command()(report)
 app.command()(inspect)
 app.command()(predict)
 app.command()(datasets)

@@ -7,10 +7,12 @@ from typing import Any
 from teddy.paper.published import published_value
 from teddy.paper.results import Results
 
-#: Columns of a comparison; the last is the difference in the paper's standard deviations.
+#: Columns of a comparison: ours, the paper's, the difference in points and in the paper's standard
+#: deviations; and ours against our dense models.
 COLUMNS = (
     "dataset", "model", "method", "simulation", "seeds", "ours", "deviation",
     "paper", "paper deviation", "difference", "in deviations",
+    "dense", "last epoch", "verdict",
 )  # fmt: skip
 
 
@@ -40,11 +42,11 @@ def beside(
         >>> row[7:9]
         [76.82, 1.0]
     """
-    if method == "dense":
-        ours = results.dense(dataset, model)
-    else:
-        found = results.get(dataset, model, method, simulation)
-        ours = None if found is None else (found.mean, found.deviation, found.seeds)
+    found = None if method == "dense" else results.get(dataset, model, method, simulation)
+    dense = results.dense(dataset, model)
+    ours = dense if method == "dense" else None
+    if found is not None:
+        ours = found.mean, found.deviation, found.seeds
     paper = published_value(
         artefact, dataset=dataset, model=model, method=theirs or method, simulation=simulation,
         quantity="test_accuracy",
@@ -58,4 +60,7 @@ def beside(
         dataset, model, method, simulation, seeds, mean, deviation,
         None if paper is None else paper.value, None if paper is None else paper.deviation,
         difference, scaled,
+        None if dense is None else dense[0],
+        None if found is None else found.last,
+        None if found is None else found.verdict,
     ]  # fmt: skip

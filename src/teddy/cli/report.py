@@ -1,0 +1,45 @@
+"""``teddy report``: a sweep as a page to read, and as plots."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from teddy.cli.options import Json
+
+
+def report(
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="A sweep's folder, which may still be running, or its results.parquet.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page: one HTML file.")] = Path(
+        "report.html"
+    ),
+    title: Annotated[
+        str | None,
+        typer.Option(help="Of the page; default: what was compared.", show_default=False),
+    ] = None,
+    plots: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the accuracy charts as PNG and PDF, too.", show_default=False
+        ),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Make one HTML file of a sweep, which works offline."""
+    from teddy.report import write_report
+
+    written = write_report(run, out, title, plots)
+    if json_:
+        typer.echo(json.dumps(written))
+        return
+    for path in (written["report"], *written["plots"]):
+        typer.echo(path)

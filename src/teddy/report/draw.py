@@ -1,0 +1,266 @@
+"""Charts as figures of matplotlib, without any state of pyplot."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from teddy.atomic import write_atomically
+from teddy.chart import Chart, Heatmap, Line, Panel, Points
+from teddy.errors import InputError
+from teddy.report.draw_heatmap import draw_heatmap, heatmap_size, shared_reach
+from teddy.report.style import INK, Look, looks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+#: More points than this are pixels in a PDF, which a reader opens at once.
+_MANY_POINTS = 500
+_PANEL = 3.5, 2.75
+_MARKERS = {
+    "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "triangle-down": "v",
+    "triangle-left": "<", "triangle-right": ">", "cross": "P", "x": "X", "star": "*",
+}  # fmt: skip
+_DASHES: dict[str, Any] = {
+    "solid": "-", "dash": (0, (4.5, 2)), "dot": (0, (1, 1.6)), "dashdot": (0, (5, 1.6, 1, 1.6)),
+    "longdash": (0, (8, 2.5)),
+}  # fmt: skip
+_STYLE = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters on every machine
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.labelsize": 9,
+    "axes.edgecolor": "#8a8a8a",
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.7,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.frameon": False,
+    "pdf.fonttype": 42,
+}
+
+
+def draw(chart: Chart) -> Figure:
+    """Draw a chart: panels in a grid, one legend below them.
+
+    Example:
+        >>> from teddy.chart import Chart, Line, Panel
+        >>> panel = Panel("gin", "edges removed (%)", "accuracy (%)",
+        ...     [Line("teddy", [5, 64], [70.0, 70.8], [0.5, 1.2])], level=67.7)
+        >>> figure = draw(Chart("accuracy", "Accuracy against sparsity", [panel]))
+        >>> len(figure.axes), [text.get_text() for text in figure.legends[0].get_texts()]
+        (1, ['teddy', 'dense'])
+    """
+    with _matplotlib().rc_context(_STYLE):
+        return _draw(chart)
+
+
+def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
+    """Write a chart as ``<name>.png`` and ``<name>.pdf``; the same chart gives the same bytes.
+
+    Args:
+        chart: What to show.
+        folder: Where to; made if it isn't there.
+
+    Example:
+        >>> import tempfile
+        >>> from teddy.chart import Chart, Line, Panel
+        >>> chart = Chart("accuracy", "", [Panel("", "x", "y", [Line("teddy", [0, 1], [0, 1])])])
+        >>> [path.name for path in save_chart(chart, tempfile.mkdtemp())]
+        ['accuracy.png', 'accuracy.pdf']
+    """
+    if not chart.name or Path(chart.name).name != chart.name:
+        raise InputError(f"chart is named '{chart.name}', expected the name of a file")
+    with _matplotlib().rc_context(_STYLE):
+        figure = _draw(chart)
+        contents = {
+            ".png": _small_png(_content(figure, "png", {"Software": None})),
+            ".pdf": _content(figure, "pdf", {"CreationDate": None}),
+        }
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: can't be made ({error.strerror})") from None
+    paths = []
+    for ending, content in contents.items():
+        paths.append(Path(folder) / (chart.name + ending))
+        write_atomically(paths[-1], content)
+    return paths
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        raise InputError("plots need matplotlib: pip install 'teddy-glt[report]'") from None
+    return mpl
+
+
+def _content(figure: Figure, kind: str, metadata: dict[str, Any]) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=kind, dpi=150, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _small_png(content: bytes) -> bytes:
+    """A quarter of the size: 256 colours are more than a chart has."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    picture = Image.open(io.BytesIO(content)).convert("RGB")
+    small = picture.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    small.save(buffer, "PNG", optimize=True, dpi=(150, 150))
+    return buffer.getvalue()
+
+
+def _draw(chart: Chart) -> Figure:
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    if not chart.panels:
+        raise InputError(f"chart '{chart.name}' has no panels, expected at least one")
+    columns = max(1, min(chart.columns, len(chart.panels)))
+    rows = ceil(len(chart.panels) / columns)
+    sizes = [heatmap_size(p) if isinstance(p, Heatmap) else _PANEL for p in chart.panels]
+    width, height = (max(size[axis] for size in sizes) for axis in (0, 1))
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
+    figure = Figure(figsize=(columns * width, rows * height), layout=layout, facecolor="w")
+    found = looks(_labels(chart))
+    reach = shared_reach([p for p in chart.panels if isinstance(p, Heatmap)])
+    for position, panel in enumerate(chart.panels, start=1):
+        axes = figure.add_subplot(rows, columns, position)
+        axes.set_title(textwrap.fill(panel.title, int(width * 14)), loc="left", pad=8)
+        axes.set_xlabel(panel.xlabel)
+        axes.set_ylabel(panel.ylabel)
+        if isinstance(panel, Heatmap):
+            draw_heatmap(axes, panel, reach)
+        else:
+            _draw_panel(axes, panel, found)
+    head = 0.0
+    if chart.title:
+        title = textwrap.fill(chart.title, int(columns * width * 10))
+        figure.suptitle(title, fontsize=11, x=0.01, ha="left", fontweight="bold")
+        head = 0.1 + 0.2 * (1 + title.count("\n"))
+    foot = _legend(figure, chart, found)
+    # The panels keep their size, whatever stands above and below them.
+    figure.set_size_inches(columns * width, rows * height + head + foot)
+    return figure
+
+
+def _draw_panel(axes: Axes, panel: Panel, found: dict[str, Look]) -> None:
+    if panel.log:
+        axes.set_yscale("log")
+    points = [mark for mark in panel.marks if isinstance(mark, Points)]
+    if sum(len(mark.x) for mark in points) > _MANY_POINTS:
+        _draw_cloud(axes, points, found)
+        points = []
+    for few in points:
+        _draw_points(axes, few, found[few.label])
+    for mark in panel.marks:
+        if isinstance(mark, Line):
+            _draw_line(axes, mark, found[mark.label])
+    if panel.level is not None:
+        look = found[panel.level_label]
+        axes.axhline(panel.level, color=look.colour, linestyle=_DASHES["dash"], linewidth=1.2)
+
+
+def _draw_line(axes: Axes, line: Line, look: Look) -> None:
+    if line.spread is not None:
+        low = [y - s for y, s in zip(line.y, line.spread, strict=True)]
+        high = [y + s for y, s in zip(line.y, line.spread, strict=True)]
+        axes.fill_between(line.x, low, high, color=look.colour, alpha=0.15, linewidth=0)
+    axes.plot(line.x, line.y, markevery=max(1, len(line.x) // 12), **_line_style(look))
+
+
+def _draw_points(axes: Axes, points: Points, look: Look) -> None:
+    axes.scatter(
+        points.x,
+        points.y,
+        s=40 if look.marker == "star" else 20,
+        marker=_MARKERS[look.marker],
+        facecolor="none" if look.hollow else look.colour,
+        edgecolor=look.colour,
+        linewidths=1.0 if look.hollow else 0,
+    )
+
+
+def _draw_cloud(axes: Axes, marks: list[Points], found: dict[str, Look]) -> None:
+    """Draw very many points in a mixed order, so that no label lies on top of the others."""
+    import numpy as np
+    from matplotlib.colors import to_rgb
+
+    x, y = (np.concatenate([getattr(mark, axis) for mark in marks]) for axis in "xy")
+    colours = np.repeat(
+        [to_rgb(found[mark.label].colour) for mark in marks], [len(m.x) for m in marks], axis=0
+    )
+    order = np.random.default_rng(0).permutation(len(x))
+    axes.scatter(
+        x[order], y[order], s=3, c=colours[order], alpha=0.3, linewidths=0, rasterized=True
+    )
+
+
+def _line_style(look: Look) -> dict[str, Any]:
+    return {
+        "color": look.colour,
+        "linestyle": _DASHES[look.dash],
+        "linewidth": 1.5,
+        "marker": _MARKERS[look.marker],
+        "markersize": 7 if look.marker == "star" else 5,
+        "markerfacecolor": "white" if look.hollow else look.colour,
+        "markeredgecolor": look.colour if look.hollow else "white",
+        "markeredgewidth": 1.0 if look.hollow else 0.5,
+    }
+
+
+def _labels(chart: Chart) -> list[str]:
+    """Labels of all panels, what they are compared with last."""
+    panels = [panel for panel in chart.panels if isinstance(panel, Panel)]
+    marks = [mark.label for panel in panels for mark in panel.marks]
+    levels = [panel.level_label for panel in panels if panel.level is not None]
+    return [
+        *dict.fromkeys(marks),
+        *(label for label in dict.fromkeys(levels) if label not in marks),
+    ]
+
+
+def _legend(figure: Figure, chart: Chart, found: dict[str, Look]) -> float:
+    """Put one legend below all panels, in as few rows as fit; return its height in inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(figure)
+    handles = [_handle(chart, label, look) for label, look in found.items()]
+    legend = None
+    for columns in range(len(handles), 0, -1):
+        if legend is not None:
+            legend.remove()
+        legend = figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+        extent = legend.get_window_extent(canvas.get_renderer())
+        if extent.width <= 0.98 * figure.bbox.width:
+            return float(extent.height / figure.dpi)
+    return float(extent.height / figure.dpi) if handles else 0.0
+
+
+def _handle(chart: Chart, label: str, look: Look) -> Line2D:
+    from matplotlib.lines import Line2D
+
+    panels = [panel for panel in chart.panels if isinstance(panel, Panel)]
+    kinds = {type(mark) for panel in panels for mark in panel.marks if mark.label == label}
+    style = _line_style(look)
+    if Line not in kinds and Points in kinds:
+        style |= {"linestyle": "none", "markersize": 6}
+    if not kinds:
+        style |= {"marker": "none", "linestyle": _DASHES["dash"], "linewidth": 1.2}
+    return Line2D([], [], label=label, **style)

@@ -1,0 +1,91 @@
+"""What the page's charts are made of: rows of a sweep in, plain JSON out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from teddy.report.cells import cells_of, dense_of, finite, mean_of, places_of
+from teddy.report.heatmaps import heatmaps_of
+from teddy.report.style import ABOVE, BELOW, looks, method_order
+from teddy.sweep.summary import Row
+
+Cell = dict[str, Any]
+
+
+def page_data(rows: Sequence[Row], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """All that the page's script needs; it computes nothing itself.
+
+    ``rows`` are the cells' files as a table, for details and downloads; ``cells`` the seeds of
+    each together; ``places`` the data sets and models with what is compared there.
+
+    Example:
+        >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 5,
+        ...     "seed": 0, "graph_sparsity": 0.25, "weight_sparsity": 0.5, "test": 82.0,
+        ...     "last_test": 80.0, "dense_test": 81.0, "seconds_dense": 2.0,
+        ...     "seconds_round": 1.0, "seconds_sparse": 2.0}
+        >>> data = page_data([row], {})
+        >>> timing, = data["places"][0]["timing"]
+        >>> timing["relative"], timing["masks"]
+        (1.5, {'seconds': 1.0, 'relative': 0.5})
+        >>> data["methods"][0]["colour"]
+        '#0072b2'
+    """
+    cells = cells_of(rows)
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    methods = method_order(cell["method"] for cell in cells)
+    places = [
+        {
+            "dataset": dataset,
+            "model": model,
+            "dense": dense_of(r for r in rows if (r["dataset"], r["model"]) == (dataset, model)),
+            "heatmaps": _heatmaps(cells, index),
+            "timing": _timing([cell for cell in cells if cell["place"] == index]),
+        }
+        for index, (dataset, model) in enumerate(places_of(rows))
+    ]
+    data: dict[str, Any] = finite(
+        {
+            "places": places,
+            "methods": [{"name": name, **asdict(look)} for name, look in looks(methods).items()],
+            "below": BELOW,
+            "above": ABOVE,
+            "cells": cells,
+            "columns": columns,
+            "rows": [[row.get(name) for name in columns] for row in rows],
+            "facts": facts,
+        }
+    )
+    return data
+
+
+def _heatmaps(cells: Sequence[Cell], place: int) -> list[dict[str, Any]]:
+    here = [position for position, cell in enumerate(cells) if cell["place"] == place]
+    maps = heatmaps_of([cells[position] for position in here])
+    for heatmap in maps:
+        heatmap["cells"] = [
+            [None if position is None else here[position] for position in row]
+            for row in heatmap["cells"]
+        ]
+    return maps
+
+
+def _timing(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Mean over the levels of each method, in seconds and in dense trainings."""
+    found = []
+    for method in method_order(cell["method"] for cell in cells):
+        tickets = [c for c in cells if c["method"] == method and c["verdict"] != "dense"]
+        seconds, relative = mean_of(tickets, "seconds"), mean_of(tickets, "relative")
+        masks, training = (mean_of(tickets, f"seconds_{part}") for part in ("masks", "training"))
+        if seconds and relative and masks is not None and training is not None:
+            found.append(
+                {
+                    "method": method,
+                    "seconds": seconds,
+                    "relative": relative,
+                    "masks": {"seconds": masks, "relative": relative * masks / seconds},
+                    "training": {"seconds": training, "relative": relative * training / seconds},
+                }
+            )
+    return found

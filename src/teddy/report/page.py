@@ -1,0 +1,152 @@
+"""One HTML file that says what a sweep found, and needs nothing else: no network, no server."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from teddy.atomic import write_atomically
+from teddy.errors import InputError
+from teddy.report.figures import page_data
+from teddy.report.headline import Key, headlines
+from teddy.report.tables import VERDICT_COLUMNS, settings_rows, verdict_rows, versions_of
+from teddy.sweep.statistics import Difference
+from teddy.sweep.summary import Row, summarize
+
+_TEMPLATE = files("teddy.report") / "template"
+_SCRIPTS = ("text.js", "look.js", "charts.js", "details.js", "table.js", "page.js")
+
+
+def make_page(rows: Sequence[Row], facts: Mapping[str, Any], title: str | None = None) -> str:
+    """Make the page.
+
+    Args:
+        rows: As of :func:`teddy.sweep.read_table`; columns that aren't there are left out.
+        facts: What the sweep's cells have in common, as of its ``sweep.json``: settings, data,
+            methods; may be empty.
+        title: Default: what was compared.
+
+    Example:
+        >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 5,
+        ...     "seed": 0, "graph_sparsity": 0.25, "weight_sparsity": 0.5, "test": 82.0,
+        ...     "last_test": 80.0, "dense_test": 81.0, "seconds_round": 1.0, "seconds_sparse": 2.0}
+        >>> page = make_page([row], {"settings": {"epochs": 200}})
+        >>> page[:15], "Graph lottery tickets: cora" in page, "plotly.js" in page
+        ('<!doctype html>', True, True)
+    """
+    if not rows:
+        raise InputError("no results to report, expected at least one cell")
+    plotly, jinja, markup = _libraries()
+    data = page_data(rows, facts)
+    plotly_script = _script(plotly.get_plotlyjs())
+    script = _script("\n".join(_read(name) for name in _SCRIPTS))
+    environment = jinja.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja.StrictUndefined
+    )
+    page: str = environment.from_string(_read("page.html")).render(
+        title=title or _title(data),
+        about=_about(data),
+        policy=_policy(plotly_script, script),
+        css=markup(_read("page.css")),
+        plotly=markup(plotly_script),
+        script=markup(script),
+        data=markup(_embedded(data)),
+        headlines=headlines(summarize(rows), _last_differences(data["cells"])),
+        places=data["places"],
+        columns=VERDICT_COLUMNS,
+        verdicts=verdict_rows(data["cells"]),
+        settings=settings_rows(facts),
+        versions=versions_of(rows),
+    )
+    return page
+
+
+def write_page(
+    rows: Sequence[Row], facts: Mapping[str, Any], path: str | Path, title: str | None = None
+) -> Path:
+    """Write the page to a file, whole or not at all, and return its path.
+
+    Example:
+        >>> write_page([], {}, "report.html")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: no results to report, expected at least one cell
+    """
+    write_atomically(path, make_page(rows, facts, title).encode())
+    return Path(path)
+
+
+def _libraries() -> tuple[Any, Any, Any]:
+    try:
+        import jinja2
+        import plotly.offline
+        from markupsafe import Markup
+    except ImportError as error:
+        name = (error.name or "a package").partition(".")[0]
+        raise InputError(f"a report needs {name}: pip install 'teddy-glt[report]'") from None
+    return plotly.offline, jinja2, Markup
+
+
+def _title(data: Mapping[str, Any]) -> str:
+    names = dict.fromkeys(Path(place["dataset"]).name for place in data["places"])
+    return f"Graph lottery tickets: {', '.join(names)}"
+
+
+def _about(data: Mapping[str, Any]) -> str:
+    """The size of the sweep in a line."""
+    seed = data["columns"].index("seed")
+    counts = {
+        "data set": len({place["dataset"] for place in data["places"]}),
+        "model": len({place["model"] for place in data["places"]}),
+        "method": len(data["methods"]),
+        "level": len({cell["simulation"] for cell in data["cells"]}),
+        "seed": len({row[seed] for row in data["rows"]}),
+        "run": len(data["rows"]),
+    }
+    return " · ".join(f"{count:,} {word}{'s' * (count != 1)}" for word, count in counts.items())
+
+
+def _last_differences(cells: Sequence[Mapping[str, Any]]) -> dict[Key, Difference]:
+    known = [cell for cell in cells if cell["last"] and cell["last"]["difference"]]
+    return {
+        (c["dataset"], c["model"], c["method"], c["simulation"]): Difference(
+            **c["last"]["difference"]
+        )
+        for c in known
+    }
+
+
+def _policy(*scripts: str) -> str:
+    """Only these scripts may run, and nothing may be fetched."""
+    hashes = " ".join(f"'sha256-{_hash(script)}'" for script in scripts)
+    return (
+        f"default-src 'none'; connect-src 'none'; script-src {hashes}; "
+        # plotly writes styles into the page; pictures are only those in the page itself.
+        "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _script(code: str) -> str:
+    """Code that an HTML parser hands on as it is, so that its hash is known."""
+    return code.replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script")
+
+
+def _embedded(data: Mapping[str, Any]) -> str:
+    """JSON that can't end the element it stands in, whatever names it holds."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    for letter in "<>&":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def _read(name: str) -> str:
+    return (_TEMPLATE / name).read_text(encoding="utf-8")
