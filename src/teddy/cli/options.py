@@ -89,4 +89,4 @@ def report_tuned(datasets: Iterable[str], models: Iterable[str]) -> None:
 def check_report(page: Path | None) -> None:
     """Raise before the work if a page is wanted that can't be made."""
     if page is not None and find_spec("plotly") is None:
-        raise InputError("a page needs plotly, expected: pip install 'teddy-glt[report]'")
+        raise InputError("a report needs plotly: pip install 'teddy-glt[report]'")

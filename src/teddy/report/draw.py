@@ -64,7 +64,9 @@ def draw(chart: Chart) -> Figure:
         >>> len(figure.axes), [text.get_text() for text in figure.legends[0].get_texts()]
         (1, ['teddy', 'dense'])
     """
-    with _matplotlib().rc_context(_STYLE):
+    import matplotlib as mpl  # takes a while, and most commands draw nothing
+
+    with mpl.rc_context(_STYLE):
         return _draw(chart)
 
 
@@ -84,7 +86,9 @@ def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
     """
     if not chart.name or Path(chart.name).name != chart.name:
         raise InputError(f"chart is named '{chart.name}', expected the name of a file")
-    with _matplotlib().rc_context(_STYLE):
+    import matplotlib as mpl
+
+    with mpl.rc_context(_STYLE):
         figure = _draw(chart)
         contents = {
             ".png": _small_png(_content(figure, "png", {"Software": None})),
@@ -99,14 +103,6 @@ def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
         paths.append(Path(folder) / (chart.name + ending))
         write_atomically(paths[-1], content)
     return paths
-
-
-def _matplotlib() -> Any:
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        raise InputError("plots need matplotlib: pip install 'teddy-glt[report]'") from None
-    return mpl
 
 
 def _content(figure: Figure, kind: str, metadata: dict[str, Any]) -> bytes:
