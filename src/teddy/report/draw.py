@@ -30,7 +30,7 @@ _DASHES: dict[str, Any] = {
     "solid": "-", "dash": (0, (4.5, 2)), "dot": (0, (1, 1.6)), "dashdot": (0, (5, 1.6, 1, 1.6)),
     "longdash": (0, (8, 2.5)),
 }  # fmt: skip
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters on every machine
     "font.size": 9,
     "axes.titlesize": 10,
