@@ -60,7 +60,7 @@ class Scope:
     @property
     def settings(self) -> Settings:
         """Of all trainings: the paper's, with the tuned strength of distillation."""
-        config = TrainConfig(epochs=60) if self.quick else TrainConfig()
+        config = TrainConfig(epochs=40) if self.quick else TrainConfig()
         narrow = {"hidden": 32} if self.quick else {}
         return Settings(config, tuned=True, model_options=narrow, data_dir=self.data_dir)
 
