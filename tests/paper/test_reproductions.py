@@ -88,6 +88,15 @@ def test_claims_about_accuracy_are_counted():
     assert findings("accuracy", ugs)["accuracy-more-than-half"] is None
 
 
+def test_methods_are_compared_over_the_seeds_that_both_have():
+    """A lucky seed that the other method wasn't run with doesn't count."""
+    rows = [row("citeseer", "gin", "teddy", 20, test, seed) for seed, test in enumerate((70, 99))]
+    rows += [row("citeseer", "gin", "ugs", 20, 71.0, 0)]
+    assert Results(rows).difference("citeseer", "gin", "teddy", "ugs", 20).mean == -1
+    assert findings("accuracy", rows)["accuracy-beats-baselines"] is False
+    assert Results(rows).difference("citeseer", "gin", "teddy", "random", 20) is None
+
+
 def test_the_margin_of_gat_is_that_over_the_best_baseline():
     rows = curve("citeseer", "gat", "teddy", (80,) * 5) + curve("citeseer", "gat", "ugs", (66,) * 5)
     assert findings("accuracy", rows)["accuracy-gat-margin"] is True

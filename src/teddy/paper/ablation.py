@@ -49,10 +49,9 @@ def _findings(results: Results, scope: Scope) -> list[Finding]:
         differences = []
         for dataset in scope.datasets:
             for i in scope.simulations:
-                a = results.get(dataset, "gat", ours, i)
-                b = results.get(dataset, "gat", theirs, i)
-                if a is not None and b is not None:
-                    differences.append(sign * (a.mean - b.mean))
+                difference = results.difference(dataset, "gat", ours, theirs, i)
+                if difference is not None:
+                    differences.append(sign * difference.mean)
         if not differences:
             return Finding(claim, None, "not computed")
         said = f"{min(differences):+.1f} to {max(differences):+.1f} points"

@@ -47,9 +47,9 @@ def _findings(results: Results, scope: Scope) -> list[Finding]:
         if d != "cora":
             to_dense.append(ours.mean - ours.dense)
         for other, found in differences.items():
-            theirs = results.get(d, m, other, i)
-            if theirs is not None:
-                found.append(ours.mean - theirs.mean)
+            difference = results.difference(d, m, TEDDY, other, i)
+            if difference is not None:
+                found.append(difference.mean)
     every = [value for found in differences.values() for value in found]
     said = "; ".join(
         f"above {name} in {sum(v > 0 for v in found)} of {len(found)}, by {_mean(found)} on average"

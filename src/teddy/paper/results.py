@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from teddy.chart import Line, Panel
-from teddy.sweep.statistics import spread
+from teddy.sweep.statistics import Difference, paired_difference, spread
 from teddy.sweep.summary import Summary, summarize
 
 
@@ -47,6 +47,19 @@ class Results:
     ) -> float | None:
         """A column's mean over seeds."""
         return mean(self.column(dataset, model, method, simulation, name))
+
+    def difference(
+        self, dataset: str, model: str, ours: str, theirs: str, simulation: int
+    ) -> Difference | None:
+        """Test accuracy of one method minus another's, paired over the seeds that both have."""
+        mine, others = (
+            {row["seed"]: row["test"] for row in self._cells.get(key, [])}
+            for key in ((dataset, model, name, simulation) for name in (ours, theirs))
+        )
+        both = sorted(mine.keys() & others.keys())
+        if not both:
+            return None
+        return paired_difference([mine[seed] for seed in both], [others[seed] for seed in both])
 
     def dense(self, dataset: str, model: str) -> tuple[float, float, int] | None:
         """Mean, deviation and number of the dense models' test accuracies."""
