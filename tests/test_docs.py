@@ -33,3 +33,23 @@ def test_every_file_that_a_page_links_is_there(page):
     for link in links:
         if "://" not in link and not link.startswith("#"):
             assert ((ROOT / page).parent / link.split("#")[0]).exists(), link
+
+
+def test_the_tables_of_the_readme_are_those_of_the_results():
+    from tools.make_readme import filled
+
+    text = (ROOT / "README.md").read_text()
+    assert filled(text) == text
+
+
+@pytest.mark.parametrize(
+    "page",
+    sorted((ROOT / "docs" / "results" / "paper").glob("*/README.md")),
+    ids=lambda p: p.parent.name,
+)
+def test_a_page_of_results_has_its_tables_and_pictures(page):
+    text = page.read_text()
+    links = [part.split(")")[0] for part in text.split("](")[1:]]
+    assert links or page.parent.name == "toy-example"
+    for link in links:
+        assert (page.parent / link).is_file(), link

@@ -60,6 +60,36 @@ def test_without_a_run_it_shows_what_is_there_elsewhere_too(made):
     assert (folder / "docs/pruned-degrees/README.md").is_file()
 
 
+def test_nothing_is_written_over_what_is_there_without_results(made):
+    folder, _ = made
+    before = (folder / "p/extreme/extreme.csv").read_bytes()
+    done = run("reproduce", "extreme", *SMALL, "--out", "typo", "--artefacts", "p", "--no-run",
+               cwd=folder)  # fmt: skip
+    assert "typo/sweep: no results here" in refused(done)
+    done = run("reproduce", "extreme", "--datasets", "citeseer", "--out", "p", "--no-run",
+               cwd=folder)  # fmt: skip
+    assert "holds results with" in refused(done)
+    assert (folder / "p/extreme/extreme.csv").read_bytes() == before
+    assert not (folder / "typo").exists()
+
+
+def test_a_page_says_what_it_was_made_with(made):
+    folder, _ = made
+    text = (folder / "p/extreme/README.md").read_text()
+    assert "teddy reproduce extreme --quick; 40 epochs, hidden 32" in text
+    assert "torch" in text
+
+
+def test_the_order_of_levels_does_not_matter(made):
+    folder, _ = made
+    found = []
+    for levels in ("1,2", "2,1"):
+        done = run("reproduce", "degree-importance", *SMALL[:-1], levels, "--out", "p", "--no-run",
+                   "--artefacts", f"a{levels}", "--json", cwd=folder)  # fmt: skip
+        found.append(json.loads(done.stdout)["made"][0]["findings"])
+    assert found[0] == found[1]
+
+
 def test_a_full_run_does_not_mix_with_a_quick_one(made):
     folder, _ = made
     done = run("reproduce", "extreme", "--datasets", "citeseer", "--out", "p", cwd=folder)
@@ -73,9 +103,15 @@ def test_a_full_run_does_not_mix_with_a_quick_one(made):
         (["extreme", "--seeds", "0"], "seeds is 0, expected a whole number from 1"),
         (["extreme", "--levels", "0"], "levels is '0', expected one above 0 at least"),
         (["extreme", "--levels", "x"], "has 'x', expected such as 5 or 1-20"),
-        (["extreme", "--datasets", "nope"], "none of nope can be read here"),
+        (
+            ["extreme", "--datasets", "nope"],
+            "no data set can be read here, expected one at least (without nope",
+        ),
         (["extreme", "--models", "nope"], "unknown model 'nope'"),
         (["extreme", "--methods", "nope"], "unknown method 'nope'"),
+        (["extreme", "--datasets", "citeseer", "--methods", "ugs"], "extreme has nothing of the"),
+        (["all", "nonsense"], "unknown table or figure 'nonsense'"),
+        (["extreme", "--jobs", "0"], "jobs is 0"),
     ],
 )
 def test_bad_input_is_one_line(arguments, message, tmp_path):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from teddy.methods.spec import MethodSpec
 from teddy.sweep import Grid, Settings
 from teddy.sweep.grid import Cell, Task, distill_of, file_name
 from teddy.sweep.tuned import tuned_settings
+from teddy.training import TrainConfig
 
 
 def test_a_grid_is_the_product_of_its_parts_without_duplicates():
@@ -92,3 +95,10 @@ def test_weights_may_have_a_level_of_their_own():
     assert str(spec) == "teddy:weight_level=40"
     level = spec.level(Level.simulation(20))
     assert level == Level(Level.simulation(20).graph_sparsity, Level.simulation(40).weight_sparsity)
+
+
+def test_a_method_leaves_the_nodes_of_the_settings_alone_unless_it_says_which():
+    config = TrainConfig(distill_nodes="training")
+    assert MethodSpec.parse("teddy").configure(config, 5.0) == replace(config, distill=5.0)
+    own = MethodSpec.parse("teddy:distill_nodes=all").configure(config, 5.0)
+    assert own.distill_nodes == "all"

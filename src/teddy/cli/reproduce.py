@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 
 from teddy.cli.options import DataDir, Json
 from teddy.errors import InputError
+from teddy.numbers import check_count
 
 
 def reproduce(
@@ -23,7 +25,10 @@ def reproduce(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A coarse version in minutes: narrow models.")
+        bool,
+        typer.Option(
+            "--quick", help="A coarse version in minutes: few seeds, levels, epochs and units."
+        ),
     ] = False,
     out: Annotated[
         Path | None,
@@ -44,7 +49,7 @@ def reproduce(
     ] = None,
     levels: Annotated[
         str | None,
-        typer.Option(help="Simulations: 1,5,10,15,20; quick 1,5.", show_default=False),
+        typer.Option(help="Levels of the figures: 1,5,10,15,20; quick 1,5.", show_default=False),
     ] = None,
     datasets: Annotated[
         str | None,
@@ -73,13 +78,20 @@ def reproduce(
         return
     chosen = names_of(names)
     part = Part(_words(models), _words(methods))
+    check_count(jobs, "jobs")
     scope = _scope(quick, out, seeds, levels, datasets, data_dir)
     made, failed = [], False
     for name in chosen:
         entry = REPRODUCTIONS[name]
         if not no_run:
             failed |= _compute(entry, scope, part, jobs)
-        made.append(_make(entry, scope, artefacts or scope.folder, show=not json_))
+        try:
+            made.append(_make(entry, scope, artefacts or scope.folder, show=not json_))
+        except InputError as error:  # the others can be made all the same
+            if len(chosen) == 1:
+                raise
+            print(f"teddy: without {name}: {error}", file=sys.stderr)
+            failed |= not no_run
     if json_:
         typer.echo(json.dumps({"folder": str(artefacts or scope.folder), "made": made}))
     if failed:
@@ -116,7 +128,7 @@ def _scope(
             raise InputError(f"seeds is {seeds}, expected a whole number from 1")
         changes |= {"seeds": seeds, "iterative_seeds": seeds}
     if levels is not None:
-        changes["simulations"] = tuple(i for i in parse_simulations(levels) if i > 0)
+        changes["simulations"] = tuple(sorted({i for i in parse_simulations(levels) if i > 0}))
         if not changes["simulations"]:
             raise InputError(f"levels is '{levels}', expected one above 0 at least")
     scope = Scope.quick_one(**changes) if quick else Scope(**changes)
@@ -124,15 +136,12 @@ def _scope(
     found, lines = available([name.lower() for name in wanted], changes["data_dir"])
     for line in lines:
         print(f"teddy: {line}", file=sys.stderr)
-    from dataclasses import replace
-
     return replace(scope, datasets=found)
 
 
 def _compute(entry: Any, scope: Any, part: Any, jobs: int) -> bool:
     """Whether something failed."""
     from teddy.cli.progress import work_progress
-    from teddy.cli.sweep import print_failures
     from teddy.paper.run import compute
 
     try:
@@ -141,13 +150,14 @@ def _compute(entry: Any, scope: Any, part: Any, jobs: int) -> bool:
     except KeyboardInterrupt:
         print(f"teddy: interrupted; the same command goes on in {scope.folder}", file=sys.stderr)
         sys.exit(130)
-    print_failures(failures)
+    for line in failures:
+        print(f"teddy: failed: {line}", file=sys.stderr)
     return bool(failures)
 
 
 def _make(entry: Any, scope: Any, folder: Path, *, show: bool) -> dict[str, Any]:
     """Write what an entry shows, and print it."""
-    from teddy.paper.run import make
+    from teddy.paper.run import make, provenance
     from teddy.paper.write import write_result
     from teddy.report import save_chart
 
@@ -155,7 +165,7 @@ def _make(entry: Any, scope: Any, folder: Path, *, show: bool) -> dict[str, Any]
     place = folder / entry.name
     place.mkdir(parents=True, exist_ok=True)
     images = [path for chart in result.charts for path in save_chart(chart, place)]
-    page = write_result(entry, result, place, images)
+    page = write_result(entry, result, place, images, provenance(entry, scope))
     if show:
         _print(entry, result, page)
     return {

@@ -116,7 +116,7 @@ def sweep(
         damaged, failures = folder.damaged(), folder.failures()
         for line in damaged:
             print(f"teddy: left out: {line.removesuffix('; delete it')}", file=sys.stderr)
-        print_failures(failures)
+        _print_failures(failures)
         against = None if against is None else str(MethodSpec.parse(against))
         facts = {"folder": str(out), "damaged": len(damaged), "failures": _lines(failures)}
         _show(rows, against, json_, facts)
@@ -175,6 +175,7 @@ def sweep(
         "computed": outcome.computed,
         "missing": outcome.missing,
         "failures": _lines(outcome.failures),
+        "report": None if report is None else str(report),
     }
     wanted = {cell.key for cell in grid.cells}
     rows = [row for row in outcome.rows if Cell.of(row).key in wanted or row["method"] == against]
@@ -219,7 +220,7 @@ def _words(text: str) -> list[str]:
 def _report_failures(outcome: Any) -> None:
     for line in outcome.repaired:
         print(f"teddy: {line.removesuffix('; delete it')}; tried again", file=sys.stderr)
-    print_failures(outcome.failures)
+    _print_failures(outcome.failures)
 
 
 def _lines(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -227,12 +228,11 @@ def _lines(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{k: v for k, v in row.items() if k != "details"} for row in failures]
 
 
-def print_failures(failures: list[dict[str, Any]]) -> None:
-    """Say what went wrong, a line each."""
+def _print_failures(failures: list[dict[str, Any]]) -> None:
+    from teddy.sweep.run import failure_line
+
     for row in failures:
-        place = f"{row['dataset']} {row['model']} {row['method']}"
-        where = f"{place} simulation {row['simulation']} seed {row['seed']}"
-        print(f"teddy: failed: {where}: {row['error']}", file=sys.stderr)
+        print(f"teddy: failed: {failure_line(row)}", file=sys.stderr)
 
 
 def _show(

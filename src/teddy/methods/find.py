@@ -76,7 +76,7 @@ def find_ticket(
     chosen = METHODS[method]
     distill = chosen.distill if distill is None else distill
     config = TrainConfig(
-        epochs, lr, weight_decay, distill, temperature, divergence, distill_nodes, patience
+        epochs, lr, weight_decay, distill, temperature, divergence, patience, distill_nodes
     )
     level = Level(graph_sparsity, weight_sparsity)
     of_method = {name: value for name, value in options.items() if name in chosen.options}

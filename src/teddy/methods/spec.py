@@ -88,7 +88,8 @@ class MethodSpec:
 
     def configure(self, config: TrainConfig, distill: float) -> TrainConfig:
         """The settings of a training with a strength of distillation, on this method's nodes."""
-        return replace(config, distill=distill, distill_nodes=self.distill_nodes or "all")
+        nodes = self.distill_nodes or config.distill_nodes
+        return replace(config, distill=distill, distill_nodes=nodes)
 
     def __str__(self) -> str:
         return ":".join([self.name, *self._parts()])

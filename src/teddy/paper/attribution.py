@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
 from teddy.chart import Chart, Heatmap
 from teddy.paper.reproduction import Result, Scope, Table, reproduction
@@ -11,8 +10,14 @@ from teddy.paper.results import TITLES, Results
 from teddy.sweep import Grid
 
 EDGES = ("teddy", "random", "degree-high", "degree-low")
-#: What the dense model teaches, as options of a method.
-DISTILLATION = {"none": ":distill=0", "training nodes": ":distill_nodes=training", "all nodes": ""}
+#: What the dense model teaches, as options of a method; lambda is tuned for all nodes, so training
+#: nodes have another one, too.
+DISTILLATION = {
+    "none": ":distill=0",
+    "training nodes": ":distill_nodes=training",
+    "training nodes, lambda 10": ":distill=10:distill_nodes=training",
+    "all nodes": "",
+}
 #: Whether weights are sparse.
 WEIGHTS = {"projected": "", "dense": ":only=edges"}
 MODELS = ("gcn", "gin")
@@ -24,12 +29,14 @@ def levels(scope: Scope) -> list[int]:
 
 
 def grids(scope: Scope) -> list[Grid]:
-    """Every combination."""
-    methods = [
-        f"{edges}{taught}{weights}"
-        for edges, taught, weights in product(EDGES, DISTILLATION.values(), WEIGHTS.values())
-    ]
-    return [scope.grid(methods, MODELS, levels(scope))]
+    """Every combination; the second lambda at the last level only."""
+    methods = {
+        taught: [spec(edges, taught, weights) for edges, weights in product(EDGES, WEIGHTS)]
+        for taught in DISTILLATION
+    }
+    extra = methods.pop("training nodes, lambda 10")
+    main = [method for found in methods.values() for method in found]
+    return [scope.grid(main, MODELS, levels(scope)), scope.grid(extra, MODELS, levels(scope)[-1:])]
 
 
 @reproduction("attribution", (), "What carries the accuracy", grids)
@@ -50,23 +57,51 @@ def attribution(results: Results, scope: Scope) -> Result:
         "dataset", "model", "simulation", "edges", "distillation", "weights", "seeds", "ticket",
         "deviation", "dense", "difference",
     )  # fmt: skip
-    effects = [
-        [dataset, model, level, factor, effect]
-        for (dataset, model, level), found in _effects(rows).items()
-        for factor, effect in found.items()
+    compared = [
+        [dataset, model, level, what, difference.mean, difference.low, difference.high]
+        for (dataset, model), level in product(
+            results.settings(scope.datasets, MODELS), levels(scope)
+        )
+        for what, ours, theirs in contrasts()
+        if (difference := results.difference(dataset, model, ours, theirs, level)) is not None
     ]
     return Result(
         [
+            Table("contrasts", "One factor changed, paired over seeds, with 95% intervals (points)",
+                  ("dataset", "model", "simulation", "contrast", "difference", "low", "high"),
+                  compared),
             Table("attribution", "Test accuracy (%) of every combination", columns, rows),
-            Table("effects", "How far apart the means along one factor are (points)",
-                  ("dataset", "model", "simulation", "factor", "points"), effects),
         ],
         [Chart("attribution", "What carries the accuracy: ticket minus dense, in points", panels)]
         if panels
         else [],
-        notes=["Effects: the highest minus the lowest, of one factor, the others held fixed; the "
-               "mean over the others. Of edges, with each distillation by itself."],
+        notes=["Lambda is the one tuned for all nodes; training nodes are taught with it and with "
+               "10. Contrasts of distillation and of weights are those of TEDDY's edges."],
     )  # fmt: skip
+
+
+def contrasts() -> list[tuple[str, str, str]]:
+    """Pairs of methods that differ in one factor.
+
+    Example:
+        >>> contrasts()[0]
+        ('teddy - random edges, distillation: none', 'teddy:distill=0', 'random:distill=0')
+    """
+    pairs = []
+    for taught in DISTILLATION:
+        for ours, theirs in (("teddy", "random"), ("degree-high", "degree-low")):
+            name = f"{ours} - {theirs} edges, distillation: {taught}"
+            pairs.append((name, *(spec(e, taught, "projected") for e in (ours, theirs))))
+    for ours, theirs in (
+        ("all nodes", "none"), ("training nodes", "none"), ("training nodes, lambda 10", "none"),
+        ("all nodes", "training nodes"),
+    ):  # fmt: skip
+        name = f"distillation: {ours} - {theirs}"
+        pairs.append((name, *(spec("teddy", taught, "projected") for taught in (ours, theirs))))
+    for taught in ("none", "all nodes"):
+        name = f"dense - projected weights, distillation: {taught}"
+        pairs.append((name, *(spec("teddy", taught, w) for w in ("dense", "projected"))))
+    return [(name, ours, theirs) for name, ours, theirs in pairs]
 
 
 def spec(edges: str, taught: str, weights: str) -> str:
@@ -93,30 +128,3 @@ def _panel(results: Results, dataset: str, model: str, level: int) -> Heatmap:
         f"{model.upper()}, {TITLES.get(dataset, dataset)}, simulation {level}",
         "distillation and weights", "edges", names, list(EDGES), values,
     )  # fmt: skip
-
-
-def _effects(rows: list[list[Any]]) -> dict[tuple[str, str, int], dict[str, float]]:
-    """Of each setting, the mean distance between the best and worst of one factor."""
-    found: dict[tuple[str, str, int], dict[str, float]] = {}
-    for key in dict.fromkeys(tuple(row[:3]) for row in rows):
-        means = {tuple(row[3:6]): row[7] for row in rows if tuple(row[:3]) == key}
-        if len(means) < len(EDGES) * len(DISTILLATION) * len(WEIGHTS):
-            continue
-        effects = {
-            f"edges, distillation on {taught}": _mean_range(
-                [[means[e, taught, w] for e in EDGES] for w in WEIGHTS]
-            )
-            for taught in DISTILLATION
-        }
-        effects["distillation"] = _mean_range(
-            [[means[e, t, w] for t in DISTILLATION] for e, w in product(EDGES, WEIGHTS)]
-        )
-        effects["weights"] = _mean_range(
-            [[means[e, t, w] for w in WEIGHTS] for e, t in product(EDGES, DISTILLATION)]
-        )
-        found[key] = effects
-    return found
-
-
-def _mean_range(groups: list[list[float]]) -> float:
-    return sum(max(group) - min(group) for group in groups) / len(groups)

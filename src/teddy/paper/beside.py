@@ -60,7 +60,7 @@ def beside(
         dataset, model, method, simulation, seeds, mean, deviation,
         None if paper is None else paper.value, None if paper is None else paper.deviation,
         difference, scaled,
-        None if dense is None else dense[0],
+        found.dense if found is not None else None if dense is None else dense[0],
         None if found is None else found.last,
         None if found is None else found.verdict,
     ]  # fmt: skip

@@ -6,9 +6,10 @@ from itertools import product
 
 from teddy.chart import Chart
 from teddy.paper.beside import COLUMNS, beside
+from teddy.paper.judge import all_above, share
 from teddy.paper.reproduction import MODELS, Finding, Result, Scope, Table, reproduction
-from teddy.paper.results import Results
-from teddy.sweep import Grid
+from teddy.paper.results import Results, mean
+from teddy.sweep import Difference, Grid
 
 #: Highest degree first and lowest degree first, edges and weights, without distillation.
 HIGH, LOW = "degree-high:distill=0", "degree-low:distill=0"
@@ -32,60 +33,62 @@ def degree_importance(results: Results, scope: Scope) -> Result:
         beside(results, "degree-importance", dataset, model, method, i, theirs=method.split(":")[0])
         for (dataset, model), method, i in product(settings, (LOW, HIGH), scope.simulations)
     ]
-    panels = [results.panel(d, m, [HIGH, LOW], scope.simulations) for d, m in settings]
+    panels = [
+        panel
+        for d, m in settings
+        if (panel := results.panel(d, m, [HIGH, LOW], scope.simulations)).marks
+    ]
     return Result(
         [Table("degree-importance", "Accuracy without distillation", COLUMNS, rows)],
-        [Chart("degree-importance", "Which edges to prune first", panels)],
+        [Chart("degree-importance", "Which edges to prune first", panels)] if panels else [],
         _findings(gaps(results, scope)),
-        ["No distillation here: it is not in Section 4, and with it the gap closes (attribution)."],
-    )
+        ["Edges and weights are sparse, and nothing is distilled: Section 4 has no distillation, "
+         "and with it the gap closes (attribution)."],
+    )  # fmt: skip
 
 
-def gaps(results: Results, scope: Scope) -> dict[tuple[str, str], list[float]]:
-    """High first minus low first, in points, at each level that both have."""
-    found: dict[tuple[str, str], list[float]] = {}
-    for dataset, model in results.settings(scope.datasets, MODELS):
-        for i in scope.simulations:
-            high = results.get(dataset, model, HIGH, i)
-            low = results.get(dataset, model, LOW, i)
-            if high is not None and low is not None:
-                found.setdefault((dataset, model), []).append(high.mean - low.mean)
-    return found
+Gaps = dict[tuple[str, str], list[Difference | None]]
 
 
-def _findings(gap: dict[tuple[str, str], list[float]]) -> list[Finding]:
+def gaps(results: Results, scope: Scope) -> Gaps:
+    """High first minus low first at each level, paired over seeds."""
+    return {
+        (dataset, model): [
+            results.difference(dataset, model, HIGH, LOW, i) for i in scope.simulations
+        ]
+        for dataset, model in product(scope.datasets, MODELS)
+    }
+
+
+def _findings(gap: Gaps) -> list[Finding]:
     every = [value for values in gap.values() for value in values]
     gat = [value for (_, model), values in gap.items() if model == "gat" for value in values]
-    grows = {key: values[-1] > values[0] for key, values in gap.items() if len(values) > 1}
-    reverse = [f"{d} {m}" for (d, m), values in gap.items() if min(values) < 0]
-    mean = {key: sum(values) / len(values) for key, values in gap.items()}
-    gin_cora, others = mean.get(("cora", "gin")), [v for k, v in mean.items() if k[1] != "gat"]
-    count = f"{sum(value > 0 for value in every)} of {len(every)} pairs"
-    said = f"{count}; reversed somewhere: {', '.join(reverse) or 'nowhere'}"
+    grows = [_wider(values) for values in gap.values()]
+    means = {
+        key: mean([value.mean for value in values if value is not None])
+        for key, values in gap.items()
+        if key[1] != "gat"
+    }
+    gin_cora, known = means.get(("cora", "gin")), [v for v in means.values() if v is not None]
+    what = "highest degree first minus lowest first"
     return [
-        Finding(
-            "degree-low-degrades",
-            all(value > 0 for value in gat) if gat else None,
-            f"GAT: {sum(value > 0 for value in gat)} of {len(gat)} pairs, gaps {_points(gat)}",
-        ),
-        Finding(
-            "degree-gap-grows",
-            all(grows.values()) if grows else None,
-            f"wider at the last level than at the first in {sum(grows.values())} of "
-            f"{len(grows)} settings",
-        ),
-        Finding("degree-all-scenarios", all(v > 0 for v in every) if every else None, said),
+        all_above("degree-low-degrades", gat, f"GAT, {what}"),
+        share("degree-gap-grows", grows, "the gap is wider at the last level than at the first"),
+        all_above("degree-all-scenarios", every, what),
         Finding(
             "degree-gin-cora",
-            None if gin_cora is None or len(others) < 2 else gin_cora >= max(others),
-            "mean gap of GCN and GIN: "
-            + ", ".join(f"{d} {m} {v:.1f}" for (d, m), v in mean.items() if m != "gat"),
+            None if gin_cora is None or len(known) < len(means) else gin_cora >= max(known),
+            "mean gap: " + ", ".join(f"{d} {m} {v:.1f}" for (d, m), v in means.items() if v),
         ),
-        Finding(
-            "degree-average", 2 * sum(v > 0 for v in every) > len(every) if every else None, said
+        share(
+            "degree-average",
+            [None if value is None else value.mean > 0 for value in every],
+            f"{what} is above 0",
+            0.5,
         ),
     ]
 
 
-def _points(values: list[float]) -> str:
-    return f"{min(values):+.1f} to {max(values):+.1f} points" if values else "none"
+def _wider(values: list[Difference | None]) -> bool | None:
+    first, last = values[0], values[-1]
+    return None if first is None or last is None or len(values) < 2 else last.mean > first.mean

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import product
+
+from scipy.stats import spearmanr
 
 from teddy.chart import Chart, Heatmap
 from teddy.paper.beside import COLUMNS, beside
+from teddy.paper.judge import all_above
 from teddy.paper.reproduction import Finding, Result, Scope, Table, reproduction
 from teddy.paper.results import TITLES, Results
 from teddy.sparsity import simulation_sparsity
-from teddy.sweep import Grid
+from teddy.sweep import Grid, Summary
 
 #: Below the paper by no more than this counts as reached.
 WITHIN = 1.5
+#: Apart by no more than this counts as stable.
+STABLE = 2.0
 
 
 def grids(scope: Scope) -> list[Grid]:
@@ -27,7 +32,13 @@ def grids(scope: Scope) -> list[Grid]:
     ]  # fmt: skip
 
 
-@reproduction("extreme", ("Table 1", "Figure 20"), "GIN in the extreme regime", grids)
+@reproduction(
+    "extreme",
+    ("Table 1", "Figure 20"),
+    "GIN in the extreme regime",
+    grids,
+    artefacts=("extreme", "heat-map"),
+)
 def extreme(results: Results, scope: Scope) -> Result:
     """Accuracies beside Table 1, and the heat map of both sparsities."""
     settings = results.settings(scope.datasets, ["gin"])
@@ -43,11 +54,12 @@ def extreme(results: Results, scope: Scope) -> Result:
     names = [f"{100 * simulation_sparsity(i):.0f}" for i in scope.extreme]
     panels = [
         Heatmap(f"GIN, {TITLES.get(dataset, dataset)}", "edges removed (%)",
-                "weights removed (%)", names, names, values)
+                "weights removed (%)", names, names,
+                [[None if s is None else s.difference.mean for s in line] for line in values])
         for dataset, values in maps.items()
     ]  # fmt: skip
     heat = [
-        [dataset, level, *line]
+        [dataset, level, *(None if s is None else s.mean for s in line)]
         for dataset, values in maps.items()
         for level, line in zip(scope.extreme, values, strict=True)
     ]
@@ -58,94 +70,107 @@ def extreme(results: Results, scope: Scope) -> Result:
                   ("dataset", "simulation of weights", *(f"of edges {i}" for i in scope.extreme)),
                   heat),
         ],
-        [Chart("heat-map", "Edges against weights", panels)] if panels else [],
-        [*_findings(results, scope), *_heat_findings(results, maps)],
+        [Chart("heat-map", "Ticket minus dense, in points", panels)] if panels else [],
+        [*_findings(results, scope), *_heat_findings(results, scope)],
         [f"{reached} of {len(known)} cells are above the paper's, or less than {WITHIN} points "
          "below."],
     )  # fmt: skip
 
 
-def heat_map(results: Results, dataset: str, levels: tuple[int, ...]) -> list[list[float | None]]:
-    """Mean accuracies: a row for each level of weights, a column for each level of edges."""
-    found: list[list[float | None]] = []
-    for weights in levels:
-        line = []
-        for edges in levels:
-            method = "teddy" if edges == weights else f"teddy:weight_level={weights}"
-            s = results.get(dataset, "gin", method, edges)
-            line.append(None if s is None else s.mean)
-        found.append(line)
-    return found
+Map = list[list[Summary | None]]
+
+
+def heat_map(results: Results, dataset: str, levels: tuple[int, ...]) -> Map:
+    """Cells: a row for each level of weights, a column for each level of edges."""
+    return [
+        [
+            results.get(
+                dataset, "gin", "teddy" if i == weights else f"teddy:weight_level={weights}", i
+            )
+            for i in levels
+        ]
+        for weights in levels
+    ]
 
 
 def _findings(results: Results, scope: Scope) -> list[Finding]:
-    above, said, rises = [], [], []
-    for dataset, _ in results.settings(scope.datasets, ["gin"]):
-        found = [
-            s for i in scope.extreme
-            if (s := results.get(dataset, "gin", "teddy", i)) is not None
-        ]  # fmt: skip
-        above += [s.mean > s.dense for s in found if s.simulation > 20]
-        said += [f"{s.mean - s.dense:+.1f}" for s in found]
-        rises += [b.mean > a.mean for a, b in pairwise(found)]
-    pubmed = results.get("pubmed", "gin", "teddy", 40)
-    gain = "not computed" if pubmed is None else f"{pubmed.mean - pubmed.dense:+.2f} points"
+    cells = [
+        results.get(dataset, "gin", "teddy", i)
+        for dataset, i in product(scope.datasets, scope.extreme)
+        if i > 20
+    ]
+    pubmed = [results.get("pubmed", "gin", "teddy", i) for i in scope.extreme]
+    found = [s for s in pubmed if s is not None]
+    rising = None
+    if len(found) == len(scope.extreme) > 1:
+        rising = found[-1].mean > found[0].mean and max(s.mean for s in found) == found[-1].mean
+    return [
+        all_above(
+            "extreme-surpasses",
+            [None if s is None else s.difference for s in cells],
+            "past simulation 20, TEDDY minus dense",
+        ),
+        Finding(
+            "extreme-progressive",
+            rising,
+            "PubMed, to dense: "
+            + (", ".join(f"{s.simulation} {s.difference.mean:+.2f}" for s in found) or "no runs")
+            + " (rising: the last is the highest)",
+        ),
+    ]
+
+
+def _heat_findings(results: Results, scope: Scope) -> list[Finding]:
+    maps = {name: heat_map(results, name, scope.extreme) for name in ("cora", "citeseer", "pubmed")}
+    every = {
+        name: [None if s is None else s.difference for line in values for s in line]
+        for name, values in maps.items()
+    }
+    trends = {name: _trend(values) for name, values in maps.items()}
+    known = {name: trend for name, trend in trends.items() if trend is not None}
+    citeseer = [[None if s is None else s.mean for s in line] for line in maps["citeseer"]]
+    spans = [
+        None if None in column else max(column) - min(column)
+        for column in zip(*citeseer, strict=True)
+    ]
+    widest = None if None in spans else max(spans)  # type: ignore[type-var]
+    pubmed = [s for line in maps["pubmed"] for s in line]
+    corner = None
+    if None not in pubmed:
+        highest = max(s.mean for s in pubmed if s is not None)
+        corner = pubmed[-1] is not None and pubmed[-1].mean == highest
     return [
         Finding(
-            "extreme-surpasses", all(above) if above else None,
-            f"above dense in {sum(above)} of {len(above)} cells past simulation 20; differences "
-            f"in the table's order: {', '.join(said)}",
-        ),
-        Finding(
-            "extreme-progressive", all(rises) if rises else None,
-            f"rises in {sum(rises)} of {len(rises)} steps; PubMed at simulation 40: {gain}",
-        ),
-    ]  # fmt: skip
-
-
-def _heat_findings(results: Results, maps: dict[str, list[list[float | None]]]) -> list[Finding]:
-    found = []
-    known = {
-        name: [v for line in values for v in line if v is not None] for name, values in maps.items()
-    }
-    whole = {name: values for name, values in known.items() if len(values) == len(maps[name]) ** 2}
-    corner = {name: maps[name][-1][-1] == max(values) for name, values in whole.items()}
-    found.append(
-        Finding(
             "heat-map-not-uniform",
-            not all(_falls_both(maps[name]) for name in whole) if whole else None,
-            "range of each map: "
-            + ", ".join(f"{name} {min(v):.1f} to {max(v):.1f}" for name, v in whole.items()),
-        )
-    )
-    for name in ("cora", "citeseer", "pubmed"):
-        dense = results.dense(name, "gin")
-        values = whole.get(name)
-        if values is None or dense is None:
-            found.append(Finding(f"heat-map-{name}", None, "not computed"))
-            continue
-        above = sum(v > dense[0] for v in values)
-        said = f"{above} of {len(values)} above our dense {dense[0]:.2f}"
-        found.append(Finding(f"heat-map-{name}", above == len(values), said))
-    if "citeseer" in whole:
-        columns = list(zip(*maps["citeseer"], strict=True))
-        widths = [max(c) - min(c) for c in columns]
-        widest = max(widths)
-        found.append(
-            Finding("heat-map-citeseer-stable", widest <= 2.0,
-                    f"over the weights' levels at most {widest:.1f} points apart")
-        )  # fmt: skip
-    if "pubmed" in corner:
-        found.append(
-            Finding("heat-map-pubmed-trend", corner["pubmed"],
-                    f"highest at the sparsest corner: {corner['pubmed']}")
-        )  # fmt: skip
-    return found
+            len({trend > 0 for trend in known.values()}) > 1 if len(known) == len(maps) else None,
+            "rank correlation of accuracy with both levels together: "
+            + (", ".join(f"{name} {trend:+.2f}" for name, trend in known.items()) or "no runs"),
+        ),
+        all_above("heat-map-cora", every["cora"], "Cora, ticket minus dense"),
+        all_above("heat-map-citeseer", every["citeseer"], "CiteSeer, ticket minus dense"),
+        Finding(
+            "heat-map-citeseer-stable",
+            None if widest is None else widest <= STABLE,
+            "not computed"
+            if widest is None
+            else f"over the weights' levels at most {widest:.1f} points apart (stable: {STABLE})",
+        ),
+        all_above("heat-map-pubmed", every["pubmed"], "PubMed, ticket minus dense"),
+        Finding(
+            "heat-map-pubmed-trend",
+            None
+            if corner is None
+            else corner and trends["pubmed"] is not None and trends["pubmed"] > 0,
+            "not computed"
+            if corner is None
+            else f"rank correlation {trends['pubmed']:+.2f}, highest at the corner: {corner}",
+        ),
+    ]
 
 
-def _falls_both(values: list[list[float | None]]) -> bool:
-    """Whether accuracy falls along every row and column."""
-    lines = [*values, *zip(*values, strict=True)]
-    return all(
-        a is not None and b is not None and b < a for line in lines for a, b in pairwise(line)
-    )
+def _trend(values: Map) -> float | None:
+    """Rank correlation of accuracy with the sum of both levels; None of an incomplete map."""
+    cells = [(i + j, s.mean) for i, line in enumerate(values) for j, s in enumerate(line) if s]
+    if len(cells) < len(values) ** 2 or len(values) < 2:
+        return None
+    return float(spearmanr(*zip(*cells, strict=True)).statistic)

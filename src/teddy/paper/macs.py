@@ -13,8 +13,8 @@ from teddy.paper.results import TITLES, Results
 from teddy.sweep import Grid
 
 _COLUMNS = (
-    "dataset", "method", "simulation", "MACs, times fewer", "inference, times faster", "ticket",
-    "dense",
+    "dataset", "method", "simulation", "MACs, times fewer", "with dense features",
+    "inference, times faster", "ticket", "dense",
 )  # fmt: skip
 
 
@@ -41,7 +41,10 @@ def macs(results: Results, scope: Scope) -> Result:
         [Table("macs", "MACs and measured inference of GIN", _COLUMNS, rows)],
         [Chart("macs", "MACs against accuracy", panels)] if panels else [],
         [_eight_times(rows)],
-        ["Inference is one pass over the graph as this library runs it, the dense model beside "
+        ["MACs count stored features only, of which citation sets have few, and the weights that "
+         "stay meet more of them than those that go; with dense features they fall as the "
+         "weights do, which is how the claim is judged.",
+         "Inference is one pass over the graph as this library runs it, the dense model beside "
          "the ticket on one thread, in a sweep where other processes run."],
     )  # fmt: skip
 
@@ -56,7 +59,12 @@ def _row(results: Results, dataset: str, method: str, simulation: int) -> list[A
     if s is None or fewer is None:
         return None
     faster = _ratio(results, dataset, method, simulation, "seconds_predict")
-    return [dataset, method, simulation, fewer, faster, s.mean, s.dense]
+    weights = [
+        results.mean(dataset, "gin", method, simulation, f"weights_{n}") for n in ("total", "kept")
+    ]
+    # Products of dense features cost all but a few thousandths of the whole.
+    dense = weights[0] / weights[1] if weights[0] and weights[1] else None
+    return [dataset, method, simulation, fewer, dense, faster, s.mean, s.dense]
 
 
 def _ratio(results: Results, dataset: str, method: str, simulation: int, name: str) -> float | None:
@@ -69,7 +77,7 @@ def _ratio(results: Results, dataset: str, method: str, simulation: int, name: s
 def _panel(results: Results, rows: list[list[Any]], dataset: str) -> Panel | None:
     lines = []
     for method in METHODS:
-        mine = sorted((row[3], row[5]) for row in rows if row[:2] == [dataset, method])
+        mine = sorted((row[3], row[6]) for row in rows if row[:2] == [dataset, method])
         if mine:
             lines.append(Line(method, [x for x, _ in mine], [y for _, y in mine]))
     dense = results.dense(dataset, "gin")
@@ -81,13 +89,19 @@ def _panel(results: Results, rows: list[list[Any]], dataset: str) -> Panel | Non
 
 
 def _eight_times(rows: list[list[Any]]) -> Finding:
-    said, holds = [], []
+    said: list[str] = []
+    holds: list[bool] = []
     for dataset in ("citeseer", "pubmed"):
         paper = published_value("macs", dataset=dataset, quantity="macs_ratio")
-        ours = [row for row in rows if row[:2] == [dataset, "teddy"]]
+        ours = [row for row in rows if row[:2] == [dataset, "teddy"] and row[4]]
         if not ours or paper is None:
             continue
-        most = max((row[3] for row in ours if row[5] > row[6]), default=0.0)
-        said.append(f"{dataset}: up to {most:.1f} times fewer with the accuracy above dense")
-        holds.append(most >= 0.95 * paper.value)
-    return Finding("macs-eight-times", all(holds) if holds else None, "; ".join(said) or "no runs")
+        kept = [row for row in ours if row[6] > row[7]]
+        fewer, dense = (max((row[i] for row in kept), default=0.0) for i in (3, 4))
+        said.append(
+            f"{dataset}: with the accuracy above dense up to {dense:.1f} times fewer if features "
+            f"are dense, {fewer:.1f} if only stored ones are counted"
+        )
+        holds.append(dense >= 0.95 * paper.value)
+    verdict = None if len(holds) < 2 and all(holds) else all(holds)
+    return Finding("macs-eight-times", verdict, "; ".join(said) or "no runs")

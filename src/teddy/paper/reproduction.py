@@ -111,7 +111,7 @@ class Finding:
 
     Attributes:
         claim: Its id in :data:`teddy.paper.published.CLAIMS`.
-        holds: None: our runs can't tell.
+        holds: None: our runs can't tell, or it depends on the reading.
         evidence: What was seen.
     """
 
@@ -133,7 +133,7 @@ class Result:
 #: Called with what is being done, and how much of it is done and wanted.
 Progress = Callable[[str, int, int], None]
 Make = Callable[[Results, Scope], Result]
-Work = Callable[[Scope, Progress], None]
+Work = Callable[[Scope, Progress], list[str]]
 Grids = Callable[[Scope], list[Grid]]
 
 
@@ -147,7 +147,9 @@ class Reproduction:
         title: What it shows.
         make: From results to tables, charts and findings.
         grids: The parts of the sweep that it takes.
-        work: What it computes besides, into the scope's folder; done again, it goes on.
+        artefacts: Of :data:`teddy.paper.published.ARTEFACTS`, those whose claims it judges.
+        work: What it computes besides, into the scope's folder; done again, it goes on. Returns
+            a line for each thing that failed.
         measures_time: Whether its cells are computed one at a time, in a sweep of their own.
     """
 
@@ -156,6 +158,7 @@ class Reproduction:
     title: str
     make: Make
     grids: Grids
+    artefacts: tuple[str, ...] = field(default=(), kw_only=True)
     work: Work | None = field(default=None, kw_only=True)
     measures_time: bool = field(default=False, kw_only=True)
 
@@ -169,14 +172,34 @@ def reproduction(
     title: str,
     grids: Grids = lambda scope: [],
     *,
+    artefacts: tuple[str, ...] = (),
     work: Work | None = None,
     measures_time: bool = False,
 ) -> Callable[[Make], Make]:
-    """Register what makes a table or figure; the one line that a new one needs."""
+    """Register what makes a table or figure; the one line that a new one needs.
+
+    Args:
+        name: What it is called by.
+        places: Where the paper has it; empty for a study of our own.
+        title: What it shows.
+        grids: The parts of the sweep that it takes.
+        artefacts: Whose claims it judges; by default those of its name.
+        work: What it computes besides.
+        measures_time: Whether its cells are computed one at a time, in a sweep of their own.
+    """
 
     def register(make: Make) -> Make:
         REPRODUCTIONS.register(name)(
-            Reproduction(name, places, title, make, grids, work=work, measures_time=measures_time)
+            Reproduction(
+                name,
+                places,
+                title,
+                make,
+                grids,
+                artefacts=artefacts or ((name,) if places else ()),
+                work=work,
+                measures_time=measures_time,
+            )
         )
         return make
 

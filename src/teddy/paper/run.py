@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from teddy import __version__
 from teddy.data import load_dataset
 from teddy.errors import InputError
 from teddy.methods.spec import MethodSpec
 from teddy.models import MODELS
+from teddy.paper.claims import CLAIMS
 from teddy.paper.reproduction import (
     REPRODUCTIONS,
+    Finding,
     Progress,
     Reproduction,
     Result,
@@ -21,6 +24,8 @@ from teddy.paper.reproduction import (
 )
 from teddy.paper.results import Results
 from teddy.sweep import Grid, read_table, run_sweep
+from teddy.sweep.folder import Folder
+from teddy.sweep.run import failure_line
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,8 @@ def available(datasets: Sequence[str], data_dir: str | None) -> tuple[tuple[str,
         except InputError as error:
             lines.append(f"without {name}: {error}")
     if not found:
-        raise InputError(f"none of {', '.join(datasets)} can be read here, expected one at least")
+        reasons = "; ".join(lines)
+        raise InputError(f"no data set can be read here, expected one at least ({reasons})")
     return tuple(found), lines
 
 
@@ -78,12 +84,20 @@ def compute(
     *,
     jobs: int = 1,
     progress: Progress | None = None,
-) -> list[dict[str, Any]]:
-    """Compute what is missing, and return the cells that failed."""
+) -> list[str]:
+    """Compute what is missing, and return a line for each thing that failed."""
+    failures: list[str] = []
     if entry.work is not None:
-        entry.work(scope, progress or (lambda what, done, wanted: None))
-    failures: list[dict[str, Any]] = []
-    grids = [small for grid in entry.grids(scope) if (small := part.of(grid)) is not None]
+        failures += entry.work(scope, progress or (lambda what, done, wanted: None))
+    whole = entry.grids(scope)
+    grids = [small for grid in whole if (small := part.of(grid)) is not None]
+    if whole and not grids:
+        methods = dict.fromkeys(method for grid in whole for method in grid.methods)
+        models = dict.fromkeys(model for grid in whole for model in grid.models)
+        raise InputError(
+            f"{entry.name} has nothing of the models and methods that were asked for, expected "
+            f"some of {', '.join(models)} and of {', '.join(methods)}"
+        )
     total = sum(len(grid.cells) for grid in grids)
     before = 0
     for grid in grids:
@@ -99,16 +113,44 @@ def compute(
             jobs=1 if entry.measures_time else jobs,
             progress=report,
         )
-        failures += outcome.failures
+        failures += map(failure_line, outcome.failures)
         before += len(grid.cells)
     return failures
 
 
 def make(entry: Reproduction, scope: Scope) -> Result:
-    """Make tables, charts and findings of what has been computed."""
-    folder = sweep_folder(entry, scope)
-    rows = read_table(folder) if (folder / "cells").is_dir() else []
-    return entry.make(Results(rows), scope)
+    """Make tables, charts and findings of what has been computed.
+
+    Every claim that the entry could judge has a finding.
+
+    Raises:
+        InputError: if there are no results, or results of other settings.
+    """
+    rows: list[dict[str, Any]] = []
+    if entry.grids(scope):
+        folder = Folder(sweep_folder(entry, scope))
+        rows = read_table(folder.path)
+        folder.check_settings({"version": __version__, **scope.settings.to_dict()})
+    result = entry.make(Results(rows), scope)
+    judged = {finding.claim for finding in result.findings}
+    left = [
+        Finding(claim.id, None, "not checked here")
+        for claim in CLAIMS
+        if claim.artefact in entry.artefacts and claim.id not in judged
+    ]
+    return replace(result, findings=[*result.findings, *left])
+
+
+def provenance(entry: Reproduction, scope: Scope) -> str:
+    """What the numbers of an entry were made with, in a line."""
+    parts = [f"teddy reproduce {entry.name}{' --quick' if scope.quick else ''}"]
+    if entry.grids(scope):
+        config, options = scope.settings.config, scope.settings.model_options
+        width = f"hidden {options['hidden']}" if options else "the paper's width"
+        parts.append(f"{config.epochs} epochs, {width}, lambda as in `tuned.json`")
+        rows = read_table(sweep_folder(entry, scope))
+        parts.extend(sorted({str(row.get("versions")) for row in rows}))
+    return "; ".join(parts)
 
 
 def sweep_folder(entry: Reproduction, scope: Scope) -> Path:
@@ -123,9 +165,7 @@ def names_of(names: Sequence[str]) -> list[str]:
         >>> names_of(["table1", "toy-example"])
         ['extreme', 'toy-example']
     """
-    if "all" in names:
-        return list(REPRODUCTIONS)
-    found = list(dict.fromkeys(by_place(name) for name in names))
+    found = list(dict.fromkeys(by_place(name) for name in names if name != "all"))
     for name in found:
         REPRODUCTIONS[name]  # a wrong name is an error before the work
-    return found
+    return list(REPRODUCTIONS) if "all" in names else found

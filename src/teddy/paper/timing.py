@@ -28,7 +28,12 @@ def grids(scope: Scope) -> list[Grid]:
 
 
 @reproduction(
-    "timing", ("Table 3", "Table 6"), "Duration of a simulation", grids, measures_time=True
+    "timing",
+    ("Table 3", "Table 6"),
+    "Duration of a simulation",
+    grids,
+    artefacts=("timing", "timing-parameters"),
+    measures_time=True,
 )
 def timing(results: Results, scope: Scope) -> Result:
     """Seconds, and their ratio to TEDDY's, beside the paper's ratio."""

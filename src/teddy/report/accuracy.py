@@ -38,8 +38,9 @@ def accuracy_chart(rows: Sequence[Row]) -> Chart:
                 level=dense["best"]["mean"],
             )
         )
-    seeds = max(s.seeds for s in summaries)
-    band = f"mean of {seeds} seeds, band one standard deviation" if seeds > 1 else "one seed"
+    fewest, most = min(s.seeds for s in summaries), max(s.seeds for s in summaries)
+    seeds = f"{most}" if fewest == most else f"{fewest} to {most}"
+    band = f"mean of {seeds} seeds, band one standard deviation" if most > 1 else "one seed"
     return Chart("accuracy", f"Accuracy against sparsity: {band}", panels)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from teddy.sparsity import simulation_sparsity
 from teddy.sweep.statistics import Difference
 from teddy.sweep.summary import Summary, sparsest_winning
 
@@ -41,7 +42,8 @@ def headlines(
         last: By data set, model, method and simulation, the difference to dense at the last epoch.
 
     Example:
-        >>> found = Summary("cora", "gcn", "teddy", 5, 0.226, 0.226, 3, 82.0, 0.5, 81.5, 81.0,
+        >>> level = 1 - 0.95**5
+        >>> found = Summary("cora", "gcn", "teddy", 5, level, level, 3, 82.0, 0.5, 81.5, 81.0,
         ...     Difference(1.0, 0.2, 1.8), None, 3.0)
         >>> line, = headlines([found])
         >>> line.sentence
@@ -116,9 +118,18 @@ def _sparse_and_good(summary: Summary) -> tuple[float, float]:
 
 def _ticket(summary: Summary) -> str:
     return (
-        f"{summary.method} at simulation {summary.simulation}, with {removed(summary)} removed: "
+        f"{summary.method}{_level(summary)}, with {removed(summary)} removed: "
         f"{summary.mean:.2f}% test accuracy, {_points(summary.difference, summary.seeds)}"
     )
+
+
+def _level(summary: Summary) -> str:
+    """The paper's level, of a ticket that is at one."""
+    sparsity = simulation_sparsity(summary.simulation)
+    at_it = any(
+        abs(share - sparsity) < 1e-9 for share in (summary.graph_sparsity, summary.weight_sparsity)
+    )
+    return f" at simulation {summary.simulation}" if at_it else ""
 
 
 def _points(difference: Difference, seeds: int) -> str:

@@ -72,6 +72,8 @@ def settings_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     Example:
         >>> settings_rows({"settings": {"epochs": 200, "model_options": {"hidden": 8}, "lr": None}})
         [('epochs', '200'), ('hidden', '8'), ('lr', 'default')]
+        >>> settings_rows({"methods": {"cora gin teddy": {"distill": 2.34}}})
+        [('lambda, gin on cora', '2.34')]
     """
     found: list[tuple[str, str]] = []
     for name, value in _mapping(facts.get("settings")).items():
@@ -79,6 +81,14 @@ def settings_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
             found.extend((str(inner), _text(part)) for inner, part in value.items())
         else:
             found.append((str(name), _text(value)))
+    strengths: dict[str, list[str]] = {}
+    for name, value in _mapping(facts.get("methods")).items():
+        dataset, _, rest = str(name).partition(" ")
+        model, _, method = rest.partition(" ")
+        strength = value.get("distill") if isinstance(value, Mapping) else None
+        if strength and "distill=" not in method:  # else the method's name says it
+            strengths.setdefault(f"lambda, {model} on {dataset}", []).append(f"{strength:g}")
+    found.extend((name, ", ".join(dict.fromkeys(values))) for name, values in strengths.items())
     for name, value in _mapping(facts.get("data")).items():
         found.append((f"graph of {name}", _fingerprint(value)))
     return found

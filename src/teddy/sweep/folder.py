@@ -144,13 +144,7 @@ class Folder:
         path = self.path / "sweep.json"
         with self.lock("sweep"):
             known = _read_json(path) if path.exists() else {"settings": settings}
-            for name in settings | known["settings"]:
-                before, now = known["settings"].get(name), settings.get(name)
-                if before != now:
-                    raise InputError(
-                        f"{self.path}: holds results with {name} {before}, got {now}; "
-                        "expected the same, or another folder"
-                    )
+            self.check_settings(settings)
             for kind, entries in parts.items():
                 for name, value in entries.items():
                     before = known.setdefault(kind, {}).setdefault(name, value)
@@ -160,6 +154,22 @@ class Folder:
                             f"({_change(before, value)}); expected the same, or another folder"
                         )
             _write_json(path, known)
+
+    def check_settings(self, settings: dict[str, Any]) -> None:
+        """Raise if the results here were computed with other settings."""
+        known = self.facts().get("settings", settings)
+        for name in settings | known:
+            before, now = known.get(name), settings.get(name)
+            if before != now:
+                raise InputError(
+                    f"{self.path}: holds results with {name} {before}, got {now}; "
+                    "expected the same, or another folder"
+                )
+
+    def facts(self) -> dict[str, Any]:
+        """What decides the results: settings, data, methods; empty where nothing was recorded."""
+        path = self.path / "sweep.json"
+        return _read_json(path) if path.exists() else {}
 
     def lock(self, name: str) -> FileLock:
         """A lock that the system lets go of when its process ends, however it ends."""

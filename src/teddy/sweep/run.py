@@ -144,6 +144,18 @@ def checked(settings: Settings, models: Sequence[str]) -> Settings:
     return replace(settings, data_dir=str(Path(settings.data_dir).absolute()))
 
 
+def failure_line(row: dict[str, Any]) -> str:
+    """What went wrong in a cell, in a line.
+
+    Example:
+        >>> failure_line({"dataset": "cora", "model": "gcn", "method": "ugs", "simulation": 1,
+        ...     "seed": 0, "error": "not enough memory"})
+        'cora gcn ugs simulation 1 seed 0: not enough memory'
+    """
+    place = f"{row['dataset']} {row['model']} {row['method']}"
+    return f"{place} simulation {row['simulation']} seed {row['seed']}: {row['error']}"
+
+
 def source_of(dataset: str) -> str:
     """What to load a data set by, wherever a process runs.
 

@@ -26,9 +26,9 @@ class TrainConfig:
         temperature: :math:`\tau` of Eq. 9.
         divergence: ``dense-sparse`` is KL(dense, sparse), what the published results come from;
             ``sparse-dense`` is KL(sparse, dense), as Eq. 9 is written.
-        distill_nodes: ``all``, as published, test nodes among them; or ``training`` nodes only.
         patience: Stop when the validation accuracy hasn't improved for so many epochs; None:
             never.
+        distill_nodes: ``all``, as published, test nodes among them; or ``training`` nodes only.
 
     Example:
         >>> TrainConfig(epochs=10).lr
@@ -45,8 +45,8 @@ class TrainConfig:
     distill: float = 10.0
     temperature: float = 1.0
     divergence: str = "dense-sparse"
-    distill_nodes: str = "all"
     patience: int | None = None
+    distill_nodes: str = "all"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epochs", check_count(self.epochs, "epochs"))
