@@ -10,13 +10,13 @@ import csv
 from pathlib import Path
 
 from teddy.atomic import write_atomically
+from teddy.paper.results import TITLES
 from teddy.sparsity import simulation_sparsity
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 EXTREME = ROOT / "docs" / "results" / "paper" / "extreme" / "extreme.csv"
 BEGIN, END = "<!-- made by tools/make_readme.py -->", "<!-- end -->"
-TITLES = {"cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed"}
 
 
 def main() -> None:

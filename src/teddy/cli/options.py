@@ -77,6 +77,16 @@ Report = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
+def words(text: str) -> list[str]:
+    """What stands between commas.
+
+    Example:
+        >>> words("gcn, gin,")
+        ['gcn', 'gin']
+    """
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
 def report_tuned(datasets: Iterable[str], models: Iterable[str]) -> None:
     """Say for which data sets and models there is nothing tuned."""
     from teddy.sweep.tuned import tuned_settings

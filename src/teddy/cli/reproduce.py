@@ -6,13 +6,17 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from teddy.cli.options import DataDir, Json
+from teddy.cli.options import DataDir, Json, words
 from teddy.errors import InputError
 from teddy.numbers import check_count
+
+if TYPE_CHECKING:
+    from teddy.paper.reproduction import Reproduction, Result, Scope
+    from teddy.paper.run import Part
 
 
 def reproduce(
@@ -77,7 +81,7 @@ def reproduce(
         _list()
         return
     chosen = names_of(names)
-    part = Part(_words(models), _words(methods))
+    part = Part(*(None if text is None else words(text) for text in (models, methods)))
     check_count(jobs, "jobs")
     scope = _scope(quick, out, seeds, levels, datasets, data_dir)
     made, failed = [], False
@@ -114,7 +118,7 @@ def _scope(
     levels: str | None,
     datasets: str | None,
     data_dir: Path | None,
-) -> Any:
+) -> Scope:
     from teddy.cli.sweep import parse_simulations
     from teddy.paper.reproduction import Scope
     from teddy.paper.run import available
@@ -132,14 +136,14 @@ def _scope(
         if not changes["simulations"]:
             raise InputError(f"levels is '{levels}', expected one above 0 at least")
     scope = Scope.quick_one(**changes) if quick else Scope(**changes)
-    wanted = _words(datasets) or scope.datasets
+    wanted = scope.datasets if datasets is None else words(datasets)
     found, lines = available([name.lower() for name in wanted], changes["data_dir"])
     for line in lines:
         print(f"teddy: {line}", file=sys.stderr)
     return replace(scope, datasets=found)
 
 
-def _compute(entry: Any, scope: Any, part: Any, jobs: int) -> bool:
+def _compute(entry: Reproduction, scope: Scope, part: Part, jobs: int) -> bool:
     """Whether something failed."""
     from teddy.cli.progress import work_progress
     from teddy.paper.run import compute
@@ -155,7 +159,7 @@ def _compute(entry: Any, scope: Any, part: Any, jobs: int) -> bool:
     return bool(failures)
 
 
-def _make(entry: Any, scope: Any, folder: Path, *, show: bool) -> dict[str, Any]:
+def _make(entry: Reproduction, scope: Scope, folder: Path, *, show: bool) -> dict[str, Any]:
     """Write what an entry shows, and print it."""
     from teddy.paper.run import make, provenance
     from teddy.paper.write import write_result
@@ -175,7 +179,7 @@ def _make(entry: Any, scope: Any, folder: Path, *, show: bool) -> dict[str, Any]
     }
 
 
-def _print(entry: Any, result: Any, page: Path) -> None:
+def _print(entry: Reproduction, result: Result, page: Path) -> None:
     from teddy.cli.tables import print_table, print_text
     from teddy.paper.write import WORDS
 
@@ -191,7 +195,3 @@ def _print(entry: Any, result: Any, page: Path) -> None:
 
 def _short(value: Any) -> Any:
     return f"{value:.2f}" if isinstance(value, float) else value
-
-
-def _words(text: str | None) -> list[str] | None:
-    return None if text is None else [word.strip() for word in text.split(",") if word.strip()]

@@ -30,6 +30,7 @@ from teddy.cli.options import (
     Tuned,
     WeightDecay,
     check_report,
+    words,
 )
 from teddy.errors import InputError
 
@@ -132,7 +133,7 @@ def sweep(
         raise InputError(f"seeds is {seeds}, expected a whole number from 1")
     names = datasets or ["citeseer"]
     levels = parse_simulations(simulations)
-    grid = Grid(names, _words(models), _words(methods), levels, range(seeds))
+    grid = Grid(names, words(models), words(methods), levels, range(seeds))
     if against is not None:
         against = str(MethodSpec.parse(against))
         if against not in grid.methods and not out.exists():
@@ -201,7 +202,7 @@ def parse_simulations(text: str) -> list[int]:
         [0, 3, 4, 5]
     """
     levels: list[int] = []
-    for word in _words(text):
+    for word in words(text):
         first, dash, last = word.partition("-")
         try:
             part = range(int(first), int(last if dash else first) + 1)
@@ -211,10 +212,6 @@ def parse_simulations(text: str) -> list[int]:
             raise InputError(f"simulations has '{word}', expected such as 5 or 1-20")
         levels.extend(part)
     return levels
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def _report_failures(outcome: Any) -> None:

@@ -257,6 +257,9 @@ def _handle(chart: Chart, label: str, look: Look) -> Line2D:
     style = _line_style(look)
     if Line not in kinds and Points in kinds:
         style |= {"linestyle": "none", "markersize": 6}
+        marks = [mark for panel in panels for mark in panel.marks if mark.label == label]
+        if max(len(mark.x) for mark in marks) > _MANY_POINTS:  # a cloud, of dots
+            style |= {"marker": "o"}
     if not kinds:
         style |= {"marker": "none", "linestyle": _DASHES["dash"], "linewidth": 1.2}
     return Line2D([], [], label=label, **style)
