@@ -72,7 +72,8 @@ def attribution(results: Results, scope: Scope) -> Result:
                   compared),
             Table("attribution", "Test accuracy (%) of every combination", columns, rows),
         ],
-        [Chart("attribution", "What carries the accuracy: ticket minus dense, in points", panels)]
+        [Chart("attribution", "What carries the accuracy: ticket minus dense, in points", panels,
+               columns=2)]
         if panels
         else [],
         notes=["Lambda is the one tuned for all nodes; training nodes are taught with it and with "
@@ -115,16 +116,13 @@ def spec(edges: str, taught: str, weights: str) -> str:
 
 
 def _panel(results: Results, dataset: str, model: str, level: int) -> Heatmap:
-    columns = list(product(WEIGHTS, DISTILLATION))
+    rows = list(product(WEIGHTS, DISTILLATION))
     values: list[list[float | None]] = []
-    for edges in EDGES:
-        line = []
-        for weights, taught in columns:
-            s = results.get(dataset, model, spec(edges, taught, weights), level)
-            line.append(None if s is None else s.mean - s.dense)
-        values.append(line)
-    names = [f"{taught}\n{weights}" for weights, taught in columns]
+    for weights, taught in rows:
+        cells = [results.get(dataset, model, spec(e, taught, weights), level) for e in EDGES]
+        values.append([None if s is None else s.difference.mean for s in cells])
+    names = [f"{taught}, {weights} weights" for weights, taught in rows]
     return Heatmap(
         f"{model.upper()}, {TITLES.get(dataset, dataset)}, simulation {level}",
-        "distillation and weights", "edges", names, list(EDGES), values,
+        "edges", "distillation", list(EDGES), names, values,
     )  # fmt: skip
