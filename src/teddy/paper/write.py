@@ -110,4 +110,5 @@ def _cell(text: str) -> str:
 def _number(value: Any, digits: str) -> str:
     if value is None:
         return ""
-    return format(value, digits) if isinstance(value, float) else str(value)
+    # Rounded first: what is 0 but for the last bits is 0.
+    return format(round(value, 9) + 0.0, digits) if isinstance(value, float) else str(value)
