@@ -103,10 +103,7 @@ def test_a_full_run_does_not_mix_with_a_quick_one(made):
         (["extreme", "--seeds", "0"], "seeds is 0, expected a whole number from 1"),
         (["extreme", "--levels", "0"], "levels is '0', expected one above 0 at least"),
         (["extreme", "--levels", "x"], "has 'x', expected such as 5 or 1-20"),
-        (
-            ["extreme", "--datasets", "nope"],
-            "no data set can be read here, expected one at least (without nope",
-        ),
+        (["extreme", "--datasets", "nope"], "datasets has 'nope', expected some of: cora"),
         (["extreme", "--models", "nope"], "unknown model 'nope'"),
         (["extreme", "--methods", "nope"], "unknown method 'nope'"),
         (["extreme", "--datasets", "citeseer", "--methods", "ugs"], "extreme has nothing of the"),

@@ -47,7 +47,7 @@ def work_progress() -> Iterator[Callable[[str, int, int], None]]:
     """Show what is being done and how much of it is, with the time left."""
     console = Console(stderr=True)
     columns = (
-        TextColumn("{task.completed} of {task.total} {task.fields[what]}"),
+        TextColumn("{task.fields[text]}"),
         BarColumn(),
         TimeElapsedColumn(),
         TextColumn("left"),
@@ -57,11 +57,11 @@ def work_progress() -> Iterator[Callable[[str, int, int], None]]:
     with Progress(
         *columns, console=console, transient=True, disable=silent, speed_estimate_period=3600
     ) as bar:
-        task = bar.add_task("", total=None, what="")
+        task = bar.add_task("", total=None, what="", text="")
 
         def progress(what: str, done: int, total: int) -> None:
             if bar.tasks[0].fields["what"] != what:
                 bar.reset(task, total=total, what=what)
-            bar.update(task, completed=done, total=total)
+            bar.update(task, completed=done, total=total, text=f"{done} of {total} {what}")
 
         yield progress

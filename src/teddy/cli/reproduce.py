@@ -15,7 +15,7 @@ from teddy.errors import InputError
 from teddy.numbers import check_count
 
 if TYPE_CHECKING:
-    from teddy.paper.reproduction import Reproduction, Result, Scope
+    from teddy.paper.reproduction import Reproduction, Result, Scope, Table
     from teddy.paper.run import Part
 
 
@@ -84,18 +84,24 @@ def reproduce(
     part = Part(*(None if text is None else words(text) for text in (models, methods)))
     check_count(jobs, "jobs")
     scope = _scope(quick, out, seeds, levels, datasets, data_dir)
+    entries = [REPRODUCTIONS[name] for name in chosen]
+    if not no_run and any(entry.work or entry.grids(scope) for entry in entries):
+        scope = _readable(scope)
     made, failed = [], False
-    for name in chosen:
-        entry = REPRODUCTIONS[name]
-        if not no_run:
-            failed |= _compute(entry, scope, part, jobs)
-        try:
-            made.append(_make(entry, scope, artefacts or scope.folder, show=not json_))
-        except InputError as error:  # the others can be made all the same
-            if len(chosen) == 1:
-                raise
-            print(f"teddy: without {name}: {error}", file=sys.stderr)
-            failed |= not no_run
+    try:
+        for entry in entries:
+            if not no_run:
+                failed |= _compute(entry, scope, part, jobs)
+            try:
+                made.append(_make(entry, scope, artefacts or scope.folder, show=not json_))
+            except InputError as error:  # the others can be made all the same
+                if len(entries) == 1:
+                    raise
+                print(f"teddy: without {entry.name}: {error}", file=sys.stderr)
+                failed |= not no_run
+    except KeyboardInterrupt:
+        print(f"teddy: interrupted; the same command goes on in {scope.folder}", file=sys.stderr)
+        sys.exit(130)
     if json_:
         typer.echo(json.dumps({"folder": str(artefacts or scope.folder), "made": made}))
     if failed:
@@ -120,8 +126,7 @@ def _scope(
     data_dir: Path | None,
 ) -> Scope:
     from teddy.cli.sweep import parse_simulations
-    from teddy.paper.reproduction import Scope
-    from teddy.paper.run import available
+    from teddy.paper.reproduction import CITATION, Scope
 
     changes: dict[str, Any] = {
         "data_dir": None if data_dir is None else str(data_dir),
@@ -136,8 +141,23 @@ def _scope(
         if not changes["simulations"]:
             raise InputError(f"levels is '{levels}', expected one above 0 at least")
     scope = Scope.quick_one(**changes) if quick else Scope(**changes)
-    wanted = scope.datasets if datasets is None else words(datasets)
-    found, lines = available([name.lower() for name in wanted], changes["data_dir"])
+    if datasets is None:
+        return scope
+    wanted = tuple(name.lower() for name in words(datasets))
+    for name in wanted:
+        if name not in CITATION:
+            known = ", ".join(CITATION)
+            raise InputError(f"datasets has '{name}', expected some of: {known}")
+    if not wanted:
+        raise InputError(f"datasets is '{datasets}', expected some of: {', '.join(CITATION)}")
+    return replace(scope, datasets=wanted)
+
+
+def _readable(scope: Scope) -> Scope:
+    """The scope without data sets that aren't here; they are said."""
+    from teddy.paper.run import available
+
+    found, lines = available(scope.datasets, scope.data_dir)
     for line in lines:
         print(f"teddy: {line}", file=sys.stderr)
     return replace(scope, datasets=found)
@@ -148,12 +168,8 @@ def _compute(entry: Reproduction, scope: Scope, part: Part, jobs: int) -> bool:
     from teddy.cli.progress import work_progress
     from teddy.paper.run import compute
 
-    try:
-        with work_progress() as progress:
-            failures = compute(entry, scope, part, jobs=jobs, progress=progress)
-    except KeyboardInterrupt:
-        print(f"teddy: interrupted; the same command goes on in {scope.folder}", file=sys.stderr)
-        sys.exit(130)
+    with work_progress() as progress:
+        failures = compute(entry, scope, part, jobs=jobs, progress=progress)
     for line in failures:
         print(f"teddy: failed: {line}", file=sys.stderr)
     return bool(failures)
@@ -163,6 +179,7 @@ def _make(entry: Reproduction, scope: Scope, folder: Path, *, show: bool) -> dic
     """Write what an entry shows, and print it."""
     from teddy.paper.run import make, provenance
     from teddy.paper.write import write_result
+    from teddy.cli.tables import print_text
     from teddy.report import save_chart
 
     result = make(entry, scope)
@@ -172,6 +189,8 @@ def _make(entry: Reproduction, scope: Scope, folder: Path, *, show: bool) -> dic
     page = write_result(entry, result, place, images, provenance(entry, scope))
     if show:
         _print(entry, result, page)
+        if scope.quick:
+            print_text("Quick: 40 epochs, 32 units, few seeds and levels; nothing is judged.")
     return {
         "name": entry.name,
         "page": str(page),
@@ -184,8 +203,10 @@ def _print(entry: Reproduction, result: Result, page: Path) -> None:
     from teddy.paper.write import WORDS
 
     for table in result.tables:
-        rows = [[_short(value) for value in row] for row in table.rows]
-        print_table(f"{entry.name}: {table.title}", table.columns, rows)
+        columns, rows = _brief(table)
+        print_table(f"{entry.name}: {table.title}", columns, rows[:_ROWS])
+        if len(rows) > _ROWS:
+            print_text(f"... {len(rows) - _ROWS} more rows in {table.name}.csv")
     for finding in result.findings:
         print_text(f"{finding.claim}: {WORDS[finding.holds]} ({finding.evidence})")
     for note in result.notes:
@@ -193,5 +214,33 @@ def _print(entry: Reproduction, result: Result, page: Path) -> None:
     print_text(f"{page}\n")
 
 
-def _short(value: Any) -> Any:
-    return f"{value:.2f}" if isinstance(value, float) else value
+# Rows of a table in the terminal; the files have all.
+_ROWS = 40
+# Columns that stand behind another one, or in the files only.
+_BEHIND = {"deviation": "± {}", "paper deviation": "± {}", "low": "[{},", "high": "{}]"}
+_LEFT_OUT = ("in deviations", "last epoch", "edges removed %", "weights removed %")
+
+
+def _brief(table: Table) -> tuple[list[str], list[list[str]]]:
+    """A table in fewer columns."""
+    columns: list[str] = []
+    rows: list[list[str]] = [[] for _ in table.rows]
+    for index, name in enumerate(table.columns):
+        if name in _LEFT_OUT:
+            continue
+        if name not in _BEHIND:
+            columns.append(name)
+        for row, values in zip(rows, table.rows, strict=True):
+            text = _short(values[index])
+            if name not in _BEHIND:
+                row.append(text)
+            elif text:
+                row[-1] += " " + _BEHIND[name].format(text)
+    return columns, rows
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return ""
+    small = isinstance(value, float) and 0 < abs(value) < 0.1
+    return f"{value:.3g}" if small else f"{value:.2f}" if isinstance(value, float) else str(value)

@@ -7,7 +7,7 @@ from itertools import product
 from teddy.chart import Chart
 from teddy.paper.accuracy import COLUMNS, accuracy_rows
 from teddy.paper.judge import all_above
-from teddy.paper.reproduction import Finding, Result, Scope, Table, reproduction
+from teddy.paper.reproduction import CITATION, Finding, Result, Scope, Table, reproduction
 from teddy.paper.results import Results
 from teddy.sweep import Difference, Grid
 
@@ -54,7 +54,7 @@ def _findings(results: Results, scope: Scope) -> list[Finding]:
     def differences(ours: str, theirs: str) -> list[Difference | None]:
         return [
             results.difference(dataset, "gat", ours, theirs, i)
-            for dataset, i in product(scope.datasets, scope.simulations)
+            for dataset, i in product(CITATION, scope.simulations)
         ]
 
     distilled = differences("teddy:distill=0", "ugs:distill=10")

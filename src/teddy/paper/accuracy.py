@@ -9,7 +9,7 @@ from typing import Any
 from teddy.chart import Chart
 from teddy.paper.judge import all_above, share
 from teddy.paper.published import published_value
-from teddy.paper.reproduction import MODELS, Finding, Result, Scope, Table, reproduction
+from teddy.paper.reproduction import CITATION, MODELS, Finding, Result, Scope, Table, reproduction
 from teddy.paper.results import Results
 from teddy.sweep import Grid
 from teddy.sweep.summary import Summary
@@ -76,13 +76,14 @@ def accuracy_rows(
 def _row(s: Summary) -> list[Any]:
     return [
         s.dataset, s.model, s.method, s.simulation, 100 * s.graph_sparsity,
-        100 * s.weight_sparsity, s.seeds, s.dense, s.mean, s.deviation, s.last,
+        100 * s.weight_sparsity, s.seeds, s.dense, s.mean,
+        s.deviation if s.seeds > 1 else None, s.last,
         s.difference.mean, s.difference.low, s.difference.high, s.verdict,
     ]  # fmt: skip
 
 
 def _findings(results: Results, scope: Scope) -> list[Finding]:
-    cells = list(product(scope.datasets, MODELS, scope.simulations))
+    cells = list(product(CITATION, MODELS, scope.simulations))
     ours = [results.get(d, m, "teddy", i) for d, m, i in cells]
     against = [
         results.difference(d, m, "teddy", other, i)
@@ -103,7 +104,7 @@ def _findings(results: Results, scope: Scope) -> list[Finding]:
         all_above("weight-sparsity-predominant", against, what),
         all_above(
             "accuracy-gat-margin",
-            [results.difference(d, "gat", "teddy", "ugs", 20) for d in scope.datasets],
+            [results.difference(d, "gat", "teddy", "ugs", 20) for d in CITATION],
             "GAT at simulation 20, TEDDY minus UGS",
             12.8,
         ),
@@ -122,8 +123,8 @@ def _gin_citeseer(results: Results, scope: Scope) -> Finding:
     best = max(found, key=lambda s: s.mean)
     return Finding(
         "accuracy-gin-citeseer",
-        best.mean + best.deviation >= paper.value,
+        True if best.mean + best.deviation >= paper.value else None,
         f"best of {len(found)} levels {best.mean:.2f} ± {best.deviation:.2f} at "
         f"{100 * best.graph_sparsity:.2f}%, {best.mean - best.dense:+.2f} points to dense "
-        f"{best.dense:.2f} (reached: within one deviation)",
+        f"{best.dense:.2f} (reached: within one deviation; the paper's level is simulation 11)",
     )

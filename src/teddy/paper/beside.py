@@ -52,6 +52,8 @@ def beside(
         quantity="test_accuracy",
     )  # fmt: skip
     mean, deviation, seeds = (None, None, 0) if ours is None else ours
+    if seeds == 1:
+        deviation = None
     difference = scaled = None
     if mean is not None and paper is not None:
         difference = mean - paper.value

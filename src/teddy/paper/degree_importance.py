@@ -7,7 +7,7 @@ from itertools import product
 from teddy.chart import Chart
 from teddy.paper.beside import COLUMNS, beside
 from teddy.paper.judge import all_above, share
-from teddy.paper.reproduction import MODELS, Finding, Result, Scope, Table, reproduction
+from teddy.paper.reproduction import CITATION, MODELS, Finding, Result, Scope, Table, reproduction
 from teddy.paper.results import Results, mean
 from teddy.sweep import Difference, Grid
 
@@ -56,7 +56,7 @@ def gaps(results: Results, scope: Scope) -> Gaps:
         (dataset, model): [
             results.difference(dataset, model, HIGH, LOW, i) for i in scope.simulations
         ]
-        for dataset, model in product(scope.datasets, MODELS)
+        for dataset, model in product(CITATION, MODELS)
     }
 
 

@@ -7,7 +7,7 @@ from itertools import product
 from teddy.chart import Chart
 from teddy.paper.accuracy import COLUMNS, accuracy_rows
 from teddy.paper.judge import all_above
-from teddy.paper.reproduction import MODELS, Finding, Result, Scope, Table, reproduction
+from teddy.paper.reproduction import CITATION, MODELS, Finding, Result, Scope, Table, reproduction
 from teddy.paper.results import Results
 from teddy.sweep import Difference, Grid
 
@@ -41,7 +41,7 @@ def edges_only(results: Results, scope: Scope) -> Result:
 
 
 def _findings(results: Results, scope: Scope) -> list[Finding]:
-    cells = list(product(scope.datasets, MODELS, scope.simulations))
+    cells = list(product(CITATION, MODELS, scope.simulations))
 
     def against(ours: str, theirs: str) -> list[Difference | None]:
         return [results.difference(d, m, ours, theirs, i) for d, m, i in cells]

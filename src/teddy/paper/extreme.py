@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 from teddy.chart import Chart, Heatmap
 from teddy.paper.beside import COLUMNS, beside
 from teddy.paper.judge import all_above
-from teddy.paper.reproduction import Finding, Result, Scope, Table, reproduction
+from teddy.paper.reproduction import CITATION, Finding, Result, Scope, Table, reproduction
 from teddy.paper.results import TITLES, Results
 from teddy.sparsity import simulation_sparsity
 from teddy.sweep import Grid, Summary
@@ -96,7 +96,7 @@ def heat_map(results: Results, dataset: str, levels: tuple[int, ...]) -> Map:
 def _findings(results: Results, scope: Scope) -> list[Finding]:
     cells = [
         results.get(dataset, "gin", "teddy", i)
-        for dataset, i in product(scope.datasets, scope.extreme)
+        for dataset, i in product(CITATION, scope.extreme)
         if i > 20
     ]
     pubmed = [results.get("pubmed", "gin", "teddy", i) for i in scope.extreme]

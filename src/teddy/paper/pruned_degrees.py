@@ -8,7 +8,7 @@ from teddy.chart import Chart, Line, Panel
 from teddy.paper.accuracy import BASELINES, METHODS
 from teddy.paper.accuracy import grids as accuracy_grids
 from teddy.paper.judge import share
-from teddy.paper.reproduction import MODELS, Finding, Result, Scope, Table, reproduction
+from teddy.paper.reproduction import CITATION, MODELS, Finding, Result, Scope, Table, reproduction
 from teddy.paper.results import TITLES, Results
 from teddy.sparsity import simulation_sparsity
 
@@ -22,11 +22,12 @@ def pruned_degrees(results: Results, scope: Scope) -> Result:
             for i in scope.simulations
             if (value := results.mean(dataset, model, method, i, "pruned_degree")) is not None
         }
-        for dataset, model, method in product(scope.datasets, MODELS, METHODS)
+        for dataset, model, method in product(CITATION, MODELS, METHODS)
     }
     rows = [
         [dataset, model, method, i, value]
         for (dataset, model, method), curve in curves.items()
+        if dataset in scope.datasets
         for i, value in curve.items()
     ]
     panels = [
@@ -51,7 +52,7 @@ Curves = dict[tuple[str, str, str], dict[int, float]]
 
 
 def _findings(curves: Curves, scope: Scope) -> list[Finding]:
-    places = list(product(scope.datasets, MODELS))
+    places = list(product(CITATION, MODELS))
     higher = [_above(curves[d, m, "teddy"], curves[d, m, "random"], scope) for d, m in places]
     falls = [_falls(curves[d, m, "teddy"], scope) for d, m in places]
     learned = {name: [_falls(curves[d, m, name], scope) for d, m in places] for name in BASELINES}
