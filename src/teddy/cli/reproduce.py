@@ -177,9 +177,9 @@ def _compute(entry: Reproduction, scope: Scope, part: Part, jobs: int) -> bool:
 
 def _make(entry: Reproduction, scope: Scope, folder: Path, *, show: bool) -> dict[str, Any]:
     """Write what an entry shows, and print it."""
+    from teddy.cli.tables import print_text
     from teddy.paper.run import make, provenance
     from teddy.paper.write import write_result
-    from teddy.cli.tables import print_text
     from teddy.report import save_chart
 
     result = make(entry, scope)
