@@ -73,10 +73,18 @@ def test_nothing_is_written_over_what_is_there_without_results(made):
     assert not (folder / "typo").exists()
 
 
+def test_of_several_those_without_the_methods_that_are_asked_for_are_left_out(made):
+    folder, _ = made
+    both = ["degree-importance", "extreme", *SMALL, "--methods", "teddy", "--out", "p", "--json"]
+    done = run("reproduce", *both, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert [entry["name"] for entry in json.loads(done.stdout)["made"]] == ["extreme"]
+
+
 def test_a_page_says_what_it_was_made_with(made):
     folder, _ = made
     text = (folder / "p/extreme/README.md").read_text()
-    assert "teddy reproduce extreme --quick; 40 epochs, hidden 32" in text
+    assert "`teddy reproduce extreme --quick`; 40 epochs, hidden 32" in text
     assert "torch" in text
 
 

@@ -44,7 +44,7 @@ def test_every_reproduction_works_without_results(name, tmp_path):
     result = entry.make(Results([]), replace(SCOPE, folder=tmp_path))
     for chart in result.charts:
         save_chart(chart, tmp_path)
-    page = write_result(entry, result, tmp_path, [], "a test")
+    page = write_result(entry, result, tmp_path, [])
     assert page.read_text().startswith(f"# {entry.title}")
     known = {claim.id for claim in CLAIMS}
     assert {finding.claim for finding in result.findings} <= known
@@ -270,13 +270,13 @@ def test_files_say_the_same_as_the_tables(tmp_path):
     entry = REPRODUCTIONS["extreme"]
     rows = [row("citeseer", "gin", "teddy", 20, 70.123456789)]
     result = entry.make(Results(rows), SCOPE)
-    write_result(entry, result, tmp_path, [], "a test")
+    write_result(entry, result, tmp_path, [])
     table = list(csv.reader(io.StringIO((tmp_path / "extreme.csv").read_text())))
     assert table[0] == list(COLUMNS)
     assert table[2][5] == "70.1235"
     assert table[2][7] == "71.16"
     assert to_csv(result.tables[0]) == (tmp_path / "extreme.csv").read_text()
-    text = to_markdown(entry, result, [tmp_path / "a.png", tmp_path / "a.pdf"], "a test")
+    text = to_markdown(entry, result, [tmp_path / "a.png", tmp_path / "a.pdf"])
     assert "![a](a.png)" in text
     assert ".pdf" not in text
 

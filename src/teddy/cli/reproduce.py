@@ -85,6 +85,8 @@ def reproduce(
     check_count(jobs, "jobs")
     scope = _scope(quick, out, seeds, levels, datasets, data_dir)
     entries = [REPRODUCTIONS[name] for name in chosen]
+    if len(entries) > 1:  # of several, those that have something of what is asked for
+        entries = [e for e in entries if not e.grids(scope) or part.of_entry(e, scope)]
     if not no_run and any(entry.work or entry.grids(scope) for entry in entries):
         scope = _readable(scope)
     made, failed = [], False
@@ -177,8 +179,7 @@ def _compute(entry: Reproduction, scope: Scope, part: Part, jobs: int) -> bool:
 
 def _make(entry: Reproduction, scope: Scope, folder: Path, *, show: bool) -> dict[str, Any]:
     """Write what an entry shows, and print it."""
-    from teddy.cli.tables import print_text
-    from teddy.paper.run import make, provenance
+    from teddy.paper.run import make
     from teddy.paper.write import write_result
     from teddy.report import save_chart
 
@@ -186,11 +187,9 @@ def _make(entry: Reproduction, scope: Scope, folder: Path, *, show: bool) -> dic
     place = folder / entry.name
     place.mkdir(parents=True, exist_ok=True)
     images = [path for chart in result.charts for path in save_chart(chart, place)]
-    page = write_result(entry, result, place, images, provenance(entry, scope))
+    page = write_result(entry, result, place, images)
     if show:
         _print(entry, result, page)
-        if scope.quick:
-            print_text("Quick: 40 epochs, 32 units, few seeds and levels; nothing is judged.")
     return {
         "name": entry.name,
         "page": str(page),
@@ -211,7 +210,7 @@ def _print(entry: Reproduction, result: Result, page: Path) -> None:
         print_text(f"{finding.claim}: {WORDS[finding.holds]} ({finding.evidence})")
     for note in result.notes:
         print_text(note)
-    print_text(f"{page}\n")
+    print_text(f"Made by {result.made_by}: {page}\n")
 
 
 # Rows of a table in the terminal; the files have all.

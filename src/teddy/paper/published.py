@@ -17,6 +17,7 @@ import csv
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from typing import TypedDict, Unpack
 
 from teddy.errors import InputError
 
@@ -70,16 +71,18 @@ class Published:
     deviation: float | None
 
 
-def published(
-    artefact: str,
-    *,
-    dataset: str | None = None,
-    model: str | None = None,
-    method: str | None = None,
-    simulation: int | None = None,
-    quantity: str | None = None,
-) -> list[Published]:
-    """The paper's numbers of an artefact, in the order of the paper; None means any.
+class Where(TypedDict, total=False):
+    """What a number is of; what isn't there, or None, means any."""
+
+    dataset: str | None
+    model: str | None
+    method: str | None
+    simulation: int | None
+    quantity: str | None
+
+
+def published(artefact: str, **where: Unpack[Where]) -> list[Published]:
+    """The paper's numbers of an artefact, in the order of the paper.
 
     Example:
         >>> for row in published("extreme", dataset="cora", quantity="test_accuracy")[:2]:
@@ -90,29 +93,17 @@ def published(
         []
     """
     check_known("artefact", artefact, list(ARTEFACTS))
-    if quantity is not None:
-        check_known("quantity", quantity, sorted({row.quantity for row in _rows()}))
-    wanted = {
-        "artefact": artefact,
-        "dataset": dataset if dataset is None else dataset.lower(),
-        "model": model,
-        "method": method,
-        "simulation": simulation,
-        "quantity": quantity,
-    }
-    asked = {name: value for name, value in wanted.items() if value is not None}
+    asked = {name: value for name, value in where.items() if value is not None}
+    if "quantity" in asked:
+        known = sorted({row.quantity for row in _rows()})
+        check_known("quantity", str(asked["quantity"]), known)
+    if "dataset" in asked:
+        asked["dataset"] = str(asked["dataset"]).lower()
+    asked["artefact"] = artefact
     return [row for row in _rows() if all(getattr(row, name) == asked[name] for name in asked)]
 
 
-def published_value(
-    artefact: str,
-    *,
-    dataset: str | None = None,
-    model: str | None = None,
-    method: str | None = None,
-    simulation: int | None = None,
-    quantity: str | None = None,
-) -> Published | None:
+def published_value(artefact: str, **where: Unpack[Where]) -> Published | None:
     """The one number of the paper that fits, or None if the paper has none.
 
     Example:
@@ -120,14 +111,7 @@ def published_value(
         >>> found.place, found.model, found.simulation, found.value
         ('Section 6.1', 'gin', 11, 73.2)
     """
-    found = published(
-        artefact,
-        dataset=dataset,
-        model=model,
-        method=method,
-        simulation=simulation,
-        quantity=quantity,
-    )
+    found = published(artefact, **where)
     if len(found) > 1:
         raise InputError(f"{len(found)} numbers of '{artefact}' fit, expected one at most")
     return found[0] if found else None

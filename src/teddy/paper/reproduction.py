@@ -122,12 +122,21 @@ class Finding:
 
 @dataclass(frozen=True)
 class Result:
-    """What a reproduction makes."""
+    """What a reproduction makes.
+
+    Attributes:
+        tables: Of numbers.
+        charts: As plain data, for ``report/`` to draw.
+        findings: Which claims hold.
+        notes: What should be known beside them.
+        made_by: The command and the settings; filled in by :func:`teddy.paper.run.make`.
+    """
 
     tables: Sequence[Table] = ()
     charts: Sequence[Chart] = ()
     findings: Sequence[Finding] = ()
     notes: Sequence[str] = ()
+    made_by: str = ""
 
 
 #: Called with what is being done, and how much of it is done and wanted.

@@ -56,6 +56,10 @@ class Part:
         methods = [m for m in grid.methods if self.methods is None or m in self.methods]
         return replace(grid, models=models, methods=methods) if models and methods else None
 
+    def of_entry(self, entry: Reproduction, scope: Scope) -> list[Grid]:
+        """The parts of an entry's grids in which something is left."""
+        return [part for grid in entry.grids(scope) if (part := self.of(grid)) is not None]
+
 
 def available(datasets: Sequence[str], data_dir: str | None) -> tuple[tuple[str, ...], list[str]]:
     """Which data sets can be read here, and a line for each that can't.
@@ -89,8 +93,7 @@ def compute(
     failures: list[str] = []
     if entry.work is not None:
         failures += entry.work(scope, progress or (lambda what, done, wanted: None))
-    whole = entry.grids(scope)
-    grids = [small for grid in whole if (small := part.of(grid)) is not None]
+    whole, grids = entry.grids(scope), part.of_entry(entry, scope)
     if whole and not grids:
         methods = dict.fromkeys(method for grid in whole for method in grid.methods)
         models = dict.fromkeys(model for grid in whole for model in grid.models)
@@ -132,29 +135,28 @@ def make(entry: Reproduction, scope: Scope) -> Result:
         rows = read_table(folder.path)
         folder.check_settings({"version": __version__, **scope.settings.to_dict()})
     result = entry.make(Results(rows), scope)
-    if scope.quick and entry.grids(scope):
-        judged_not = [
+    findings = list(result.findings)
+    if scope.quick and rows:
+        findings = [
             replace(finding, holds=None, evidence=f"too coarse to judge; {finding.evidence}")
-            for finding in result.findings
+            for finding in findings
         ]
-        result = replace(result, findings=judged_not)
-    judged = {finding.claim for finding in result.findings}
-    left = [
+    judged = {finding.claim for finding in findings}
+    findings += [
         Finding(claim.id, None, "not checked here")
         for claim in CLAIMS
         if claim.artefact in entry.artefacts and claim.id not in judged
     ]
-    return replace(result, findings=[*result.findings, *left])
+    return replace(result, findings=findings, made_by=_made_by(entry, scope, rows))
 
 
-def provenance(entry: Reproduction, scope: Scope) -> str:
-    """What the numbers of an entry were made with, in a line."""
-    parts = [f"teddy reproduce {entry.name}{' --quick' if scope.quick else ''}"]
-    if entry.grids(scope):
+def _made_by(entry: Reproduction, scope: Scope, rows: list[dict[str, Any]]) -> str:
+    """The command, the settings and the versions, in a line."""
+    parts = [f"`teddy reproduce {entry.name}{' --quick' if scope.quick else ''}`"]
+    if rows:
         config, options = scope.settings.config, scope.settings.model_options
         width = f"hidden {options['hidden']}" if options else "the paper's width"
         parts.append(f"{config.epochs} epochs, {width}, lambda as in `tuned.json`")
-        rows = read_table(sweep_folder(entry, scope))
         parts.extend(sorted({str(row.get("versions")) for row in rows}))
     return "; ".join(parts)
 

@@ -18,9 +18,7 @@ from teddy.paper.reproduction import Finding, Reproduction, Result, Table
 WORDS = {True: "true", False: "false", None: "can't tell"}
 
 
-def write_result(
-    entry: Reproduction, result: Result, folder: Path, images: Sequence[Path], made_by: str
-) -> Path:
+def write_result(entry: Reproduction, result: Result, folder: Path, images: Sequence[Path]) -> Path:
     """Write all files of a result and return the Markdown page that shows it.
 
     Args:
@@ -28,21 +26,20 @@ def write_result(
         result: What came of it.
         folder: Made if it isn't there.
         images: Pictures in that folder, to be shown.
-        made_by: What the numbers were made with.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for table in result.tables:
         write_atomically(folder / f"{table.name}.csv", to_csv(table).encode())
     facts = {
         "name": entry.name,
-        "made_by": made_by,
+        "made_by": result.made_by,
         "places": entry.places,
         "findings": [_claim(finding) for finding in result.findings],
         "notes": list(result.notes),
     }
     write_atomically(folder / "findings.json", (json.dumps(facts, indent=1) + "\n").encode())
     page = folder / "README.md"
-    write_atomically(page, to_markdown(entry, result, images, made_by).encode())
+    write_atomically(page, to_markdown(entry, result, images).encode())
     return page
 
 
@@ -61,11 +58,11 @@ def to_csv(table: Table) -> str:
     return buffer.getvalue()
 
 
-def to_markdown(entry: Reproduction, result: Result, images: Sequence[Path], made_by: str) -> str:
+def to_markdown(entry: Reproduction, result: Result, images: Sequence[Path]) -> str:
     """A page: what the paper claims and whether it holds, the pictures, the tables."""
     where = f" ({', '.join(entry.places)})" if entry.places else ""
     parts = [f"# {entry.title}{where}"]
-    parts.append(f"Made by {made_by}.")
+    parts.append(f"Made by {result.made_by}.")
     if result.findings:
         parts.append(
             _markdown(
