@@ -8,6 +8,7 @@ import json
 import pytest
 
 from cli.command import FAST, refused, run
+from teddy.paper.claims import CLAIMS
 
 SMALL = ["--quick", "--datasets", "citeseer", "--models", "gin", "--seeds", 1, "--levels", "1,2"]
 
@@ -56,8 +57,40 @@ def test_without_a_run_it_shows_what_is_there_elsewhere_too(made):
     done = run("reproduce", "pruned-degrees", *SMALL, "--out", "p", "--artefacts", "docs",
                "--no-run", cwd=folder)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "degrees-decrease: can't tell" in done.stdout
+    assert "): can't tell; too coarse to judge" in " ".join(done.stdout.split())
     assert (folder / "docs/pruned-degrees/README.md").is_file()
+
+
+def test_one_page_has_all_claims(made):
+    folder, result = made
+    assert result["index"] == "p/README.md"
+    text = (folder / "p/README.md").read_text()
+    for name, title in (("degree-importance", "degree"), ("extreme", "xtreme")):
+        assert f"{name}/README.md)" in text
+        assert title in text
+    claims = [c for c in CLAIMS if c.artefact in ("degree-importance", "extreme")]
+    assert claims
+    assert all(claim.text in text for claim in claims)
+
+
+def test_a_dry_run_says_what_is_missing_and_computes_nothing(made):
+    folder, _ = made
+    cells = sorted((folder / "p/sweep/cells").iterdir())
+    for levels, missing in (("1,2", 0), ("1,2,3", 2)):
+        arguments = ["degree-importance", *SMALL[:-1], levels, "--out", "p", "--dry-run"]
+        done = run("reproduce", *arguments, "--json", cwd=folder)
+        (row,) = json.loads(done.stdout)["plan"]
+        assert row["to_compute"] == missing
+        assert row["cells"] >= 4 + missing
+        assert "degree-importance" in run("reproduce", *arguments, cwd=folder).stdout
+    assert sorted((folder / "p/sweep/cells").iterdir()) == cells
+
+
+def test_the_folder_of_a_reproduction_can_be_reported(made):
+    folder, _ = made
+    done = run("report", "p", "-o", "p.html", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "p.html").is_file()
 
 
 def test_nothing_is_written_over_what_is_there_without_results(made):
@@ -107,6 +140,7 @@ def test_a_full_run_does_not_mix_with_a_quick_one(made):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["table4"], "'table4' isn't reproduced, expected one of: table"),
         (["tabel1"], "unknown table or figure 'tabel1'"),
         (["extreme", "--seeds", "0"], "seeds is 0, expected a whole number from 1"),
         (["extreme", "--levels", "0"], "levels is '0', expected one above 0 at least"),

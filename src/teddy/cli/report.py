@@ -15,7 +15,8 @@ def report(
     run: Annotated[
         Path,
         typer.Argument(
-            help="A sweep's folder, which may still be running, or its results.parquet.",
+            help="A sweep's folder, which may still be running, or its results.parquet; "
+            "or the folder of `teddy reproduce`.",
             show_default=False,
         ),
     ],
@@ -37,6 +38,8 @@ def report(
     """Make one HTML file of a sweep, which works offline."""
     from teddy.report import write_report
 
+    if (run / "sweep" / "sweep.json").is_file():
+        run = run / "sweep"
     written = write_report(run, out, title, plots)
     if json_:
         typer.echo(json.dumps(written))

@@ -70,12 +70,17 @@ def reproduce(
     no_run: Annotated[
         bool, typer.Option("--no-run", help="Compute nothing; show what is there.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how much there is to compute, and stop.")
+    ] = False,
     data_dir: DataDir = None,
     json_: Json = False,
 ) -> None:  # fmt: skip
     """Make tables and figures of the paper, beside the published numbers."""
+    from teddy.cli.tables import print_text
     from teddy.paper import REPRODUCTIONS
     from teddy.paper.run import Part, names_of
+    from teddy.paper.write import write_index
 
     if not names:
         _list()
@@ -89,6 +94,9 @@ def reproduce(
         entries = [e for e in entries if not e.grids(scope) or part.of_entry(e, scope)]
     if not no_run and any(entry.work or entry.grids(scope) for entry in entries):
         scope = _readable(scope)
+    if dry_run:
+        _plan(entries, scope, part, json_)
+        return
     made, failed = [], False
     try:
         for entry in entries:
@@ -104,8 +112,12 @@ def reproduce(
     except KeyboardInterrupt:
         print(f"teddy: interrupted; the same command goes on in {scope.folder}", file=sys.stderr)
         sys.exit(130)
+    index = write_index(artefacts or scope.folder)
     if json_:
-        typer.echo(json.dumps({"folder": str(artefacts or scope.folder), "made": made}))
+        answer = {"folder": str(index.parent), "index": str(index), "made": made}
+        typer.echo(json.dumps(answer))
+    elif len(made) > 1:
+        print_text(f"All claims: {index}")
     if failed:
         sys.exit(1)
 
@@ -165,6 +177,25 @@ def _readable(scope: Scope) -> Scope:
     return replace(scope, datasets=found)
 
 
+def _plan(entries: list[Reproduction], scope: Scope, part: Part, json_: bool) -> None:
+    """Print the cells of each entry, and those that aren't there yet; a cell counts once."""
+    from teddy.cli.tables import print_table
+    from teddy.paper.run import missing_cells
+
+    seen: set[Path] = set()
+    rows = []
+    for entry in entries:
+        cells, missing = missing_cells(entry, scope, part)
+        rows.append((entry.name, cells, len(missing - seen)))
+        seen |= missing
+    if json_:
+        plan = [dict(zip(("name", "cells", "to_compute"), row, strict=True)) for row in rows]
+        typer.echo(json.dumps({"folder": str(scope.folder), "plan": plan}))
+        return
+    total = ("all", sum(row[1] for row in rows), len(seen))
+    print_table(f"Cells, in {scope.folder}", ("name", "cells", "to compute"), [*rows, total])
+
+
 def _compute(entry: Reproduction, scope: Scope, part: Part, jobs: int) -> bool:
     """Whether something failed."""
     from teddy.cli.progress import work_progress
@@ -199,15 +230,15 @@ def _make(entry: Reproduction, scope: Scope, folder: Path, *, show: bool) -> dic
 
 def _print(entry: Reproduction, result: Result, page: Path) -> None:
     from teddy.cli.tables import print_table, print_text
-    from teddy.paper.write import WORDS
+    from teddy.paper.write import in_words
 
     for table in result.tables:
         columns, rows = _brief(table)
         print_table(f"{entry.name}: {table.title}", columns, rows[:_ROWS])
         if len(rows) > _ROWS:
             print_text(f"... {len(rows) - _ROWS} more rows in {table.name}.csv")
-    for finding in result.findings:
-        print_text(f"{finding.claim}: {WORDS[finding.holds]} ({finding.evidence})")
+    for claim in map(in_words, result.findings):
+        print_text(f"“{claim['text']}” ({claim['place']}): {claim['says']}; {claim['evidence']}")
     for note in result.notes:
         print_text(note)
     print_text(f"Made by {result.made_by}: {page}\n")

@@ -124,5 +124,5 @@ def _panel(results: Results, dataset: str, model: str, level: int) -> Heatmap:
     names = [f"{taught}, {weights} weights" for weights, taught in rows]
     return Heatmap(
         f"{model.upper()}, {TITLES.get(dataset, dataset)}, simulation {level}",
-        "edges", "distillation", list(EDGES), names, values,
+        "edges", "distillation and weights", list(EDGES), names, values,
     )  # fmt: skip

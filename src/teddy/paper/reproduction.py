@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from teddy.chart import Chart
+from teddy.errors import InputError
 from teddy.paper.results import Results
 from teddy.registry import Registry
 from teddy.sweep import Grid, Settings
@@ -223,7 +225,11 @@ def by_place(name: str) -> str:
         ('extreme', 'laplacian-energy', 'extreme')
     """
     word = name.lower().replace(" ", "")
-    for known in REPRODUCTIONS:
-        if word in (place.lower().replace(" ", "") for place in REPRODUCTIONS[known].places):
-            return known
-    return name
+    places = {
+        place.lower().replace(" ", ""): known
+        for known in REPRODUCTIONS
+        for place in REPRODUCTIONS[known].places
+    }
+    if re.fullmatch(r"(table|figure)\d+", word) and word not in places:
+        raise InputError(f"'{name}' isn't reproduced, expected one of: {', '.join(places)}")
+    return places.get(word, name)

@@ -121,6 +121,20 @@ def compute(
     return failures
 
 
+def missing_cells(entry: Reproduction, scope: Scope, part: Part) -> tuple[int, set[Path]]:
+    """How many cells an entry takes, and the files of those that aren't computed.
+
+    Example:
+        >>> entry = REPRODUCTIONS["extreme"]
+        >>> cells, missing = missing_cells(entry, Scope(folder=Path("nowhere")), Part())
+        >>> cells == len(missing)
+        True
+    """
+    folder = Folder(sweep_folder(entry, scope))
+    cells = {cell.key: cell for grid in part.of_entry(entry, scope) for cell in grid.cells}
+    return len(cells), {folder.cell_path(c) for c in cells.values() if not folder.done(c)}
+
+
 def make(entry: Reproduction, scope: Scope) -> Result:
     """Make tables, charts and findings of what has been computed.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from teddy.atomic import write_atomically
 from teddy.paper.claims import CLAIMS
-from teddy.paper.reproduction import Finding, Reproduction, Result, Table
+from teddy.paper.reproduction import REPRODUCTIONS, Finding, Reproduction, Result, Table
 
 #: What is said of a claim.
 WORDS = {True: "true", False: "false", None: "can't tell"}
@@ -34,12 +34,33 @@ def write_result(entry: Reproduction, result: Result, folder: Path, images: Sequ
         "name": entry.name,
         "made_by": result.made_by,
         "places": entry.places,
-        "findings": [_claim(finding) for finding in result.findings],
+        "findings": [in_words(finding) for finding in result.findings],
         "notes": list(result.notes),
     }
     write_atomically(folder / "findings.json", (json.dumps(facts, indent=1) + "\n").encode())
     page = folder / "README.md"
     write_atomically(page, to_markdown(entry, result, images).encode())
+    return page
+
+
+def write_index(folder: Path) -> Path:
+    """Write one page over all results that a folder has: what the paper says, and whether it holds.
+
+    Args:
+        folder: With a folder a reproduction, as :func:`write_result` leaves it.
+    """
+    parts = ["# Every claim of the paper, on our runs"]
+    for name in REPRODUCTIONS:
+        file = folder / name / "findings.json"
+        if not file.is_file():
+            continue
+        entry, findings = REPRODUCTIONS[name], json.loads(file.read_text())["findings"]
+        parts.append(f"## [{entry.title}]({name}/README.md)")
+        if findings:
+            rows = [[f["text"], f["place"], f["says"], f["evidence"]] for f in findings]
+            parts.append(_markdown(("the paper says", "in", "on our runs", "seen"), rows))
+    page = folder / "README.md"
+    write_atomically(page, ("\n\n".join(parts) + "\n").encode())
     return page
 
 
@@ -74,7 +95,7 @@ def to_markdown(entry: Reproduction, result: Result, images: Sequence[Path]) -> 
                         claim["evidence"],
                         claim["note"],
                     ]
-                    for claim in map(_claim, result.findings)
+                    for claim in map(in_words, result.findings)
                 ],
             )
         )
@@ -87,8 +108,13 @@ def to_markdown(entry: Reproduction, result: Result, images: Sequence[Path]) -> 
     return "\n\n".join(parts) + "\n"
 
 
-def _claim(finding: Finding) -> dict[str, Any]:
-    """A finding with the words of the paper."""
+def in_words(finding: Finding) -> dict[str, Any]:
+    """A finding with the words of the paper.
+
+    Example:
+        >>> in_words(Finding("toy-one-hop-ties", True, "seen"))["says"]
+        'true'
+    """
     claim = next(claim for claim in CLAIMS if claim.id == finding.claim)
     said = {"text": claim.text, "place": claim.place, "note": claim.note}
     return {**asdict(finding), **said, "says": WORDS[finding.holds]}
