@@ -24,7 +24,7 @@ from benchmarks import training
 from benchmarks.timing import milliseconds
 from benchmarks.training import SPARSITY, our_epochs
 from teddy import jit
-from teddy.models import base, build_model, hidden, kernels
+from teddy.models import base, build_model, hidden, kernels, layered
 from teddy.models.sparse import SparseMatrix, shifted_product
 from teddy.training import forward, loop
 from teddy.training.objective import Objective
@@ -37,8 +37,8 @@ def _two_products(matrix: Any, shift: Tensor | None, features: Any, weight: Tens
 
 
 def _training_logits(self: Any) -> Tensor:
-    stem = self.model.stem(self.x, self.adjacency)
-    logits: Tensor = self.model.train().head(stem, self.adjacency)
+    stem = self.model.stem(self.x, self.structure)
+    logits: Tensor = self.model.train().head(stem, self.structure)
     return logits
 
 
@@ -48,7 +48,7 @@ UNDONE: dict[str, Callable[[], Any]] = {
     "no compiled kernels": lambda: mock.patch.object(jit, "numba", None),
     "products without tiles": lambda: mock.patch.object(kernels, "_TILE_BYTES", 1 << 62),
     "A and X W one after the other": lambda: mock.patch.object(
-        base, "chain_product", _two_products
+        layered, "chain_product", _two_products
     ),
     "activation, dropout, product apart": lambda: mock.patch.object(hidden, "_FEW", 0),
     "a forward of its own for evaluation": lambda: mock.patch.object(
@@ -91,11 +91,12 @@ def parts(data: Data, kind: str) -> list[tuple[str, float, float]]:
     """Parts of an epoch: name, milliseconds, megabytes of large arrays read and written."""
     classes = int(data.y.max()) + 1
     model = build_model(kind, data.x.size(1), classes)
+    assert isinstance(model, layered.LayeredGNN)
     weights = 4 * sum(p.numel() for p in model.parameters()) / 1e6
     layer = 4 * data.num_nodes * model.channels[1] / 1e6
     # A write to memory that isn't in the cache reads it first.
     watched: dict[str, tuple[Any, str, float]] = {
-        "products, forward": (base.GNN, "stem", weights + 2 * layer),
+        "products, forward": (layered.LayeredGNN, "stem", weights + 2 * layer),
         "activation to logits, forward": (hidden._Product, "forward", layer),
         "activation to logits, backward": (hidden._Product, "backward", 3 * layer),
         "Adam": (torch.optim.Adam, "step", 7 * weights),

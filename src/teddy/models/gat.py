@@ -8,12 +8,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, Input, loop_weights, multiply, product_macs
+from teddy.models.base import Features, product_macs
+from teddy.models.layered import Input, LayeredGNN, loop_weights, multiply
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix, row_softmax
 
 
-class GAT(GNN):
+class GAT(LayeredGNN):
     r"""`Graph attention network <https://arxiv.org/abs/1710.10903>`_.
 
     For each head, with :math:`G = H W` and over the neighbours :math:`j` of :math:`i` and

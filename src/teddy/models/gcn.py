@@ -7,12 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, Input, loop_weights, product_macs, propagate, row_sums
+from teddy.models.base import Features, product_macs
+from teddy.models.layered import Input, LayeredGNN, loop_weights, propagate, row_sums
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix
 
 
-class GCN(GNN):
+class GCN(LayeredGNN):
     r"""`Graph convolutional network <https://arxiv.org/abs/1609.02907>`_.
 
     .. math::
@@ -21,7 +22,8 @@ class GCN(GNN):
 
     with the degrees :math:`D` of the graph it is given, pruned or not; where edges have weights,
     :math:`D = 1 + \sum_j |a_{ij}|`. ReLU between layers,
-    dropout on the hidden layers only, no bias. Options as in :class:`~teddy.models.base.GNN`.
+    dropout on the hidden layers only, no bias. Options as in
+    :class:`~teddy.models.layered.LayeredGNN`.
 
     Example:
         >>> model = GCN(3, 2, hidden=4)

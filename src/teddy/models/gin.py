@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, Input, multiply, product_macs, propagate
+from teddy.models.base import Features, product_macs
+from teddy.models.layered import Input, LayeredGNN, multiply, propagate
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix, shifted_product
 
 
-class GIN(GNN):
+class GIN(LayeredGNN):
     r"""`Graph isomorphism network <https://arxiv.org/abs/1810.00826>`_, one linear map per layer.
 
     .. math::
@@ -20,7 +21,8 @@ class GIN(GNN):
         Z = \frac{1}{L} \Big(\sum_{l=1}^{L-1} H^{(l)} P^{(l)} + H^{(L)}\Big)
 
     Sum aggregation, learnable :math:`\varepsilon`, ReLU after each layer, no bias. Options as in
-    :class:`~teddy.models.base.GNN`; dropout, on the hidden layers, is off unless asked for.
+    :class:`~teddy.models.layered.LayeredGNN`; dropout, on the hidden layers, is off unless
+    asked for.
 
     Example:
         >>> model = GIN(3, 2, hidden=4)

@@ -11,6 +11,7 @@ from torch.func import functional_call
 
 from teddy.errors import InputError
 from teddy.models.base import GNN
+from teddy.models.layered import LayeredGNN
 
 # Masks start within this of 1, at random, so that none are equal.
 NOISE = 1e-5
@@ -95,8 +96,13 @@ def check_takes_edge_weights(model: nn.Module) -> None:
         ...
         teddy.errors.InputError: a Linear can't weigh edges, expected forward(x, edge_index, ...
     """
-    if isinstance(model, GNN):
+    if isinstance(model, LayeredGNN):
         return
+    if isinstance(model, GNN):
+        raise InputError(
+            f"a {type(model).__name__} takes edges before it computes, expected a model of layers "
+            "(gcn, gat, gin, sage, unimp) to learn edge masks"
+        )
     named = "edge_weight" in inspect.signature(model.forward).parameters
     # PyG's models all have the parameter; some say that they can't use it.
     if not named or getattr(model, "supports_edge_weight", True) is False:

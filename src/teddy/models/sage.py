@@ -7,12 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, Input, multiply, product_macs, propagate, row_sums
+from teddy.models.base import Features, product_macs
+from teddy.models.layered import Input, LayeredGNN, multiply, propagate, row_sums
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix
 
 
-class SAGE(GNN):
+class SAGE(LayeredGNN):
     r"""`GraphSAGE <https://arxiv.org/abs/1706.02216>`_ with the mean of the neighbours.
 
     .. math::
@@ -21,7 +22,7 @@ class SAGE(GNN):
 
     Where edges have weights, :math:`D = \max(\sum_j |a_{ij}|, 1)`. ReLU between layers, dropout on
     the hidden layers only, no bias. Options as in
-    :class:`~teddy.models.base.GNN`.
+    :class:`~teddy.models.layered.LayeredGNN`.
 
     Example:
         >>> model = SAGE(3, 2, hidden=4)

@@ -11,6 +11,7 @@ from torch.nn.parameter import UninitializedParameter
 from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.base import Features, edge_pattern
+from teddy.models.layered import LayeredGNN
 from teddy.models.masked import Masked
 from teddy.models.pattern import Pattern
 
@@ -24,7 +25,7 @@ class SharedForward:
 
     def __init__(self, model: GNN, x: Features, edge_index: Tensor) -> None:
         self.model = model
-        self.x, self.adjacency = model.prepare(x, edge_index)
+        self.x, self.structure = model.prepare(x, edge_index)
         self._stem: Any = None
         self._logits: Tensor | None = None
 
@@ -33,17 +34,17 @@ class SharedForward:
         if self._logits is not None:
             return self._logits
         if self._stem is None:
-            self._stem = self.model.stem(self.x, self.adjacency)
-        return self.model.train().head(self._stem, self.adjacency)
+            self._stem = self.model.stem(self.x, self.structure)
+        return self.model.train().head(self._stem, self.structure)
 
     def evaluation_logits(self) -> Tensor:
         """Logits of the weights as they are now."""
-        self._stem = self.model.stem(self.x, self.adjacency)
+        self._stem = self.model.stem(self.x, self.structure)
         if self.model.deterministic:
-            self._logits = self.model.head(self._stem, self.adjacency)
+            self._logits = self.model.head(self._stem, self.structure)
             return self._logits.detach()
         with torch.no_grad():
-            return self.model.eval().head(self._stem, self.adjacency).detach()
+            return self.model.eval().head(self._stem, self.structure).detach()
 
 
 class WholeForward:
@@ -75,7 +76,7 @@ class WholeForward:
 
 
 class MaskedForward:
-    """Of a model of ours under masks: the adjacency and the weights change with every step.
+    """Of a model of ours under masks: edges and weights change with every step.
 
     What is masked once for the evaluation of a step serves the forward of the next.
     """
@@ -84,8 +85,8 @@ class MaskedForward:
         model = masked.model
         assert isinstance(model, GNN)
         self.masked, self.model = masked, model
+        self.x, self.structure = model.prepare(x, edge_index)
         self.pattern = edge_pattern(edge_index, x.shape[0])
-        self.x, self.adjacency = model.prepare(x, model.adjacency(self.pattern))
         self.edge_of_entry = _edge_of_entry(self.pattern)
         self._weights: dict[str, Tensor] | None = None
         self._stem: Any = None
@@ -115,12 +116,13 @@ class MaskedForward:
         mask = self.masked.edge_mask
         if mask is not None:
             weights = mask.index_select(0, self.edge_of_entry)
-            self.adjacency = self.model.adjacency(self.pattern, weights)
+            assert isinstance(self.model, LayeredGNN)
+            self.structure = self.model.adjacency(self.pattern, weights)
         self._stem = self._call("stem", self.x)
 
     def _call(self, part: str, *inputs: object) -> Tensor:
         assert self._weights is not None
-        return self.masked.call(part, self._weights, *inputs, self.adjacency)
+        return self.masked.call(part, self._weights, *inputs, self.structure)
 
 
 class MaskedWholeForward(WholeForward):
