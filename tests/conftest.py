@@ -19,6 +19,9 @@ settings.register_profile(
 )
 settings.load_profile("shared-machine")
 
+#: Models whose layers pass messages: those whose edges can have weights.
+LAYERED = ("gcn", "gat", "gin", "sage", "unimp")
+
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:

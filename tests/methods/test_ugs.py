@@ -9,11 +9,11 @@ import torch
 from torch import nn
 
 import teddy
-from conftest import small_graph
+from conftest import LAYERED, small_graph
 from models.test_masked import Weighted
 from teddy.edges import SimpleGraph
 from teddy.methods import METHODS, Level, Problem
-from teddy.models import MODELS, build_model
+from teddy.models import build_model
 from teddy.sparsity import num_kept_weights, num_pruned_edges
 from teddy.training import TrainConfig, seeded
 
@@ -90,7 +90,7 @@ def test_a_round_is_what_the_equations_say():
         assert torch.allclose(ours, theirs, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", LAYERED)
 @pytest.mark.parametrize("method", ["ugs", "wd-glt"])
 def test_budgets_are_exact_and_nested_at_every_level(method, model):
     tickets = find(method, model=model)
@@ -135,7 +135,7 @@ def test_weights_are_rewound_to_the_initial_ones():
         assert (trained - start)[kept].abs().max() <= 0.0101
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", LAYERED)
 @pytest.mark.parametrize("method", ["teddy", "ugs", "wd-glt"])
 def test_a_removed_edge_has_no_influence_on_a_tickets_output(method, model):
     """Change a node and look only at those that every path to it was removed from."""

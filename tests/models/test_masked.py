@@ -10,10 +10,10 @@ from torch import nn
 from torch_geometric.nn import GCNConv
 
 import teddy
-from conftest import small_graph
+from conftest import LAYERED, small_graph
 from teddy import jit
 from teddy.edges import SimpleGraph
-from teddy.models import MODELS, build_model
+from teddy.models import build_model
 from teddy.models.base import edge_pattern
 from teddy.models.masked import Masked, check_takes_edge_weights
 from teddy.models.sparse import row_softmax
@@ -49,7 +49,7 @@ def double_graph(seed=0):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", LAYERED)
 def test_an_edge_of_weight_0_is_not_there(name, compiled, monkeypatch):
     if not compiled:
         monkeypatch.setattr(jit, "numba", None)
@@ -61,7 +61,7 @@ def test_an_edge_of_weight_0_is_not_there(name, compiled, monkeypatch):
     assert torch.allclose(under_mask, without, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", LAYERED)
 def test_where_a_removed_edge_leads_makes_no_difference(name):
     """Lead every removed edge elsewhere, and change whom it led to: nothing else changes."""
     data = double_graph()
@@ -85,7 +85,7 @@ def test_where_a_removed_edge_leads_makes_no_difference(name):
     assert torch.allclose(after, before, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", LAYERED)
 def test_a_node_behind_removed_edges_only_has_no_influence(name):
     data = double_graph()
     graph, model = simple(data), model_of(name)
@@ -100,7 +100,7 @@ def test_a_node_behind_removed_edges_only_has_no_influence(name):
     assert not torch.equal(after[node], before[node])
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", LAYERED)
 def test_gradients_of_edge_and_weight_masks(name):
     data = double_graph()
     graph, model = simple(data), model_of(name).eval()
@@ -131,7 +131,7 @@ def test_gradients_of_edge_and_weight_masks(name):
         assert not learned[~kept].any()
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", LAYERED)
 def test_weights_of_1_are_the_graph_itself(name):
     data = double_graph()
     graph, model = simple(data), model_of(name)

@@ -6,15 +6,20 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
+from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv, TransformerConv
 from torch_geometric.utils import coalesce, remove_self_loops
 
 import teddy
-from conftest import small_graph
+from conftest import LAYERED, small_graph
 from teddy.models import MODELS, build_model
+from teddy.models.layered import LayeredGNN
 from teddy.models.sparse import SparseMatrix
 
-NAMES = list(MODELS)
+NAMES = LAYERED
+
+
+def test_layered_models_are_known():
+    assert [name for name in MODELS if issubclass(MODELS[name], LayeredGNN)] == list(LAYERED)
 
 
 def simple(data):
@@ -72,15 +77,43 @@ def pyg_gat(model, x, edge_index):
     return x
 
 
-PYG = {"gcn": pyg_gcn, "gin": pyg_gin, "sage": pyg_sage, "gat": pyg_gat}
+def pyg_unimp(model, x, edge_index):
+    for layer, query in enumerate(model.queries):
+        last = layer == model.num_layers - 1
+        width = query.size(1) // model.heads
+        gated = model.options["gated"]
+        conv = TransformerConv(query.size(0), width, model.heads, concat=not last, beta=gated)
+        size = query.size(1)
+        bias = model.biases[layer]
+        biases = {
+            "queries": bias[:size],
+            "values": bias[size : 2 * size],
+            "skips": bias[2 * size :],
+        }
+        names = {"queries": "query", "keys": "key", "values": "value", "skips": "skip"}
+        for ours, theirs in names.items():
+            linear = getattr(conv, f"lin_{theirs}")
+            assign(linear, "weight", getattr(model, ours)[layer].t())
+            assign(linear, "bias", biases.get(ours, torch.zeros_like(query[0])))
+        if gated:  # PyG's gate is the share of the residual, too
+            assign(conv.lin_beta, "weight", model.gates[layer].t())
+        x = conv(x, edge_index)
+        x = x if last else model.norms[layer](x).relu()
+    return x
+
+
+PYG = {"unimp": pyg_unimp, "gcn": pyg_gcn, "gin": pyg_gin, "sage": pyg_sage, "gat": pyg_gat}
 
 
 def make(name, data, layers=2, **options):
     torch.manual_seed(0)
-    heads = {"heads": 3} if name == "gat" else {}
+    heads = {"heads": 3} if name in ("gat", "unimp") else {}
     model = build_model(name, data.x.size(1), 3, hidden=8, layers=layers, **heads, **options)
     if name == "gin":
         nn.init.normal_(model.eps)
+    for parameter in model.parameters():  # what starts at 0 or 1 is to matter
+        if parameter.dim() == 1 and name == "unimp":
+            nn.init.normal_(parameter)
     return model
 
 

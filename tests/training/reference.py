@@ -105,6 +105,36 @@ class Reference:
             h = h if last else F.elu(h)
         return h
 
+    def unimp(self, training):
+        h, heads = self.x, self.heads
+        for layer in range(self.layers):
+            last = layer == self.layers - 1
+            h = self.drop(h, training) if layer else self.drop_nonzeros(h, training)
+            q, k, v, r = (
+                h @ self.weight(name, layer) for name in ("queries", "keys", "values", "skips")
+            )
+            width = q.size(1)
+            bias = self.weight("biases", layer)
+            r = r + bias[2 * width :]
+            q, k, v = (
+                t.view(self.nodes, heads, -1)
+                for t in (q + bias[:width], k, v + bias[width : 2 * width])
+            )
+            a = (q[self.target] * k[self.source]).sum(-1) / math.sqrt(q.size(2))
+            a = (a - a.max()).exp()
+            a = a / self.scatter(a)[self.target]
+            if not last and training and self.dropout:
+                a = a * self.attention_factors(heads, a)
+            m = self.scatter(a[:, :, None] * v[self.source])
+            m = m.mean(1) if last else m.reshape(self.nodes, -1)
+            gate = torch.sigmoid(torch.cat([m, r, m - r], dim=1) @ self.weight("gates", layer))
+            h = (1 - gate) * m + gate * r
+            if not last:
+                h = (h - h.mean(1, keepdim=True)) / (h.var(1, correction=0)[:, None] + 1e-5).sqrt()
+                norm = f"norms.{layer}"
+                h = (h * self.params[f"{norm}.weight"] + self.params[f"{norm}.bias"]).relu()
+        return h
+
     def attention_factors(self, heads, like):
         """Factors drawn in the order target, head, source."""
         entries = torch.arange(self.target.numel())

@@ -8,8 +8,8 @@ from torch import nn
 from torch_geometric.data import Data
 
 import teddy
-from conftest import small_graph
-from teddy.models import MODELS, build_model
+from conftest import LAYERED, small_graph
+from teddy.models import build_model
 from teddy.training import TrainConfig, seeded, train
 from teddy.weights import count_nonzero
 from training.reference import Reference, reference_loop
@@ -68,25 +68,25 @@ def compare(name, data, hidden, tolerance, dtype=torch.float32, **options):
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", LAYERED)
 def test_logits_of_ten_epochs_equal_the_plain_loop(name, layers):
     data = small_graph()
     data.x = data.x.to_sparse_csr()
     assert compare(name, data, 16, 1e-4, layers=layers) == 10
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", LAYERED)
 def test_logits_of_ten_epochs_equal_the_plain_loop_on_dense_features(name):
     data = small_graph()
     data.x = data.x + 0.01
     assert compare(name, data, 16, 1e-4) == 10
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", LAYERED)
 def test_logits_of_ten_epochs_equal_the_plain_loop_on_citeseer(name, citeseer):
-    hidden = 8 if name == "gat" else 64
+    hidden = 8 if name in ("gat", "unimp") else 64
     assert compare(name, citeseer, hidden, 1e-9, torch.float64) == 10
-    assert compare(name, citeseer, hidden, 1e-4) >= 3
+    assert compare(name, citeseer, hidden, 1e-3 if name == "unimp" else 1e-4) >= 3
 
 
 def test_the_last_of_the_best_epochs_is_kept():

@@ -33,11 +33,11 @@ def bench(
     from teddy.cli.tables import print_table
     from teddy.data import load_dataset
     from teddy.edges import SparsifyEdges
-    from teddy.models import MODELS
+    from teddy.models import parse_model
 
     names = [name.strip() for name in models.split(",")]
     for name in names:
-        MODELS[name]  # an unknown name is an error before anything runs
+        parse_model(name)  # an unknown name is an error before anything runs
     data = SparsifyEdges(0.64)(load_dataset(dataset, data_dir=data_dir))
     most, kernels = torch.get_num_threads(), jit.numba
     ways = [

@@ -18,6 +18,7 @@ from teddy.cli.options import (
     Epochs,
     Heads,
     Hidden,
+    Inductive,
     Json,
     Layers,
     LearningRate,
@@ -39,7 +40,13 @@ from teddy.numbers import check_count
 
 def find(
     dataset: Dataset = "citeseer",
-    model: Annotated[str, typer.Option(help="gcn, gat, gin or sage.")] = "gin",
+    model: Annotated[
+        str,
+        typer.Option(
+            help="gcn, gat, gin, sage, unimp, nagphormer or specformer; options after colons, "
+            "as in nagphormer:hops=3."
+        ),
+    ] = "gin",
     graph_sparsity: Annotated[float, typer.Option(help="Share of edges to remove.")] = 0.64,
     weight_sparsity: Annotated[float, typer.Option(help="Share of weights to remove.")] = 0.64,
     seeds: Annotated[int, typer.Option(help="How many seeds: 0, 1, ...")] = 1,
@@ -70,6 +77,7 @@ def find(
     tuned: Tuned = False,
     split: Split = None,
     split_seed: SplitSeed = 0,
+    inductive: Inductive = False,
     nodes: Nodes = None,
     data_dir: DataDir = None,
     device: Device = "cpu",
@@ -124,6 +132,7 @@ def find(
         "method": chosen.name, **dict(chosen.options),
         "weight_decay": weight_decay, "temperature": temperature, "divergence": divergence,
         "distill_nodes": chosen.distill_nodes or "all", "patience": patience, "device": device,
+        "inductive": inductive, "inference": chosen.inference or "scored",
         **{name: value for name, value in options.items() if value is not None},
     }  # fmt: skip
     with seed_progress(seeds) as progress:

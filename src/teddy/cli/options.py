@@ -51,12 +51,12 @@ Tuned = Annotated[
     typer.Option("--tuned", help="Lambda that was tuned for the paper's data sets and models."),
 ]
 Hidden = Annotated[
-    int | None, typer.Option(help="Hidden units: 512, gat 64 a head.", show_default=False)
+    int | None, typer.Option(help="Hidden units: 512, gat and unimp 64 a head.", show_default=False)
 ]
 Layers = Annotated[int | None, typer.Option(help="Layers: 2.", show_default=False)]
-Heads = Annotated[int | None, typer.Option(help="Heads: gat 8.", show_default=False)]
+Heads = Annotated[int | None, typer.Option(help="Heads: gat and unimp 8.", show_default=False)]
 DropoutShare = Annotated[
-    float | None, typer.Option(help="Dropout: 0.5, gat 0.6, gin 0.", show_default=False)
+    float | None, typer.Option(help="Dropout: 0.5, gat and unimp 0.6, gin 0.", show_default=False)
 ]
 Epochs = Annotated[int, typer.Option(help="Epochs of each training.")]
 LearningRate = Annotated[float, typer.Option(help="Learning rate.")]
@@ -73,6 +73,15 @@ Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...")]
 Report = Annotated[
     Path | None,
     typer.Option("--report", help="Write an HTML page of the results here.", show_default=False),
+]
+Inductive = Annotated[
+    bool,
+    typer.Option(
+        "--inductive",
+        help="Training sees the training nodes and the edges between them only, as with "
+        "--split 20/40/40; how the grown graph is pruned is the method's option: "
+        "teddy:inference=training.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 

@@ -18,6 +18,7 @@ from teddy.cli.options import (
     Epochs,
     Heads,
     Hidden,
+    Inductive,
     Json,
     Layers,
     LearningRate,
@@ -47,7 +48,10 @@ def sweep(
             "teddy:distill=0, ugs:weights=projection, random:only=edges."
         ),
     ] = "teddy,random",
-    models: Annotated[str, typer.Option(help="Separated by commas.")] = "gin",
+    models: Annotated[
+        str,
+        typer.Option(help="Separated by commas; options after colons: gcn,unimp:gated=false."),
+    ] = "gin",
     simulations: Annotated[
         str, typer.Option(help="Levels, 0,1,5 or 1-20: level i removes 1 - 0.95^i, 0 nothing.")
     ] = "0,1,5,10,15,20",
@@ -82,6 +86,7 @@ def sweep(
     patience: Patience = None,
     split: Split = None,
     split_seed: SplitSeed = 0,
+    inductive: Inductive = False,
     data_dir: DataDir = None,
     device: Device = "cpu",
     threads: Annotated[int, typer.Option(help="Of the CPU, for each process.")] = 1,
@@ -157,6 +162,7 @@ def sweep(
         split=split,
         split_seed=split_seed,
         data_dir=None if data_dir is None else str(data_dir),
+        inductive=inductive,
         device=device,
         threads=threads,
     )

@@ -32,6 +32,8 @@ def find_ticket(
     divergence: str = "dense-sparse",
     distill_nodes: str = "all",
     patience: int | None = None,
+    inductive: bool = False,
+    inference: str = "scored",
     device: str | torch.device = "cpu",
     progress: Progress | None = None,
     **options: Any,
@@ -44,7 +46,8 @@ def find_ticket(
 
     Args:
         data: ``x`` (dense or sparse), ``edge_index``, ``y`` and the masks of a split.
-        model: ``"gcn"``, ``"gat"``, ``"gin"``, ``"sage"``; any ``nn.Module`` with
+        model: ``"gcn"``, ``"gat"``, ``"gin"``, ``"sage"``, ``"unimp"``, ``"nagphormer"``,
+            ``"specformer"``, also with options, ``"nagphormer:hops=3"``; any ``nn.Module`` with
             ``forward(x, edge_index)``, whose weights are taken as the initial ones; or a function
             without arguments that makes a module, called once the seed is set.
         graph_sparsity: Share :math:`p_g` of undirected edges to remove.
@@ -60,6 +63,11 @@ def find_ticket(
         divergence: Reading of the distillation; see :class:`teddy.training.TrainConfig`.
         distill_nodes: Which nodes the dense model teaches, ``all`` or ``training``.
         patience: Early stopping; off by default.
+        inductive: Whether training sees the training nodes and the edges between them only: scores,
+            degrees and the dense model's logits are of that graph alone. The ticket is validated on
+            the graph with the validation nodes, tested on the whole, and can be used on any.
+        inference: How it prunes such a graph: ``scored``, ``training`` or ``none``, see
+            :func:`teddy.ticket.inference.edges_at_inference`.
         device: To train on.
         progress: Called after each epoch with the phase, the :class:`teddy.training.Epoch` and the
             share that is done.
@@ -81,7 +89,10 @@ def find_ticket(
     level = Level(graph_sparsity, weight_sparsity)
     of_method = {name: value for name, value in options.items() if name in chosen.options}
     of_model = {name: value for name, value in options.items() if name not in of_method}
-    problem = Problem(data, model, of_model, seed, config, check_device(device), progress)
+    problem = Problem(
+        data, model, of_model, seed, config, check_device(device), progress,
+        inductive=inductive, inference=inference,
+    )  # fmt: skip
     (ticket,) = chosen.tickets(problem, [level], **of_method)
     return ticket
 

@@ -16,15 +16,18 @@ from teddy.data import check_data
 from teddy.data.checks import MASKS
 from teddy.edges import SimpleGraph
 from teddy.errors import InputError
+from teddy.methods import growth
+from teddy.methods.growth import Stage
 from teddy.methods.level import Level
-from teddy.methods.record import Dense, accuracy_of, make_ticket
+from teddy.methods.record import Choice, Dense, accuracy_of, make_ticket
 from teddy.methods.store import Entry, Memory, Store
 from teddy.models import GNN, build_model
 from teddy.models.macs import count_macs
 from teddy.numbers import check_seed
 from teddy.sparsity import num_pruned_edges
 from teddy.ticket import Accuracy, Ticket
-from teddy.training import Epoch, TrainConfig, TrainResult, seeded, train
+from teddy.ticket.inference import check_rule, edges_at_inference
+from teddy.training import Epoch, TrainConfig, TrainResult, Unseen, seeded, train
 from teddy.training.forward import dense_input, forward_passes
 from teddy.training.loop import Callback
 from teddy.weights import FixedMask
@@ -51,6 +54,14 @@ class Problem:
         progress: Called after each epoch.
         store: Where to keep what other searches, or this one another time, can go on from; it
             must be of this very problem.
+        inductive: Whether training sees the training nodes and the edges between them only; then
+            it is validated on the graph with the validation nodes, and tested on the whole.
+        inference: How a grown graph is pruned; see :func:`teddy.ticket.edges_at_inference`.
+
+    Attributes:
+        graph: The graph to prune: the whole, or that of the training nodes.
+        data: What training sees.
+        deployed: The graph that a ticket is for, which is the whole.
     """
 
     def __init__(
@@ -63,6 +74,8 @@ class Problem:
         device: torch.device | None = None,
         progress: Progress | None = None,
         store: Store | None = None,
+        inductive: bool = False,
+        inference: str = "scored",
     ) -> None:
         device = device or torch.device("cpu")
         self.seed, self.config, self.device = check_seed(seed), config or TrainConfig(), device
@@ -75,14 +88,22 @@ class Problem:
                 f"option '{min(options)}' came with a module of your own, "
                 "expected model options only with a model's name"
             )
-        self.graph, _ = SimpleGraph.of(self.given.edge_index.to(device), self.given.num_nodes)
-        self.num_classes = int(self.given.y.max()) + 1
-        fields = {key: self.given[key].to(device) for key in ("x", "y", *MASKS)}
-        self.data = Data(edge_index=self.graph.edge_index(), **fields)
+        self.inference = check_rule(inference)
+        graph, _ = SimpleGraph.of(self.given.edge_index.to(device), self.given.num_nodes)
+        fields = Data(**{key: self.given[key].to(device) for key in ("x", "y", *MASKS)})
+        self.grown: tuple[Stage, Stage] | None = None
+        if inductive:
+            self.seen, *grown = growth.inductive(fields, graph)
+            self.grown = grown[0], grown[1]
+        else:
+            self.seen = growth.transductive(fields, graph)
+        self.deployed = self.seen if self.grown is None else self.grown[-1]
+        self.graph, self.data = self.seen.graph, self.seen.data
+        self.num_classes = int(self.data.y.max()) + 1
 
     def train(
         self,
-        keep: Tensor | None = None,
+        choice: Choice | None = None,
         teacher: Tensor | None = None,
         weight_sparsity: float = 0.0,
         weight_masks: Sequence[Tensor] | None = None,
@@ -102,12 +123,13 @@ class Problem:
                 fixed()
             result = train(
                 model,
-                self.subgraph(keep),
+                self.subgraph(None if choice is None else choice.keep),
                 self.config,
                 teacher=teacher,
                 weight_sparsity=weight_sparsity,
                 after_step=fixed,
                 callbacks=callbacks,
+                unseen=self.unseen(choice),
             )
         return model, result
 
@@ -139,6 +161,7 @@ class Problem:
         level: Level,
         keep: Tensor,
         *,
+        score: str | None = None,
         weight_masks: Sequence[Tensor] | None = None,
         seconds: dict[str, float] | None = None,
         **settings: Any,
@@ -149,20 +172,53 @@ class Problem:
             method: Its name.
             level: The sparsities that were asked for.
             keep: bool ``[M]``, the edges that stay.
+            score: The edge score that chose them, if one did: it can choose in a grown graph, too.
             weight_masks: The weights that stay; None: they are projected to the level.
             seconds: What the choice took.
             settings: Of the method, to be recorded.
         """
         self._check_choice(method, level, keep)
+        choice = Choice(keep, level.graph_sparsity, score)
         dense = self.dense()
         model, sparse = self.train(
-            keep,
+            choice,
             dense.logits,
             level.weight_sparsity if weight_masks is None else 0.0,
             weight_masks,
             self.report("sparse"),
         )
-        return make_ticket(self, method, level, keep, model, sparse, dense, seconds or {}, settings)
+        return make_ticket(
+            self, method, level, choice, model, sparse, dense, seconds or {}, settings
+        )
+
+    def kept(self, stage: Stage, choice: Choice) -> Tensor:
+        """The edges that stay at a stage of the graph."""
+        if self.grown is None:
+            return choice.keep
+        return edges_at_inference(
+            self.inference, stage.graph, stage.known, choice.keep, choice.sparsity, choice.score,
+            self.seed,
+        )  # fmt: skip
+
+    def unseen(self, choice: Choice | None) -> Unseen | None:
+        """The graphs to validate and test on, if training sees other ones."""
+        if self.grown is None:
+            return None
+        keep = [None if choice is None else self.kept(stage, choice) for stage in self.grown]
+        return Unseen(*(stage.subgraph(k) for stage, k in zip(self.grown, keep, strict=True)))
+
+    def unseen_under_masks(self, keep: Tensor) -> Unseen | None:
+        """The same while masks are learned for the edges that are left; new ones have none."""
+        if self.grown is None:
+            return None
+        graphs = []
+        for stage in self.grown:
+            kept = edges_at_inference("training", stage.graph, stage.known, keep, 0.0, None, 0)
+            graph, count = stage.subgraph(kept).__copy__(), int(keep.sum())
+            graph.mask_of_edge = torch.full_like(stage.known[kept], count, dtype=torch.long)
+            graph.mask_of_edge[stage.known[kept]] = torch.arange(count, device=keep.device)
+            graphs.append(graph)
+        return Unseen(*graphs)
 
     def _check_choice(self, method: str, level: Level, keep: Tensor) -> None:
         total = self.graph.num_edges
@@ -227,15 +283,12 @@ class Problem:
         return model
 
     def subgraph(self, keep: Tensor | None) -> Data:
-        """The graph with the kept edges only; all of them for None."""
-        if keep is None:
-            return self.data
-        sparse = copy.copy(self.data)
-        sparse.edge_index = self.graph.edge_index(keep)
-        return sparse
+        """The graph that training sees, with the kept edges only; all of them for None."""
+        return self.seen.subgraph(keep)
 
-    def macs(self, model: nn.Module, keep: Tensor | None = None) -> list[int] | None:
-        """Multiply-accumulates of each layer, on the kept edges or the whole graph."""
-        data = self.subgraph(keep)
+    def macs(self, model: nn.Module, choice: Choice | None = None) -> list[int] | None:
+        """Multiply-accumulates of each layer, on the whole graph or what is kept of it."""
+        keep = None if choice is None else self.kept(self.deployed, choice)
+        data = self.deployed.subgraph(keep)
         x = data.x if isinstance(model, GNN) else dense_input(model, data.x)
         return count_macs(model, x, data.edge_index)

@@ -29,11 +29,26 @@ class Dense:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Choice:
+    """The edges that a method has chosen.
+
+    Attributes:
+        keep: bool ``[M]``, those that stay.
+        sparsity: The share that was to go.
+        score: The edge score that chose; None: they were chosen in another way.
+    """
+
+    keep: Tensor
+    sparsity: float
+    score: str | None = None
+
+
 def make_ticket(
     problem: Problem,
     method: str,
     level: Level,
-    keep: Tensor,
+    choice: Choice,
     model: nn.Module,
     sparse: TrainResult,
     dense: Dense,
@@ -41,7 +56,7 @@ def make_ticket(
     settings: dict[str, Any],
 ) -> Ticket:
     """Put the parts of a ticket together."""
-    macs = Macs(dense.macs, problem.macs(model, keep))
+    macs = Macs(dense.macs, problem.macs(model, choice))
     weights = [p for p in model.parameters() if p.requires_grad]
     where = {"device": str(problem.device), "threads": torch.get_num_threads()}
     names = problem.given.get("class_names")
@@ -50,7 +65,7 @@ def make_ticket(
         dataset=str(problem.given.get("name", "data")),
         split=str(problem.given.get("split", "given")),
         split_seed=problem.given.get("split_seed"),
-        split_fingerprint=split_fingerprint(problem.data),
+        split_fingerprint=split_fingerprint(problem.given),
         seed=problem.seed,
         model=_model_spec(model),
         graph={
@@ -62,16 +77,29 @@ def make_ticket(
         },
         graph_sparsity=level.graph_sparsity,
         weight_sparsity=level.weight_sparsity,
-        edges=Count(problem.graph.num_edges, int(keep.sum())),
+        edges=Count(problem.graph.num_edges, int(choice.keep.sum())),
         weights=Count(sum(p.numel() for p in weights), count_nonzero(weights)),
         dense=dense.accuracy,
         ticket=accuracy_of(sparse),
         macs=macs,
         config={**asdict(problem.config), **settings, **where},
         classes=None if names is None else [str(name) for name in names],
+        inductive=_inductive(problem, choice),
     )
     seconds = {"dense": dense.seconds, **seconds, "sparse": sparse.seconds}
-    return Ticket(info, keep.cpu(), model.cpu().eval(), seconds)
+    return Ticket(info, choice.keep.cpu(), model.cpu().eval(), seconds)
+
+
+def _inductive(problem: Problem, choice: Choice) -> dict[str, Any] | None:
+    if problem.grown is None:
+        return None
+    kept = problem.kept(problem.deployed, choice)
+    return {
+        "inference": problem.inference,
+        "score": choice.score,
+        "nodes": problem.deployed.graph.num_nodes,
+        "edges": asdict(Count(kept.numel(), int(kept.sum()))),
+    }
 
 
 def _model_spec(model: nn.Module) -> dict[str, Any]:

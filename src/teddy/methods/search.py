@@ -92,6 +92,7 @@ class Scheme:
                 self.method,
                 level,
                 state.keep,
+                score=self.score,
                 weight_masks=state.weights,
                 seconds={"search": sum(state.rounds), "round": sum(state.rounds[-1:])},
             )
@@ -195,6 +196,7 @@ class Scheme:
                 regularizer=regularizer,
                 after_step=clamp if self.clamp else None,
                 callbacks=problem.report(phase),
+                unseen=problem.unseen_under_masks(state.keep),
             )
         return masked
 

@@ -11,13 +11,17 @@ from teddy.methods.level import Level
 from teddy.methods.method import METHODS, Method
 from teddy.numbers import check_count
 from teddy.sparsity import simulation_sparsity
+from teddy.ticket.inference import check_rule
 from teddy.training import TrainConfig
+from teddy.words import option_text, read_option
 
 #: What a ticket leaves out, by the part that alone is made sparse.
 ONLY = ("edges", "weights")
 
 #: Options that every method has, by a value of their kind.
-COMMON: dict[str, Any] = {"distill": 0.0, "distill_nodes": "", "only": "", "weight_level": 0}
+COMMON: dict[str, Any] = {
+    "distill": 0.0, "distill_nodes": "", "inference": "", "only": "", "weight_level": 0,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class MethodSpec:
         options: Of the method, sorted by name.
         distill: Strength of the distillation, if not the method's own.
         distill_nodes: The nodes that the dense model teaches, if not all.
+        inference: How a graph that has grown past the training graph is pruned, if not scored.
         only: ``edges`` or ``weights``: leave the other dense.
         weight_level: The simulation of the weights, whichever that of the edges is.
 
@@ -42,13 +47,14 @@ class MethodSpec:
         Traceback (most recent call last):
         ...
         teddy.errors.InputError: teddy has no option 'l2', expected one of: weights, distill,
-        distill_nodes, only, weight_level
+        distill_nodes, inference, only, weight_level
     """
 
     name: str
     options: tuple[tuple[str, Any], ...] = ()
     distill: float | None = None
     distill_nodes: str | None = None
+    inference: str | None = None
     only: str | None = None
     weight_level: int | None = None
 
@@ -57,9 +63,11 @@ class MethodSpec:
         """Read ``name:option=value:...``."""
         name, *parts = text.strip().split(":")
         method = METHODS[name]
-        values = dict(_read(method, part) for part in parts)
+        values = dict(read_option(name, {**method.options, **COMMON}, part) for part in parts)
         common = {name: values.pop(name, None) for name in COMMON}
         only, level = common["only"], common["weight_level"]
+        if common["inference"] is not None:
+            check_rule(common["inference"])
         if only not in (None, *ONLY):
             raise InputError(f"only is '{only}', expected one of: {', '.join(ONLY)}")
         if level is not None:
@@ -98,29 +106,4 @@ class MethodSpec:
         values = {**dict(self.options), **{name: getattr(self, name) for name in COMMON}}
         for name, value in sorted(values.items()):
             if value is not None:
-                yield f"{name}={_text(value)}"
-
-
-def _text(value: Any) -> str:
-    """As short as it can be read again."""
-    short = f"{value:g}" if isinstance(value, float) else str(value)
-    return short if not isinstance(value, float) or float(short) == value else repr(value)
-
-
-def _read(method: Method, part: str) -> tuple[str, Any]:
-    name, equals, text = part.partition("=")
-    defaults = {**method.options, **COMMON}
-    if name not in defaults:
-        known = ", ".join(defaults)
-        raise InputError(f"{method.name} has no option '{name}', expected one of: {known}")
-    kind = type(defaults[name])
-    if kind is bool and text.lower() in ("true", "false"):
-        return name, text.lower() == "true"
-    if kind not in (float, int, bool):
-        return name, text
-    try:
-        return name, {float: float, int: int, bool: int}[kind](text)
-    except ValueError:
-        what = {float: "a number", int: "a whole number", bool: "true or false"}[kind]
-        got = f"'{text}'" if equals else "nothing"
-        raise InputError(f"option '{name}' of {method.name} is {got}, expected {what}") from None
+                yield f"{name}={option_text(value)}"

@@ -14,23 +14,44 @@ from teddy.models.gat import GAT
 from teddy.models.gcn import GCN
 from teddy.models.gin import GIN
 from teddy.models.sage import SAGE
+from teddy.models.unimp import UniMP
 from teddy.registry import Registry
+from teddy.words import read_option
 
 MODELS: Registry[type[GNN]] = Registry("model")
 MODELS.register("gcn")(GCN)
 MODELS.register("gat")(GAT)
 MODELS.register("gin")(GIN)
 MODELS.register("sage")(SAGE)
+MODELS.register("unimp")(UniMP)
+
+
+def parse_model(text: str) -> tuple[str, dict[str, Any]]:
+    """Read a model's name and options, ``name:option=value:...``.
+
+    Example:
+        >>> parse_model("gat:heads=4:dropout=0.5")
+        ('gat', {'heads': 4, 'dropout': 0.5})
+    """
+    name, *parts = text.strip().split(":")
+    return name, dict(read_option(name, MODELS[name].OPTIONS, part) for part in parts)
 
 
 def build_model(name: str, in_channels: int, out_channels: int, **options: Any) -> GNN:
     """Build a registered model.
 
+    Args:
+        name: Its name, also with options of its own: ``gat:heads=4``.
+        in_channels: Features of a node.
+        out_channels: Classes.
+        options: Of the model; those in its name go first.
+
     Example:
-        >>> build_model("gat", 1433, 7)
-        GAT(1433, 7, hidden=64, layers=2, dropout=0.6, heads=8)
+        >>> build_model("gat:heads=4", 1433, 7, hidden=32)
+        GAT(1433, 7, hidden=32, layers=2, dropout=0.6, heads=4)
     """
-    model = MODELS[name]
+    name, own = parse_model(name)
+    model, options = MODELS[name], {**options, **own}
     unknown = set(options) - set(model.OPTIONS)
     if unknown:
         known = ", ".join(model.OPTIONS)
@@ -38,4 +59,4 @@ def build_model(name: str, in_channels: int, out_channels: int, **options: Any) 
     return model(in_channels, out_channels, **options)
 
 
-__all__ = ["GAT", "GCN", "GIN", "GNN", "MODELS", "SAGE", "build_model"]
+__all__ = ["GAT", "GCN", "GIN", "GNN", "MODELS", "SAGE", "UniMP", "build_model", "parse_model"]

@@ -37,6 +37,11 @@ class GNN(nn.Module, ABC):
     #: Options that may be 0.
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ()
 
+    #: Nodes of a step of training, for a model that can take some at a time; 0: all.
+    batch_size: int = 0
+    #: After a forward in training: the nodes whose labels weren't among the inputs; None: all.
+    to_predict: Tensor | None = None
+
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
         super().__init__()
         self.in_channels, self.out_channels = in_channels, out_channels
@@ -82,6 +87,12 @@ class GNN(nn.Module, ABC):
     @abstractmethod
     def layer_macs(self, x: Any, structure: Any) -> list[int]:
         """Count the multiply-accumulates of each layer with the weights as they are."""
+
+    #: Whether labels are among its inputs.
+    knows_labels: bool = False
+
+    def learn_labels(self, y: Tensor, nodes: Tensor) -> None:
+        """Take the labels of these nodes as an input, where the model has labels among them."""
 
     def prepare(self, x: Features, edge_index: Any) -> tuple[Any, Any]:
         """Turn inputs into the form that the layers compute with; what has it passes through."""

@@ -60,6 +60,12 @@ class Masked(nn.Module):
         own = dict(self.model.named_parameters())
         return {n: own[n] * m for n, m in zip(self.names, self.weight_masks, strict=True)}
 
+    def edge_weights(self, mask_of_entry: Tensor) -> Tensor:
+        """The masks as weights of entries; one past the last mask stands for a weight of 1."""
+        assert self.edge_mask is not None
+        masks = torch.cat([self.edge_mask, self.edge_mask.new_ones(1)])
+        return masks.index_select(0, mask_of_entry)
+
     def call(
         self, part: str, weights: dict[str, Tensor], *inputs: object, **named: object
     ) -> Tensor:

@@ -122,6 +122,37 @@ class _Product(torch.autograd.Function):
         return grad_values, grad_dense, None
 
 
+def sampled_product(left: Tensor, right: Tensor, pattern: Pattern) -> Tensor:
+    """Entries of ``left @ right.T`` where the pattern has one, with gradients for both.
+
+    Example:
+        >>> pattern = Pattern.of(torch.tensor([0]), torch.tensor([1]), (2, 2))
+        >>> sampled_product(torch.eye(2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]), pattern)
+        tensor([3.])
+    """
+    result: Tensor = _SampledProduct.apply(left, right, pattern)
+    return result
+
+
+class _SampledProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, left: Tensor, right: Tensor, pattern: Pattern) -> Tensor:
+        ctx.pattern = pattern
+        ctx.save_for_backward(left, right)
+        return pattern.sampled_product(left, right)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+        left, right = ctx.saved_tensors
+        matrix = SparseMatrix(ctx.pattern, grads[0].contiguous())
+        return (
+            matrix.product(right.contiguous()),
+            matrix.transpose.product(left.contiguous()),
+            None,
+        )
+
+
 def shifted_product(matrix: SparseMatrix, shift: Tensor, dense: Tensor) -> Tensor:
     r"""Multiply :math:`A + s I` with a dense matrix, with gradients for it and for :math:`s`.
 
@@ -228,7 +259,8 @@ class _NarrowProduct(torch.autograd.Function):
 def row_softmax(scores: Tensor, pattern: Pattern, weights: Tensor | None = None) -> Tensor:
     r"""Softmax over the entries of each row.
 
-    With weights, :math:`w_j \exp(s_j) / \sum_k |w_k| \exp(s_k)`: an entry of weight 0 isn't there.
+    With weights, :math:`w_j \exp(s_j) / \sum_k |w_k| \exp(s_k)`: an entry of weight 0 isn't there,
+    and a row of such entries is 0.
 
     Example:
         >>> pattern = Pattern.of(torch.tensor([0, 0, 1]), torch.tensor([0, 1, 1]), (2, 2))
@@ -236,15 +268,19 @@ def row_softmax(scores: Tensor, pattern: Pattern, weights: Tensor | None = None)
         tensor([0.5000, 0.5000, 1.0000])
     """
     row, empty = pattern.row, scores.new_zeros(pattern.shape[0])
-    present = scores.detach()
+    highest = empty.scatter_reduce(0, row, scores.detach(), "amax", include_self=False)
     if weights is not None:
-        present = present.masked_fill(weights == 0, -torch.inf)
-    highest = empty.scatter_reduce(0, row, present, "amax", include_self=False)
+        present = scores.detach().masked_fill(weights == 0, -torch.inf)
+        above = empty.scatter_reduce(0, row, present, "amax", include_self=False)
+        highest = torch.where(above.isneginf(), highest, above)
     # Only an entry of weight 0 can be above the highest; its share has a gradient.
     shares = (scores - highest[row]).clamp(max=60).exp()
     sizes = shares if weights is None else shares * weights.abs()
     # index_select, not [row]: its gradient is summed in one order, whatever the threads.
-    totals = empty.index_add(0, row, sizes).index_select(0, row)
+    totals = empty.index_add(0, row, sizes)
+    if weights is not None:
+        totals = totals.masked_fill(totals == 0, 1.0)
+    totals = totals.index_select(0, row)
     return (shares if weights is None else shares * weights) / totals
 
 

@@ -11,7 +11,7 @@ from teddy import __version__
 from teddy.data import load_dataset
 from teddy.errors import InputError
 from teddy.methods.spec import MethodSpec
-from teddy.models import MODELS
+from teddy.models import parse_model
 from teddy.paper.claims import CLAIMS
 from teddy.paper.reproduction import (
     REPRODUCTIONS,
@@ -37,7 +37,7 @@ class Part:
 
     def __post_init__(self) -> None:
         for model in self.models or ():
-            MODELS[model]  # a wrong name is an error before the work
+            parse_model(model)  # a wrong name is an error before the work
         if self.methods is not None:
             methods = [str(MethodSpec.parse(method)) for method in self.methods]
             object.__setattr__(self, "methods", methods)

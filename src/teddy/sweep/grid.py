@@ -14,7 +14,7 @@ from teddy.data.catalog import DATASETS
 from teddy.errors import InputError
 from teddy.methods import Level
 from teddy.methods.spec import MethodSpec
-from teddy.models import MODELS
+from teddy.models import parse_model
 from teddy.numbers import check_count, check_seed
 from teddy.sweep.tuned import tuned_settings
 from teddy.training import TrainConfig
@@ -32,6 +32,7 @@ class Settings:
         split: As of :func:`teddy.load_dataset`.
         split_seed: Of a split that is drawn.
         data_dir: Folder with raw data sets.
+        inductive: Whether training sees the training nodes only.
         device: To train on.
         threads: Of each job; results are the same whatever the number of jobs.
     """
@@ -43,6 +44,7 @@ class Settings:
     split: str | None = None
     split_seed: int = 0
     data_dir: str | None = None
+    inductive: bool = False
     device: str = "cpu"
     threads: int = 1
 
@@ -135,7 +137,7 @@ class Grid:
             if not getattr(self, name):
                 raise InputError(f"got no {name}, expected at least one")
         for model in self.models:
-            MODELS[model]
+            parse_model(model)
         parsed = [str(MethodSpec.parse(method)) for method in self.methods]
         cleaned: dict[str, list[Any]] = {
             "models": list(self.models),

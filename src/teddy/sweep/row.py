@@ -28,7 +28,12 @@ _TURNS = 7
 
 
 def ticket_row(cell: Cell, ticket: Ticket, data: Data) -> dict[str, Any]:
-    """The row of a ticket that was found on this graph.
+    """The row of a ticket.
+
+    Args:
+        cell: What it is the ticket of.
+        ticket: The ticket.
+        data: The graph that it was found on, or tested on where that is another.
 
     Example:
         >>> import teddy
@@ -40,8 +45,7 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Data) -> dict[str, Any]:
     """
     info = ticket.info
     macs = {"dense": info.macs.dense, "ticket": info.macs.ticket}
-    graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
-    keep = ticket.keep.to(data.edge_index.device)
+    graph, keep, _ = ticket.prune(data)
     return {
         **vars(cell),
         "split": info.split,
@@ -65,7 +69,8 @@ def dense_row(problem: Problem, cell: Cell) -> dict[str, Any]:
     dense, accuracy = problem.dense(), asdict(problem.dense().accuracy)
     weights = sum(mask.numel() for mask in problem.weight_masks())
     macs = None if dense.macs is None else sum(dense.macs)
-    everything = torch.ones_like(problem.graph.pairs[0]).bool()
+    graph, data = problem.deployed.graph, problem.deployed.data
+    everything = torch.ones_like(graph.pairs[0]).bool()
     model = problem.initial_model()
     return {
         **vars(cell),
@@ -83,8 +88,8 @@ def dense_row(problem: Problem, cell: Cell) -> dict[str, Any]:
         "distill": 0.0,
         **dict.fromkeys((f"seconds_{name}" for name in SECONDS), 0.0),
         "seconds_dense": dense.seconds,
-        **_inference(model, problem.data.x, problem.graph, everything),
-        **_health(problem.graph, everything, problem.data.y),
+        **_inference(model, data.x, graph, everything),
+        **_health(graph, everything, data.y),
         "versions": versions(),
     }
 

@@ -14,7 +14,7 @@ from teddy.methods import Level, Problem
 from teddy.methods.find import check_device
 from teddy.methods.plugin import load_file
 from teddy.methods.spec import MethodSpec
-from teddy.models import MODELS
+from teddy.models import parse_model
 from teddy.numbers import check_count
 from teddy.sweep.folder import Folder, try_lock
 from teddy.sweep.grid import Settings, Task, file_name
@@ -68,7 +68,7 @@ class Search:
     names: tuple[str, ...] = ("distill",)
 
     def __post_init__(self) -> None:
-        MODELS[self.model]
+        parse_model(self.model)
         MethodSpec.parse(self.method)
         for name in self.names:
             if name not in RANGES:

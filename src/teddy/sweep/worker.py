@@ -135,6 +135,8 @@ def _results(
         check_device(settings.device),
         ended_with_parent(job.parent),
         folder.store(task),
+        settings.inductive,
+        spec.inference or "scored",
     )
     with folder.lock(f"dense-{task.dense_key}"):  # trained once, whoever comes first
         problem.dense()
@@ -145,7 +147,7 @@ def _results(
     levels = [level_of(spec, cell.simulation) for cell in sparse]
     tickets = spec.method.tickets(problem, levels, **dict(spec.options))
     for cell, ticket in zip(sparse, tickets, strict=True):
-        yield cell, ticket_row(cell, ticket, problem.data), ticket
+        yield cell, ticket_row(cell, ticket, problem.deployed.data), ticket
 
 
 def data_version(name: str, settings: Settings) -> str:

@@ -56,6 +56,9 @@ class TicketInfo:
         macs: Multiply-accumulates of both.
         config: Settings of the training and the method.
         classes: Names of the classes, where they have any.
+        inductive: Of a ticket that was found on the graph of its training nodes: how a grown graph
+            is pruned (``inference``, ``score``), and the ``nodes`` and ``edges`` of the one that
+            it was tested on; None: it belongs to the graph that it was found on.
         versions: Of the software that found it.
     """
 
@@ -76,6 +79,7 @@ class TicketInfo:
     macs: Macs
     config: dict[str, Any]
     classes: list[str] | None = None
+    inductive: dict[str, Any] | None = None
     versions: dict[str, str] = field(default_factory=lambda: software_versions())
 
     def to_dict(self) -> dict[str, Any]:

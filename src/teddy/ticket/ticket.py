@@ -14,11 +14,13 @@ from teddy.atomic import StrPath
 from teddy.data import check_data
 from teddy.data.checks import check_features
 from teddy.edges import SimpleGraph
+from teddy.edges.induced import induced_graph
 from teddy.edges.prune import keep_columns
 from teddy.errors import InputError
 from teddy.models import build_model
 from teddy.ticket.file import Content, read_ticket, write_ticket
 from teddy.ticket.fingerprint import graph_fingerprint
+from teddy.ticket.inference import edges_at_inference
 from teddy.ticket.info import TicketInfo
 from teddy.training import accuracy
 from teddy.training.forward import forward_passes
@@ -99,8 +101,7 @@ class Ticket:
         Raises:
             InputError: if this isn't the graph that the ticket was found on.
         """
-        _, pair_of_column = self._recognise(data)
-        keep = self.keep.to(data.edge_index.device)
+        _, keep, pair_of_column = self.prune(data)
         return data.edge_subgraph(keep_columns(keep, pair_of_column))
 
     @torch.no_grad()
@@ -109,13 +110,13 @@ class Ticket:
 
         The edges may be listed in any order, once or twice.
         """
-        graph, _ = self._recognise(data)
+        graph, keep, _ = self.prune(data)
         x = check_features(data.x)
         if x.size(1) != self.info.graph["features"]:
             raise InputError(
                 f"the ticket expects {self.info.graph['features']} features, got {x.size(1)}"
             )
-        edge_index = graph.edge_index(self.keep.to(x.device))
+        edge_index = graph.edge_index(keep.to(x.device))
         return forward_passes(self.model.to(x.device), x, edge_index).evaluation_logits()
 
     def predict(self, data: Data) -> Tensor:
@@ -155,10 +156,32 @@ class Ticket:
             f"weights={info.weights.kept}/{info.weights.total}, test={info.ticket.test:.2f})"
         )
 
-    def _recognise(self, data: Data) -> tuple[SimpleGraph, Tensor]:
+    def prune(self, data: Data) -> tuple[SimpleGraph, Tensor, Tensor]:
+        """The simple graph of some data, which of its edges stay, and the edge of each column.
+
+        Raises:
+            InputError: if the ticket can't say which edges stay.
+        """
         if not isinstance(data, Data) or data.edge_index is None:
             raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
         graph, pair_of_column = SimpleGraph.of(data.edge_index, data.num_nodes)
+        keep, inductive = self.keep.to(graph.pairs.device), self.info.inductive
+        if inductive is None:
+            self._recognise(graph)
+            return graph, keep, pair_of_column
+        rule, score = inductive["inference"], inductive["score"]
+        known = torch.zeros_like(graph.pairs[0], dtype=torch.bool)
+        if rule == "training" or (rule == "scored" and score is None):
+            if "train_mask" not in data:
+                raise InputError("the ticket knows its training nodes' edges, expected train_mask")
+            training, known = induced_graph(graph, data.train_mask)
+            self._recognise(training)
+        kept = edges_at_inference(
+            rule, graph, known, keep, self.info.graph_sparsity, score, self.info.seed
+        )
+        return graph, kept, pair_of_column
+
+    def _recognise(self, graph: SimpleGraph) -> None:
         expected = self.info.graph
         if graph_fingerprint(graph) != expected["fingerprint"]:
             raise InputError(
@@ -166,7 +189,6 @@ class Ticket:
                 f"{expected['edges']} edges, got another graph with {graph.num_nodes} nodes and "
                 f"{graph.num_edges} edges"
             )
-        return graph, pair_of_column
 
 
 def _load_state(model: nn.Module, state: dict[str, Tensor]) -> None:

@@ -4,7 +4,8 @@ May import: data, edges, weights, models.
 """
 
 from teddy.training.config import TrainConfig
-from teddy.training.loop import Epoch, TrainResult, accuracy, train
+from teddy.training.evaluation import Unseen, accuracy
+from teddy.training.loop import Epoch, TrainResult, train
 from teddy.training.objective import Objective
 from teddy.training.seeding import seeded
 
@@ -13,6 +14,7 @@ __all__ = [
     "Objective",
     "TrainConfig",
     "TrainResult",
+    "Unseen",
     "accuracy",
     "seeded",
     "train",

@@ -47,6 +47,20 @@ class SharedForward:
             return self.model.eval().head(self._stem, self.structure).detach()
 
 
+class BatchForward(SharedForward):
+    """Of a model of ours that takes some nodes at a time: the stem is each step's own."""
+
+    def batch_logits(self, nodes: Tensor) -> Tensor:
+        """Logits of some nodes to learn from."""
+        stem: Any = self.model.stem
+        return self.model.train().head(stem(self.x, self.structure, nodes), self.structure)
+
+    @torch.no_grad()
+    def evaluation_logits(self) -> Tensor:
+        """Logits of the weights as they are now."""
+        return self.model.eval().head(self.model.stem(self.x, self.structure), self.structure)
+
+
 class WholeForward:
     """Of any other module: two passes, ``module(x, edge_index)``, over dense features."""
 
@@ -81,13 +95,19 @@ class MaskedForward:
     What is masked once for the evaluation of a step serves the forward of the next.
     """
 
-    def __init__(self, masked: Masked, x: Features, edge_index: Tensor) -> None:
+    def __init__(
+        self,
+        masked: Masked,
+        x: Features,
+        edge_index: Tensor,
+        mask_of_edge: Tensor | None = None,
+    ) -> None:
         model = masked.model
         assert isinstance(model, GNN)
         self.masked, self.model = masked, model
         self.x, self.structure = model.prepare(x, edge_index)
         self.pattern = edge_pattern(edge_index, x.shape[0])
-        self.edge_of_entry = _edge_of_entry(self.pattern)
+        self.mask_of_entry = _mask_of_entry(self.pattern, mask_of_edge)
         self._weights: dict[str, Tensor] | None = None
         self._stem: Any = None
         self._logits: Tensor | None = None
@@ -113,9 +133,8 @@ class MaskedForward:
 
     def _mask(self) -> None:
         self._weights = self.masked.weights()
-        mask = self.masked.edge_mask
-        if mask is not None:
-            weights = mask.index_select(0, self.edge_of_entry)
+        if self.masked.edge_mask is not None:
+            weights = self.masked.edge_weights(self.mask_of_entry)
             assert isinstance(self.model, LayeredGNN)
             self.structure = self.model.adjacency(self.pattern, weights)
         self._stem = self._call("stem", self.x)
@@ -128,12 +147,14 @@ class MaskedForward:
 class MaskedWholeForward(WholeForward):
     """Of any other module under masks, ``module(x, edge_index, edge_weight)``."""
 
-    def __init__(self, masked: Masked, x: Tensor, edge_index: Tensor) -> None:
+    def __init__(
+        self, masked: Masked, x: Tensor, edge_index: Tensor, mask_of_edge: Tensor | None = None
+    ) -> None:
         super().__init__(masked.model, x, edge_index)
         self.masked = masked
         source, target = edge_index
         pattern = Pattern.of(source, target, (x.size(0), x.size(0)))
-        self.edge_of_column = _edge_of_entry(pattern)
+        self.mask_of_column = _mask_of_entry(pattern, mask_of_edge)
         self._check_masks_matter()
 
     def _check_masks_matter(self) -> None:
@@ -161,22 +182,22 @@ class MaskedWholeForward(WholeForward):
     def _call(self, model: nn.Module) -> Tensor:
         named = {}
         if self.masked.edge_mask is not None:
-            weights = self.masked.edge_mask.index_select(0, self.edge_of_column)
+            weights = self.masked.edge_weights(self.mask_of_column)
             named["edge_weight"] = weights.to(self.x.dtype)
         inputs = self.x, self.edge_index
         return self.masked.call("forward", self.masked.weights(), *inputs, **named)
 
 
-def _edge_of_entry(pattern: Pattern) -> Tensor:
-    """Index of the undirected edge, in canonical order, that each entry belongs to.
+def _mask_of_entry(pattern: Pattern, mask_of_edge: Tensor | None = None) -> Tensor:
+    """Index of the mask of each entry: its undirected edge's, which are in canonical order.
 
     Example:
-        >>> _edge_of_entry(edge_pattern(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), 3)).tolist()
+        >>> _mask_of_entry(edge_pattern(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), 3)).tolist()
         [0, 0, 1, 1]
     """
     low, high = torch.minimum(pattern.row, pattern.col), torch.maximum(pattern.row, pattern.col)
     edges: Tensor = torch.unique(low * pattern.shape[1] + high, return_inverse=True)[1]
-    return edges
+    return edges if mask_of_edge is None else mask_of_edge[edges]
 
 
 def dense_input(model: nn.Module, x: Tensor) -> Tensor:
@@ -193,12 +214,21 @@ def dense_input(model: nn.Module, x: Tensor) -> Tensor:
 
 
 def forward_passes(
-    model: nn.Module, x: Tensor, edge_index: Tensor
+    model: nn.Module, x: Tensor, edge_index: Tensor, mask_of_edge: Tensor | None = None
 ) -> SharedForward | MaskedForward | WholeForward:
-    """Choose how to run a module; under masks both directions of an edge must be listed, sorted."""
+    """Choose how to run a module; under masks both directions of an edge must be listed, sorted.
+
+    Args:
+        model: The module.
+        x: Features.
+        edge_index: The graph.
+        mask_of_edge: Which learned mask each undirected edge has, in canonical order; one past the
+            last: none. By default each edge has its own.
+    """
     if isinstance(model, Masked):
         ours = isinstance(model.model, GNN)
-        return (MaskedForward if ours else MaskedWholeForward)(model, x, edge_index)
+        kind = MaskedForward if ours else MaskedWholeForward
+        return kind(model, x, edge_index, mask_of_edge)
     if isinstance(model, GNN):
-        return SharedForward(model, x, edge_index)
+        return (BatchForward if model.batch_size else SharedForward)(model, x, edge_index)
     return WholeForward(model, x, edge_index)

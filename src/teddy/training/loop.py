@@ -13,8 +13,12 @@ from torch_geometric.data import Data
 
 from teddy.buffers import reused
 from teddy.errors import InputError
+from teddy.models import GNN
+from teddy.models.masked import Masked
+from teddy.training.batches import Batches
 from teddy.training.config import TrainConfig
-from teddy.training.forward import forward_passes
+from teddy.training.evaluation import Evaluation, Unseen
+from teddy.training.forward import BatchForward, forward_passes
 from teddy.training.memory import keep_freed_memory
 from teddy.training.objective import Objective
 from teddy.weights import L0Projected
@@ -69,8 +73,9 @@ def train(
     regularizer: Callable[[Tensor], Tensor] | None = None,
     after_step: Callable[[], None] | None = None,
     callbacks: Iterable[Callback] = (),
+    unseen: Unseen | None = None,
 ) -> TrainResult:
-    r"""Train on one graph, full batch, by Adam.
+    r"""Train on one graph by Adam: all nodes in a step, or batches of them.
 
     With ``teacher`` and ``weight_sparsity`` this is *Searching Subnetwork* of Algorithm 1, without
     them its *Pretraining on Entire Graph*.
@@ -85,6 +90,7 @@ def train(
         regularizer: From the logits to a term to add to the loss.
         after_step: Called after every step, to project the parameters in another way.
         callbacks: Called with each :class:`Epoch`.
+        unseen: Graphs to validate and test on, of nodes that aren't in ``data``.
 
     Example:
         >>> from teddy.models import GCN
@@ -98,34 +104,49 @@ def train(
     """
     config = config or TrainConfig()
     started = time.perf_counter()
-    train_nodes, val_nodes, test_nodes = (
-        data[name].nonzero().flatten() for name in ("train_mask", "val_mask", "test_mask")
-    )
+    train_nodes = data.train_mask.nonzero().flatten()
     objective = Objective(data.y, train_nodes, teacher, config)
+    network = model.model if isinstance(model, Masked) else model
+    if isinstance(network, GNN):
+        network.learn_labels(data.y, train_nodes)
+        if unseen is not None and network.knows_labels:
+            raise InputError(
+                "labels are an input of this model, expected label_rate 0 where nodes are unseen"
+            )
     forward = forward_passes(model, data.x, data.edge_index)
+    evaluation = Evaluation(model, data, unseen)
     optimizer = _optimizer(model, config, weight_sparsity)
     num_classes = int(data.y.max()) + 1
+    # Without a teacher other nodes than those that train have nothing to teach.
+    batches = Batches(model, train_nodes if teacher is None else torch.arange(data.y.numel()))
     history: list[Epoch] = []
     best: Epoch | None = None
     best_state: dict[str, Tensor] = {}
     for index in range(config.epochs):
-        z = forward.training_logits()
-        if z.size(1) < num_classes:
-            raise InputError(f"the model returned {z.size(1)} logits, expected {num_classes}")
-        loss = objective(z)
-        if regularizer is not None:
-            loss = loss + regularizer(z)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if after_step is not None:
-            after_step()
+        losses = []
+        for nodes in batches:
+            if nodes is None:
+                z = forward.training_logits()
+                loss_of = objective
+            else:
+                assert isinstance(forward, BatchForward)
+                z = forward.batch_logits(nodes)
+                loss_of = objective.of(nodes)
+            if z.size(1) < num_classes:
+                raise InputError(f"the model returned {z.size(1)} logits, expected {num_classes}")
+            loss = loss_of(z, getattr(network, "to_predict", None))
+            if regularizer is not None:
+                loss = loss + regularizer(z)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            if after_step is not None:
+                after_step()
+            losses.append(float(loss.detach()))
         logits = forward.evaluation_logits()
 
-        predicted = logits.argmax(dim=-1)
-        val = accuracy(predicted, data.y, val_nodes)
-        test = accuracy(predicted, data.y, test_nodes)
-        epoch = Epoch(index, float(loss.detach()), val, test)
+        val, test = evaluation(logits)
+        epoch = Epoch(index, sum(losses) / len(losses), val, test)
         sound = math.isfinite(epoch.loss) and math.isfinite(float(logits.sum()))
         if not sound and not (math.isfinite(epoch.loss) and logits.isfinite().all()):
             raise InputError(f"loss or logits at epoch {index} aren't finite, with lr {config.lr}")
@@ -169,14 +190,3 @@ def copy_state(model: nn.Module, target: dict[str, Tensor]) -> None:
             target[name].copy_(value)
         else:
             target[name] = value.clone()
-
-
-def accuracy(predicted: Tensor, y: Tensor, nodes: Tensor) -> float:
-    """Share of these nodes that are predicted right, in percent.
-
-    Example:
-        >>> accuracy(torch.tensor([0, 1, 1]), torch.tensor([0, 0, 1]), torch.tensor([0, 1]))
-        50.0
-    """
-    right = predicted.index_select(0, nodes) == y.index_select(0, nodes)
-    return 100.0 * int(right.sum()) / right.numel()

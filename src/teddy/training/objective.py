@@ -36,8 +36,8 @@ class Objective:
     def __init__(
         self, y: Tensor, train: Tensor, teacher: Tensor | None, config: TrainConfig
     ) -> None:
-        self.config = config
-        self.own = y[train] * y.numel() + train  # where [C, N] holds a training node's class
+        self.config, self.y, self.train, self.teacher = config, y, train, teacher
+        self.own = self._places(train)
         self.dense: Tensor | None = None
         self.taught = train if config.distill_nodes == "training" else None
         if teacher is not None and config.distill > 0:
@@ -47,10 +47,17 @@ class Objective:
             self.q = self.dense.exp()
             self.q_log_q = torch.dot(self.q.flatten(), self.dense.flatten())
 
-    def __call__(self, logits: Tensor) -> Tensor:
-        """Return the loss of logits ``[N, C]``."""
+    def __call__(self, logits: Tensor, predict: Tensor | None = None) -> Tensor:
+        """Return the loss of logits ``[N, C]``.
+
+        Args:
+            logits: Of all nodes.
+            predict: The training nodes to predict; None: all of them.
+        """
         log_p = _log_softmax(logits)
-        loss = -log_p.flatten().index_select(0, self.own).mean()
+        own = self.own if predict is None else self._places(predict)
+        likelihood = log_p.flatten().index_select(0, own)
+        loss = -likelihood.mean() if own.numel() else likelihood.sum()
         if self.dense is None:
             return loss
         if self.taught is not None:
@@ -61,7 +68,24 @@ class Objective:
             divergence = torch.dot(log_p.exp().flatten(), (log_p - self.dense).flatten())
         else:  # the entropy of Q is the same at every step
             divergence = self.q_log_q - torch.dot(self.q.flatten(), log_p.flatten())
-        return loss + self.config.distill / logits.size(0) * divergence
+        return loss + self.config.distill / max(logits.size(0), 1) * divergence
+
+    def of(self, nodes: Tensor) -> Objective:
+        """The same for the logits of some nodes only; there may be no training node among them.
+
+        Example:
+            >>> whole = Objective(torch.tensor([0, 1]), torch.tensor([0]), None, TrainConfig())
+            >>> whole.of(torch.tensor([1]))(torch.zeros(1, 2))
+            tensor(0.)
+        """
+        trains = torch.zeros_like(self.y, dtype=torch.bool)
+        trains[self.train] = True
+        teacher = None if self.teacher is None else self.teacher[nodes]
+        return Objective(self.y[nodes], trains[nodes].nonzero().flatten(), teacher, self.config)
+
+    def _places(self, nodes: Tensor) -> Tensor:
+        """Where ``[C, N]`` holds the classes of nodes."""
+        return self.y[nodes] * self.y.numel() + nodes
 
 
 def _log_softmax(logits: Tensor) -> Tensor:

@@ -1,0 +1,188 @@
+"""UniMP: a graph transformer whose attention runs along edges."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from teddy.models.base import Features, product_macs
+from teddy.models.layered import Input, LayeredGNN, multiply
+from teddy.models.pattern import Pattern
+from teddy.models.sparse import SparseMatrix, row_softmax, sampled_product
+
+
+class UniMP(LayeredGNN):
+    r"""`Unified message passing <https://arxiv.org/abs/2009.03509>`_.
+
+    For each head, over the neighbours :math:`j` of :math:`i`, with :math:`q = h W_q + b_q`,
+    :math:`v` alike, and :math:`k = h W_k` (the softmax wouldn't see a bias there):
+
+    .. math::
+        \alpha_{ij} = \mathrm{softmax}_j\big(q_i^\top k_j / \sqrt d\big), \qquad
+        m_i = \sum_j \alpha_{ij} v_j
+
+    and with :math:`r_i = h_i W_r + b_r` the residual is gated,
+
+    .. math::
+        \beta_i = \mathrm{sigmoid}\big(w^\top [m_i; r_i; m_i - r_i]\big), \qquad
+        h_i' = (1 - \beta_i)\, m_i + \beta_i\, r_i
+
+    or, with ``gated=False``, :math:`h_i' = m_i + r_i`. Heads side by side, layer norm and ReLU in
+    hidden layers, the mean of the heads in the last. Dropout on the input, the hidden layers, and
+    the attention of all layers but the last. A pruned edge isn't in the sum or in the softmax; a
+    node without edges has :math:`m_i = 0`. Where edges have weights,
+    :math:`\alpha_{ij} = a_{ij} \exp(e_{ij}) / \sum_k |a_{ik}| \exp(e_{ik})`.
+
+    With ``label_rate`` above 0 labels of training nodes are an input, too: an embedding of its
+    label is added to a node's features. In each step of a training so many of them, drawn anew,
+    are shown, and the others are to be predicted; afterwards all are shown.
+
+    Args:
+        in_channels: Features of a node.
+        out_channels: Classes.
+        options: ``hidden`` (of each head), ``layers``, ``dropout``, ``heads``, ``gated``,
+            ``label_rate`` (0: labels aren't shown; the paper has 0.625).
+
+    Example:
+        >>> model = UniMP(3, 2, hidden=4)
+        >>> model(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
+        torch.Size([2, 2])
+    """
+
+    OPTIONS: ClassVar[dict[str, Any]] = {
+        "hidden": 64, "layers": 2, "dropout": 0.6, "heads": 8, "gated": True, "label_rate": 0.0,
+    }  # fmt: skip
+
+    queries: nn.ParameterList
+    keys: nn.ParameterList
+    values: nn.ParameterList
+
+    def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
+        super().__init__(in_channels, out_channels, **options)
+        self.heads: int = self.options["heads"]
+        widths = [*self.channels[1:-1], self.heads * out_channels]
+        sizes = list(zip(self.channels[:-1], widths, self.channels[1:], strict=True))
+        for name in ("queries", "keys", "values"):
+            weights = nn.ParameterList(torch.empty(n, width) for n, width, _ in sizes)
+            setattr(self, name, weights)
+        self.skips = nn.ParameterList(torch.empty(n, out) for n, _, out in sizes)
+        self.biases = nn.ParameterList(torch.empty(2 * width + out) for _, width, out in sizes)
+        gates = [torch.empty(3 * out, 1) for _, _, out in sizes] if self.options["gated"] else []
+        self.gates = nn.ParameterList(gates)
+        self.norms = nn.ModuleList(nn.LayerNorm(width) for width in self.channels[1:-1])
+        self.labels: nn.Parameter | None = None
+        if self.options["label_rate"] > 0:
+            self.labels = nn.Parameter(torch.empty(out_channels, in_channels))
+        for name in ("known_nodes", "known_labels"):
+            self.register_buffer(name, torch.empty(0, dtype=torch.long))
+        self.to_predict: Tensor | None = None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw Glorot-uniform weights; biases start at 0, layer norms at the identity."""
+        for weight in [*self.queries, *self.keys, *self.values, *self.skips, *self.gates]:
+            nn.init.xavier_uniform_(weight)
+        for bias in self.biases:
+            nn.init.zeros_(bias)
+        for norm in self.norms:
+            assert isinstance(norm, nn.LayerNorm)
+            norm.reset_parameters()
+        if self.labels is not None:
+            nn.init.xavier_uniform_(self.labels)
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether training and evaluation compute the same."""
+        return super().deterministic and self.labels is None
+
+    def learn_labels(self, y: Tensor, nodes: Tensor) -> None:
+        """Take the labels of these nodes as an input from now on."""
+        if self.labels is not None:
+            self.known_nodes, self.known_labels = nodes, y.index_select(0, nodes)
+            self.knows_labels = True
+
+    def adjacency(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
+        """The edges; the values weigh the attention."""
+        if weights is None:
+            return SparseMatrix(pattern, self.queries[0].new_ones(pattern.nnz), unit=True)
+        return SparseMatrix(pattern, weights)
+
+    def stem(self, x: Features, adjacency: SparseMatrix) -> Features:
+        """Nothing: dropout comes first."""
+        return x
+
+    def head(self, stem: Features, adjacency: SparseMatrix) -> Tensor:
+        """All layers."""
+        h = stem
+        for index in range(self.num_layers):
+            h = self.layer(index, self.dropout(h), adjacency)
+        assert isinstance(h, Tensor)
+        return h
+
+    def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
+        """Compute one layer, its norm and ReLU; in training with dropout of its attention."""
+        last = index == self.num_layers - 1
+        parts = self._weights(index)
+        weight = torch.cat(parts, dim=1)
+        g = multiply(h, weight)
+        if index == 0 and self.labels is not None:
+            g = g.index_add(0, *self._shown(weight))
+        width = parts[0].size(1)
+        key, rest = g[:, :width], g[:, width:] + self.biases[index]
+        query, value, residual = rest.split([width, width, parts[-1].size(1)], dim=1)
+
+        pattern = adjacency.pattern.repeat(self.heads)  # row and column: node and head
+        query, key, value = (t.reshape(pattern.shape[0], -1) for t in (query, key, value))
+        scores = sampled_product(query, key, pattern) / query.size(1) ** 0.5
+        weights = None if adjacency.unit else adjacency.values
+        if weights is not None and self.heads > 1:
+            assert pattern.origin is not None
+            weights = weights.index_select(0, pattern.origin)
+        attention = row_softmax(scores, pattern, weights)
+        if not last:
+            attention = self.dropout(attention)
+        message = (SparseMatrix(pattern, attention) @ value).view(g.size(0), self.heads, -1)
+        message = message.mean(dim=1) if last else message.flatten(1)
+
+        if self.options["gated"]:
+            both = torch.cat([message, residual, message - residual], dim=1)
+            beta = torch.sigmoid(both @ self.gates[index])
+            output = (1 - beta) * message + beta * residual
+        else:
+            output = message + residual
+        return output if last else F.relu(self.norms[index](output))
+
+    def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
+        """Per layer: H W of all four, q k and alpha v along each entry, the gate."""
+        inputs = [x, *[x.shape[0]] * (self.num_layers - 1)]
+        return [
+            sum(product_macs(h, weight) for weight in self._weights(index))
+            + 2 * adjacency.pattern.nnz * self.values[index].size(1)
+            + sum(product_macs(x.shape[0], gate) for gate in self.gates[index : index + 1])
+            for index, h in enumerate(inputs)
+        ]
+
+    def _weights(self, index: int) -> list[Tensor]:
+        """Of keys, queries, values and residuals."""
+        return [part[index] for part in (self.keys, self.queries, self.values, self.skips)]
+
+    def _shown(self, weight: Tensor) -> tuple[Tensor, Tensor]:
+        """Nodes whose label is shown, and what it adds to their product with a weight."""
+        assert self.labels is not None
+        nodes, labels, self.to_predict = self.known_nodes, self.known_labels, None
+        if self.training and nodes.numel():
+            drawn = torch.rand(nodes.numel(), device=nodes.device) < self.options["label_rate"]
+            drawn[torch.randint(nodes.numel(), (1,), device=nodes.device)] = False  # one at least
+            self.to_predict = nodes[~drawn]
+            nodes, labels = nodes[drawn], labels[drawn]
+        return nodes, (self.labels @ weight).index_select(0, labels)
+
+    def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *args: Any) -> None:
+        for name in ("known_nodes", "known_labels"):  # of whatever length
+            found = state.get(prefix + name)
+            if found is not None:
+                setattr(self, name, found.new_empty(found.shape))
+        super()._load_from_state_dict(state, prefix, *args)

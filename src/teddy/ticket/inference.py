@@ -1,0 +1,67 @@
+"""Which edges a ticket keeps of a graph that has grown past the one it was found on."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from teddy.edges import SimpleGraph
+from teddy.edges.prune import prune_pairs
+from teddy.errors import InputError
+
+#: The ways to prune a graph with nodes that weren't seen.
+RULES = ("scored", "training", "none")
+
+
+def edges_at_inference(
+    rule: str,
+    graph: SimpleGraph,
+    known: Tensor,
+    keep: Tensor,
+    sparsity: float,
+    score: str | None,
+    seed: int,
+) -> Tensor:
+    """Return the edges that stay, bool ``[M]``.
+
+    Args:
+        rule: ``scored``: the score that chose the edges of the training graph chooses those of the
+            grown one, as sparse; where edges were learned there is no score, and the rule is the
+            next. ``training``: edges that the ticket removed are gone, all new ones stay.
+            ``none``: all stay.
+        graph: The grown graph.
+        known: bool ``[M]``: which of its edges are of the training graph, in the same order.
+        keep: bool, of the training graph's edges those that stay.
+        sparsity: Share of edges to remove.
+        score: Name of the score; None: edges were learned.
+        seed: For scores that draw.
+
+    Example:
+        >>> path = SimpleGraph(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
+        >>> known, keep = torch.tensor([True, True, False]), torch.tensor([False, True])
+        >>> edges_at_inference("training", path, known, keep, 0.5, "teddy", 0).tolist()
+        [False, True, True]
+        >>> edges_at_inference("scored", path, known, keep, 0.3, "teddy", 0).tolist()
+        [True, False, True]
+    """
+    check_rule(rule)
+    if rule == "scored" and score is not None:
+        return prune_pairs(graph, sparsity, score, seed)
+    kept = torch.ones_like(known)
+    if rule != "none":
+        kept[known] = keep
+    return kept
+
+
+def check_rule(rule: str) -> str:
+    """Return a rule that there is, or raise.
+
+    Example:
+        >>> check_rule("all")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: inference is 'all', expected one of: scored, training, none
+    """
+    if rule not in RULES:
+        raise InputError(f"inference is '{rule}', expected one of: {', '.join(RULES)}")
+    return rule
