@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -21,6 +22,12 @@ settings.load_profile("shared-machine")
 
 #: Models whose layers pass messages: those whose edges can have weights.
 LAYERED = ("gcn", "gat", "gin", "sage", "unimp")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test reads or writes the user's cache."""
+    os.environ["TEDDY_CACHE"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="session")

@@ -59,8 +59,14 @@ DropoutShare = Annotated[
     float | None, typer.Option(help="Dropout: 0.5, gat and unimp 0.6, gin 0.", show_default=False)
 ]
 Epochs = Annotated[int, typer.Option(help="Epochs of each training.")]
-LearningRate = Annotated[float, typer.Option(help="Learning rate.")]
-WeightDecay = Annotated[float, typer.Option(help="L2 penalty.")]
+LearningRate = Annotated[
+    float | None,
+    typer.Option(help="Learning rate; default: the model's own, mostly 0.01.", show_default=False),
+]
+WeightDecay = Annotated[
+    float | None,
+    typer.Option(help="L2 penalty; default: the model's own, mostly 5e-4.", show_default=False),
+]
 Temperature = Annotated[float, typer.Option(help="Of the distillation.")]
 Divergence = Annotated[
     str, typer.Option(help="dense-sparse (published code) or sparse-dense (paper's text).")

@@ -26,8 +26,8 @@ def find_ticket(
     distill: float | None = None,
     *,
     method: str = "teddy",
-    lr: float = 0.01,
-    weight_decay: float = 5e-4,
+    lr: float | None = None,
+    weight_decay: float | None = None,
     temperature: float = 1.0,
     divergence: str = "dense-sparse",
     distill_nodes: str = "all",
@@ -57,8 +57,8 @@ def find_ticket(
         distill: Strength :math:`\lambda_{dt}` of the distillation; by default the method's own:
             10, for ugs and wd-glt 0.
         method: A registered method: teddy, ugs, wd-glt, or an edge score such as random.
-        lr: Learning rate.
-        weight_decay: L2 penalty.
+        lr: Learning rate; by default the model's own, 0.01 for most.
+        weight_decay: L2 penalty; by default the model's own, 5e-4 for most.
         temperature: Of the distillation.
         divergence: Reading of the distillation; see :class:`teddy.training.TrainConfig`.
         distill_nodes: Which nodes the dense model teaches, ``all`` or ``training``.

@@ -78,7 +78,8 @@ class Problem:
         inference: str = "scored",
     ) -> None:
         device = device or torch.device("cpu")
-        self.seed, self.config, self.device = check_seed(seed), config or TrainConfig(), device
+        self.seed, self.device = check_seed(seed), device
+        self.config = (config or TrainConfig()).of(model)
         self.progress, self.store = progress, store or Memory()
         self.begin(phases=2)
         self.given = check_data(data)

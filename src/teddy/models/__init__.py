@@ -13,7 +13,9 @@ from teddy.models.base import GNN
 from teddy.models.gat import GAT
 from teddy.models.gcn import GCN
 from teddy.models.gin import GIN
+from teddy.models.nagphormer import NAGphormer
 from teddy.models.sage import SAGE
+from teddy.models.specformer import Specformer
 from teddy.models.unimp import UniMP
 from teddy.registry import Registry
 from teddy.words import read_option
@@ -24,6 +26,8 @@ MODELS.register("gat")(GAT)
 MODELS.register("gin")(GIN)
 MODELS.register("sage")(SAGE)
 MODELS.register("unimp")(UniMP)
+MODELS.register("nagphormer")(NAGphormer)
+MODELS.register("specformer")(Specformer)
 
 
 def parse_model(text: str) -> tuple[str, dict[str, Any]]:
@@ -59,4 +63,16 @@ def build_model(name: str, in_channels: int, out_channels: int, **options: Any) 
     return model(in_channels, out_channels, **options)
 
 
-__all__ = ["GAT", "GCN", "GIN", "GNN", "MODELS", "SAGE", "UniMP", "build_model", "parse_model"]
+__all__ = [
+    "GAT",
+    "GCN",
+    "GIN",
+    "GNN",
+    "MODELS",
+    "SAGE",
+    "NAGphormer",
+    "Specformer",
+    "UniMP",
+    "build_model",
+    "parse_model",
+]

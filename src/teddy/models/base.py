@@ -34,6 +34,8 @@ class GNN(nn.Module, ABC):
     #: Options that a user can set, with their defaults: a float is a share from 0 to below 1, a
     #: whole number counts from 1.
     OPTIONS: ClassVar[dict[str, Any]] = {}
+    #: Settings that suit the model, where they aren't those of most: lr, weight_decay.
+    TRAINING: ClassVar[dict[str, float]] = {}
     #: Options that may be 0.
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ()
 

@@ -82,7 +82,7 @@ class UniMP(LayeredGNN):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw Glorot-uniform weights; biases start at 0, layer norms at the identity."""
+        """Draw Glorot-uniform weights; biases and labels start at 0, norms at the identity."""
         for weight in [*self.queries, *self.keys, *self.values, *self.skips, *self.gates]:
             nn.init.xavier_uniform_(weight)
         for bias in self.biases:
@@ -91,7 +91,7 @@ class UniMP(LayeredGNN):
             assert isinstance(norm, nn.LayerNorm)
             norm.reset_parameters()
         if self.labels is not None:
-            nn.init.xavier_uniform_(self.labels)
+            nn.init.zeros_(self.labels)
 
     @property
     def deterministic(self) -> bool:

@@ -46,7 +46,6 @@ def _findings(results: Results, scope: Scope) -> list[Finding]:
     def against(ours: str, theirs: str) -> list[Difference | None]:
         return [results.difference(d, m, ours, theirs, i) for d, m, i in cells]
 
-    to_dense = [results.get(d, m, TEDDY, i) for d, m, i in cells if d != "cora"]
     return [
         all_above(
             "edges-only-beats-baselines",
@@ -55,7 +54,7 @@ def _findings(results: Results, scope: Scope) -> list[Finding]:
         ),
         all_above(
             "edges-only-enhances",
-            [None if s is None else s.difference for s in to_dense],
+            results.to_dense(["citeseer", "pubmed"], MODELS, TEDDY, scope.simulations),
             "CiteSeer and PubMed, TEDDY minus dense",
         ),
         all_above(

@@ -162,6 +162,7 @@ class Reproduction:
         work: What it computes besides, into the scope's folder; done again, it goes on. Returns
             a line for each thing that failed.
         measures_time: Whether its cells are computed one at a time, in a sweep of their own.
+        settings: Of its trainings, in a sweep of their own; None: those of all.
     """
 
     name: str
@@ -172,6 +173,13 @@ class Reproduction:
     artefacts: tuple[str, ...] = field(default=(), kw_only=True)
     work: Work | None = field(default=None, kw_only=True)
     measures_time: bool = field(default=False, kw_only=True)
+    settings: Callable[[Scope], Settings] | None = field(default=None, kw_only=True)
+
+    def sweep(self, scope: Scope) -> tuple[Path, Settings]:
+        """The folder of its sweep, and the settings."""
+        own = self.measures_time or self.settings is not None
+        folder = scope.folder / (f"sweep-{self.name}" if own else "sweep")
+        return folder, scope.settings if self.settings is None else self.settings(scope)
 
 
 REPRODUCTIONS: Registry[Reproduction] = Registry("table or figure")
@@ -186,6 +194,7 @@ def reproduction(
     artefacts: tuple[str, ...] = (),
     work: Work | None = None,
     measures_time: bool = False,
+    settings: Callable[[Scope], Settings] | None = None,
 ) -> Callable[[Make], Make]:
     """Register what makes a table or figure; the one line that a new one needs.
 
@@ -197,6 +206,7 @@ def reproduction(
         artefacts: Whose claims it judges; by default those of its name.
         work: What it computes besides.
         measures_time: Whether its cells are computed one at a time, in a sweep of their own.
+        settings: Of its trainings, in a sweep of their own.
     """
 
     def register(make: Make) -> Make:
@@ -210,6 +220,7 @@ def reproduction(
                 artefacts=artefacts or ((name,) if places else ()),
                 work=work,
                 measures_time=measures_time,
+                settings=settings,
             )
         )
         return make

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import Any
 
 from teddy.chart import Line, Panel
@@ -60,6 +61,18 @@ class Results:
         if not both:
             return None
         return paired_difference([mine[seed] for seed in both], [others[seed] for seed in both])
+
+    def to_dense(
+        self,
+        datasets: Sequence[str],
+        models: Sequence[str],
+        method: str,
+        simulations: Sequence[int],
+    ) -> list[Difference | None]:
+        """Ticket minus dense of every cell; None where there is none."""
+        cells = product(datasets, models, simulations)
+        found = [self.get(d, m, method, i) for d, m, i in cells]
+        return [None if s is None else s.difference for s in found]
 
     def dense(self, dataset: str, model: str) -> tuple[float, float, int] | None:
         """Mean, deviation and number of the dense models' test accuracies."""

@@ -111,8 +111,7 @@ def compute(
 
         outcome = run_sweep(
             grid,
-            sweep_folder(entry, scope),
-            scope.settings,
+            *entry.sweep(scope),
             jobs=1 if entry.measures_time else jobs,
             progress=report,
         )
@@ -130,7 +129,7 @@ def missing_cells(entry: Reproduction, scope: Scope, part: Part) -> tuple[int, s
         >>> cells == len(missing)
         True
     """
-    folder = Folder(sweep_folder(entry, scope))
+    folder = Folder(entry.sweep(scope)[0])
     cells = {cell.key: cell for grid in part.of_entry(entry, scope) for cell in grid.cells}
     return len(cells), {folder.cell_path(c) for c in cells.values() if not folder.done(c)}
 
@@ -145,9 +144,10 @@ def make(entry: Reproduction, scope: Scope) -> Result:
     """
     rows: list[dict[str, Any]] = []
     if entry.grids(scope):
-        folder = Folder(sweep_folder(entry, scope))
+        path, settings = entry.sweep(scope)
+        folder = Folder(path)
         rows = read_table(folder.path)
-        folder.check_settings({"version": __version__, **scope.settings.to_dict()})
+        folder.check_settings({"version": __version__, **settings.to_dict()})
     result = entry.make(Results(rows), scope)
     findings = list(result.findings)
     if scope.quick and rows:
@@ -168,16 +168,12 @@ def _made_by(entry: Reproduction, scope: Scope, rows: list[dict[str, Any]]) -> s
     """The command, the settings and the versions, in a line."""
     parts = [f"`teddy reproduce {entry.name}{' --quick' if scope.quick else ''}`"]
     if rows:
-        config, options = scope.settings.config, scope.settings.model_options
+        settings = entry.sweep(scope)[1]
+        config, options = settings.config, settings.model_options
         width = f"hidden {options['hidden']}" if options else "the paper's width"
         parts.append(f"{config.epochs} epochs, {width}, lambda as in `tuned.json`")
         parts.extend(sorted({str(row.get("versions")) for row in rows}))
     return "; ".join(parts)
-
-
-def sweep_folder(entry: Reproduction, scope: Scope) -> Path:
-    """The sweep of an entry: one for all, but for those that measure time."""
-    return scope.folder / (f"sweep-{entry.name}" if entry.measures_time else "sweep")
 
 
 def names_of(names: Sequence[str]) -> list[str]:

@@ -208,9 +208,8 @@ def _tried(study: Any) -> list[Any]:
 
 
 def _default(search: Search, settings: Settings) -> dict[str, float]:
-    config = _with(settings.config, search, {})
-    values = {"distill": config.distill, "lr": config.lr, "weight_decay": config.weight_decay}
-    return {name: values[name] for name in search.names}
+    config = _with(settings.config, search, {}).of(search.model)
+    return {name: getattr(config, name) for name in search.names}
 
 
 def _in_range(values: dict[str, float]) -> bool:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from teddy.errors import InputError
+from teddy.models import MODELS, parse_model
 from teddy.numbers import check_count, check_number
 
 #: The two readings of the distillation term; see :class:`~teddy.training.objective.Objective`.
 DIVERGENCES = ("dense-sparse", "sparse-dense")
+
+#: What a model can have of its own, with the paper's values.
+OWN = {"lr": 0.01, "weight_decay": 5e-4}
 
 #: Which nodes the dense model teaches.
 DISTILL_NODES = ("all", "training")
@@ -20,8 +24,8 @@ class TrainConfig:
 
     Args:
         epochs: Full-batch steps.
-        lr: Learning rate of Adam.
-        weight_decay: L2 penalty of Adam.
+        lr: Learning rate of Adam; None: the model's own, 0.01 for most.
+        weight_decay: L2 penalty of Adam; None: the model's own, 5e-4 for most.
         distill: :math:`\lambda_{dt}` of Eq. 9, the strength of the distillation.
         temperature: :math:`\tau` of Eq. 9.
         divergence: ``dense-sparse`` is KL(dense, sparse), what the published results come from;
@@ -31,7 +35,7 @@ class TrainConfig:
         distill_nodes: ``all``, as published, test nodes among them; or ``training`` nodes only.
 
     Example:
-        >>> TrainConfig(epochs=10).lr
+        >>> TrainConfig(epochs=10).of("gcn").lr
         0.01
         >>> TrainConfig(epochs=0)
         Traceback (most recent call last):
@@ -40,8 +44,8 @@ class TrainConfig:
     """
 
     epochs: int = 200
-    lr: float = 0.01
-    weight_decay: float = 5e-4
+    lr: float | None = None
+    weight_decay: float | None = None
     distill: float = 10.0
     temperature: float = 1.0
     divergence: str = "dense-sparse"
@@ -53,9 +57,26 @@ class TrainConfig:
         if self.patience is not None:
             object.__setattr__(self, "patience", check_count(self.patience, "patience"))
         for name in ("lr", "weight_decay", "distill", "temperature"):
+            if getattr(self, name) is None and name in OWN:
+                continue
             number = check_number(getattr(self, name), name, name in ("lr", "temperature"))
             object.__setattr__(self, name, number)
         for name, known in (("divergence", DIVERGENCES), ("distill_nodes", DISTILL_NODES)):
             if getattr(self, name) not in known:
                 got, words = getattr(self, name), name.replace("_", " ")
                 raise InputError(f"unknown {words} '{got}', expected one of: {', '.join(known)}")
+
+    def of(self, model: object) -> TrainConfig:
+        """Fill in what is the model's own.
+
+        Args:
+            model: Its name, or a module.
+
+        Example:
+            >>> TrainConfig(lr=0.1).of("gcn").weight_decay
+            0.0005
+        """
+        kind = MODELS[parse_model(model)[0]] if isinstance(model, str) else model
+        own = {**OWN, **getattr(kind, "TRAINING", {})}
+        missing = {name: own[name] for name in OWN if getattr(self, name) is None}
+        return replace(self, **missing)

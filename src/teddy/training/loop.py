@@ -102,11 +102,11 @@ def train(
         >>> result.logits.shape, len(result.history)
         (torch.Size([4, 2]), 50)
     """
-    config = config or TrainConfig()
+    network = model.model if isinstance(model, Masked) else model
+    config = (config or TrainConfig()).of(network)
     started = time.perf_counter()
     train_nodes = data.train_mask.nonzero().flatten()
     objective = Objective(data.y, train_nodes, teacher, config)
-    network = model.model if isinstance(model, Masked) else model
     if isinstance(network, GNN):
         network.learn_labels(data.y, train_nodes)
         if unseen is not None and network.knows_labels:
@@ -172,6 +172,8 @@ def _optimizer(
     weights = [p for p in model.parameters() if p.requires_grad]
     if not weights:
         raise InputError(f"the {type(model).__name__} has nothing to train, expected parameters")
+    assert config.lr is not None
+    assert config.weight_decay is not None
     adam = torch.optim.Adam(weights, lr=config.lr, weight_decay=config.weight_decay, fused=True)
     return L0Projected(adam, weight_sparsity) if weight_sparsity > 0 else adam
 

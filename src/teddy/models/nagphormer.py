@@ -1,0 +1,270 @@
+"""NAGphormer: a transformer over the hops around each node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from teddy.errors import InputError
+from teddy.models.base import GNN, Features, product_macs
+from teddy.models.dropout import Dropout
+from teddy.models.pattern import Pattern
+from teddy.models.sparse import SparseMatrix
+from teddy.models.spectrum import positions
+
+# Nodes that are evaluated together: what is between the layers stays in the cache.
+_CHUNK = 512
+
+
+@dataclass(frozen=True)
+class Hops:
+    r"""What NAGphormer computes tokens from.
+
+    Attributes:
+        adjacency: :math:`D^{-1/2} (A + I) D^{-1/2}`.
+        positions: ``[N, P]``, the Laplacian positional encoding.
+    """
+
+    adjacency: SparseMatrix
+    positions: Tensor
+
+
+class NAGphormer(GNN):
+    r"""`Neighborhood aggregation graph transformer <https://arxiv.org/abs/2206.04910>`_.
+
+    A node's tokens are its rows of :math:`\hat A^k X'`, one for each hop :math:`k = 0 \dots K`,
+    with :math:`\hat A = D^{-1/2} (A + I) D^{-1/2}` of the graph it is given and
+    :math:`X' = [X \,\|\, P]`, the features beside the Laplacian positional encoding. With
+    :math:`Z = \hat A^k X' W + b` a transformer computes, for each node by itself and :math:`L`
+    times,
+
+    .. math::
+        Z \leftarrow Z + \mathrm{MSA}(\mathrm{LN}(Z)), \qquad
+        Z \leftarrow Z + \mathrm{FFN}(\mathrm{LN}(Z))
+
+    where FFN has one layer of twice the width and GELU, and then, after a last LN, from the tokens
+    :math:`z_k` of a node
+
+    .. math::
+        \alpha_k = \mathrm{softmax}_{k \ge 1}\big([z_0 \,\|\, z_k]\, w_a\big), \qquad
+        z = z_0 + \sum_{k=1}^{K} \alpha_k z_k
+
+    and its logits from :math:`z` by a layer of half the width and ReLU. (The half of :math:`w_a`
+    that meets :math:`z_0` is the paper's; it cancels in the softmax.) Dropout on the attention and
+    on what MSA and FFN add.
+
+    Sparse features are multiplied with :math:`W` first, :math:`\hat A^k (X' W)`; of dense ones
+    the tokens are computed once, in :meth:`prepare`.
+
+    Args:
+        in_channels: Features of a node.
+        out_channels: Classes.
+        options: ``hidden``, a multiple of ``heads``; ``layers`` :math:`L`, ``hops`` :math:`K`,
+            ``positions``, the columns of :math:`P`, ``dropout``, and ``batch``, the nodes of a step
+            of training (0: all): a node's logits need its own tokens only.
+
+    Example:
+        >>> model = NAGphormer(3, 2, hidden=4, heads=2)
+        >>> model(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
+        torch.Size([2, 2])
+    """
+
+    OPTIONS: ClassVar[dict[str, Any]] = {
+        "hidden": 64,
+        "layers": 1,
+        "dropout": 0.5,
+        "heads": 8,
+        "hops": 7,
+        "positions": 3,
+        "batch": 0,
+    }
+    MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("hops", "positions", "batch")
+    TRAINING: ClassVar[dict[str, float]] = {"lr": 0.001}
+
+    def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
+        super().__init__(in_channels, out_channels, **options)
+        hidden, heads = self.options["hidden"], self.options["heads"]
+        if hidden % heads:
+            raise InputError(f"hidden is {hidden}, expected a multiple of heads, {heads}")
+        self.batch_size = self.options["batch"]
+        self.project = nn.Linear(in_channels + self.options["positions"], hidden)
+        self.layers = nn.ModuleList(
+            EncoderLayer(hidden, heads, self.dropout) for _ in range(self.options["layers"])
+        )
+        self.norm = nn.LayerNorm(hidden)
+        # Without hops there is nothing to attend to.
+        self.attention = nn.Linear(2 * hidden, 1, bias=False) if self.options["hops"] else None
+        self.narrow = nn.Linear(hidden, max(1, hidden // 2))
+        self.classify = nn.Linear(max(1, hidden // 2), out_channels)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw Glorot-uniform weights; biases start at zero, LayerNorms as the identity."""
+        for module in self.modules():
+            if isinstance(module, nn.LayerNorm):
+                module.reset_parameters()
+            elif isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+
+    def structure(self, pattern: Pattern) -> Hops:
+        """Normalise the adjacency, and encode the nodes' positions."""
+        weight, count = self.project.weight, self.options["positions"]
+        encoding = weight.new_zeros(pattern.shape[0], 0)
+        if count:
+            encoding = positions(pattern, count).to(weight)
+        pattern = pattern.with_self_loops
+        scale = 1.0 / pattern.crow.diff().to(weight.dtype).sqrt()
+        return Hops(SparseMatrix(pattern, scale[pattern.row] * scale[pattern.col]), encoding)
+
+    def prepare(self, x: Features, edge_index: Any) -> tuple[Features, Any]:
+        """As of any model; dense features become tokens ``[N, K + 1, F + P]``."""
+        if isinstance(x, Tensor) and x.dim() == 3:
+            return x, edge_index
+        x, structure = super().prepare(x, edge_index)
+        if isinstance(x, Tensor):
+            x = torch.cat([x, structure.positions], dim=1)
+            x = hop_tokens(structure.adjacency, x, self.options["hops"])
+        return x, structure
+
+    def stem(self, x: Features, structure: Hops, nodes: Tensor | None = None) -> Tensor:
+        """Project the tokens, of all nodes or of these: ``[N, K + 1, hidden]``."""
+        if isinstance(x, Tensor):
+            z: Tensor = self.project(x if nodes is None else x.index_select(0, nodes))
+            return z
+        of_features, of_positions = self._project_weights()
+        hops = [x @ of_features.t() + structure.positions @ of_positions.t()]
+        for _ in range(self.options["hops"]):
+            hops.append(structure.adjacency @ hops[-1])
+        if nodes is not None:
+            hops = [h.index_select(0, nodes) for h in hops]
+        return torch.stack(hops, dim=1) + self.project.bias
+
+    def head(self, stem: Tensor, structure: Hops) -> Tensor:
+        """Compute the logits of the nodes whose projected tokens these are."""
+        if self.training or torch.is_grad_enabled():
+            return self._logits(stem)
+        return torch.cat([self._logits(part) for part in stem.split(_CHUNK)])
+
+    def _logits(self, z: Tensor) -> Tensor:
+        for layer in self.layers:
+            z = layer(z)
+        z = self.norm(z)
+        output = z[:, 0]
+        if self.attention is not None:
+            own, hop = self.attention.weight.view(2, -1)
+            scores = z[:, 1:] @ hop + (output @ own)[:, None]
+            output = output + (scores.softmax(dim=1)[:, None] @ z[:, 1:]).squeeze(1)
+        logits: Tensor = self.classify(self.narrow(output).relu())
+        return logits
+
+    def _project_weights(self) -> tuple[Tensor, Tensor]:
+        widths = [self.in_channels, self.options["positions"]]
+        of_features, of_positions = self.project.weight.split(widths, dim=1)
+        return of_features, of_positions
+
+    def layer_macs(self, x: Features, structure: Hops) -> list[int]:
+        """Tokens; each encoder layer; readout and classifier.
+
+        Tokens: the projection, and an entry of A times each column of what the hops are computed
+        of, the projected features where they are sparse, else the features themselves. A layer:
+        its four products with weights, and two of each pair of a node's tokens, of all heads
+        together as wide as the hidden units. The readout: a score and a weighted token a hop.
+        """
+        weight, rows, hops = self.project.weight, x.shape[0], self.options["hops"]
+        tokens, hidden = rows * (hops + 1), self.options["hidden"]
+        entries = hops * structure.adjacency.pattern.nnz
+        if isinstance(x, SparseMatrix):
+            of_features, of_positions = self._project_weights()
+            first = product_macs(x, of_features.t()) + product_macs(rows, of_positions)
+            first += entries * hidden
+        else:
+            first = product_macs(tokens, weight) + entries * weight.size(1)
+        pairs = 2 * tokens * (hops + 1) * hidden
+        layers = [
+            pairs + sum(product_macs(tokens, p) for p in layer.parameters() if p.dim() == 2)
+            for layer in self.layers
+        ]
+        last = sum(product_macs(rows, layer.weight) for layer in (self.narrow, self.classify))
+        if self.attention is not None:
+            own, hop = self.attention.weight.split(hidden, dim=1)
+            last += product_macs(rows, own) + product_macs(rows * hops, hop) + rows * hops * hidden
+        return [first, *layers, last]
+
+
+class EncoderLayer(nn.Module):
+    """A layer of a transformer with LayerNorm first: attention of all heads, then two products.
+
+    Args:
+        hidden: Width, a multiple of ``heads``.
+        heads: How many.
+        dropout: On the attention and on what is added.
+
+    Example:
+        >>> EncoderLayer(4, 2, Dropout(0.1))(torch.ones(5, 3, 4)).shape
+        torch.Size([5, 3, 4])
+    """
+
+    def __init__(self, hidden: int, heads: int, dropout: Dropout) -> None:
+        super().__init__()
+        self.heads, self.dropout = heads, dropout
+        self.attention_norm, self.forward_norm = nn.LayerNorm(hidden), nn.LayerNorm(hidden)
+        self.attend = nn.Linear(hidden, 3 * hidden)  # queries, keys and values
+        self.merge = nn.Linear(hidden, hidden)
+        self.widen, self.narrow = nn.Linear(hidden, 2 * hidden), nn.Linear(2 * hidden, hidden)
+
+    def forward(self, z: Tensor) -> Tensor:
+        """Compute the layer on ``[N, tokens, hidden]``."""
+        z = z + self.dropout(self.merge(self._attention(self.attention_norm(z))))
+        added: Tensor = self.dropout(self.narrow(F.gelu(self.widen(self.forward_norm(z)))))
+        return z + added
+
+    def _attention(self, z: Tensor) -> Tensor:
+        split = self.attend(z).unflatten(-1, (3, self.heads, -1))
+        q, k, v = split.permute(2, 0, 3, 1, 4)  # each [N, heads, tokens, width]
+        # Keys by queries: a softmax over rows is the faster one where rows are this short.
+        scores = k @ (q * q.size(-1) ** -0.5).transpose(-1, -2)
+        attention = self.dropout(scores.softmax(dim=-2))
+        output: Tensor = attention.transpose(-1, -2) @ v
+        return output.transpose(1, 2).reshape(z.shape)
+
+
+def hop_tokens(adjacency: SparseMatrix, x: Tensor, hops: int) -> Tensor:
+    r"""Stack :math:`\hat A^k X` for :math:`k = 0 \dots K`: ``[N, K + 1, F]``.
+
+    Args:
+        adjacency: :math:`\hat A`.
+        x: Dense features ``[N, F]``.
+        hops: :math:`K`.
+
+    Example:
+        >>> swap = SparseMatrix.of(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        >>> hop_tokens(swap, torch.tensor([[1.0], [2.0]]), 2)[:, :, 0]
+        tensor([[1., 2., 1.],
+                [2., 1., 2.]])
+    """
+    _check_memory(x, hops)
+    tokens = x.new_empty(x.size(0), hops + 1, x.size(1))
+    tokens[:, 0] = x
+    for hop in range(1, hops + 1):
+        x = adjacency @ x
+        tokens[:, hop] = x
+    return tokens
+
+
+def _check_memory(x: Tensor, hops: int) -> None:
+    """Raise if the tokens, and the two products in flight, don't fit into the memory."""
+    import psutil
+
+    need = (hops + 3) * x.numel() * x.itemsize
+    free = psutil.virtual_memory().available
+    if x.device.type == "cpu" and need > free:
+        raise InputError(
+            f"the tokens of {x.size(0)} nodes and {hops} hops need {need / 2**30:.1f} GiB of "
+            f"memory, {free / 2**30:.1f} GiB are free: use fewer hops"
+        )

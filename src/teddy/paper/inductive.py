@@ -1,0 +1,108 @@
+"""Figures 15 and 16: training on 20% of the nodes, which sees no other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+from teddy.chart import Chart
+from teddy.paper.accuracy import COLUMNS, accuracy_rows
+from teddy.paper.judge import all_above
+from teddy.paper.reproduction import MODELS, Finding, Result, Scope, Table, reproduction
+from teddy.paper.results import Results
+from teddy.sweep import Grid, Settings
+
+#: With the dense model's logits on the training nodes, and without.
+METHODS = ("teddy", "random", "ugs", "teddy:distill=0", "random:distill=0")
+#: Other ways to prune the grown graph, to be held against scoring it.
+RULES = ("teddy:inference=training", "teddy:inference=none")
+#: A ticket is stable if no level is further below dense, in points.
+STABLE = 2.0
+
+
+def settings(scope: Scope) -> Settings:
+    """As of the others, on the paper's split."""
+    return replace(scope.settings, split="20/40/40", inductive=True)
+
+
+def levels(scope: Scope) -> list[int]:
+    """Simulations 5, 10 and 20 of those that are asked for, or the last two."""
+    return [i for i in scope.simulations if i in (5, 10, 20)] or list(scope.simulations)[-2:]
+
+
+def grids(scope: Scope) -> list[Grid]:
+    """All methods, and the other ways to prune a grown graph."""
+    one_shot = [m for m in METHODS if m != "ugs"]
+    return [
+        scope.grid([*one_shot, *RULES], simulations=levels(scope), iterative=True),
+        scope.grid(["ugs"], simulations=levels(scope), iterative=True),
+    ]
+
+
+@reproduction(
+    "inductive",
+    ("Figure 15", "Figure 16"),
+    "Unseen nodes: the inductive setting",
+    grids,
+    settings=settings,
+)
+def inductive(results: Results, scope: Scope) -> Result:
+    """Accuracy on the whole graph, of which training saw a fifth of the nodes."""
+    found = results.settings(scope.datasets, MODELS)
+    rows = accuracy_rows(results, found, (*METHODS, *RULES), levels(scope))
+    charts = []
+    for what in ("graph", "weight"):
+        axis = f"{what}_sparsity"
+        panels = [results.panel(d, m, METHODS, levels(scope), axis) for d, m in found]
+        drawn = [panel for panel in panels if panel.marks]
+        if drawn:
+            title = f"Unseen nodes: accuracy against {what} sparsity"
+            charts.append(Chart(f"inductive-{what}", title, drawn))
+    tables = [
+        Table("inductive", "Test accuracy (%), and its difference to dense", COLUMNS, rows),
+        _rules(results, scope),
+    ]
+    return Result(
+        tables,
+        charts,
+        _findings(results, scope),
+        [
+            "Training sees the training nodes and the edges between them: scores, degrees, masks "
+            "and the dense model's logits are of that graph. Validation is on the graph with the "
+            "validation nodes, the test on the whole graph; both are pruned by the same score as "
+            "sparse as the training graph (`scored`), for UGS of its training edges only."
+        ],
+    )
+
+
+def _rules(results: Results, scope: Scope) -> Table:
+    """TEDDY's ticket on the grown graph, pruned in the three ways."""
+    rows = []
+    for (d, m), i in product(results.settings(scope.datasets, MODELS), levels(scope)):
+        scored = results.get(d, m, "teddy", i)
+        if scored is None:
+            continue
+        row: list[Any] = [d, m, i, scored.seeds, scored.dense, scored.mean]
+        for rule in RULES:
+            other = results.get(d, m, rule, i)
+            row.append(None if other is None else other.mean)
+        rows.append(row)
+    columns = ("dataset", "model", "simulation", "seeds", "dense", "scored", "training", "none")
+    return Table("rules", "How the grown graph is pruned: test accuracy (%)", columns, rows)
+
+
+def _findings(results: Results, scope: Scope) -> list[Finding]:
+    return [
+        all_above(
+            "inductive-gin",
+            results.to_dense(["cora", "pubmed"], ["gin"], "teddy", levels(scope)),
+            "GIN on Cora and PubMed, TEDDY minus dense",
+        ),
+        all_above(
+            "inductive-pubmed-stable",
+            results.to_dense(["pubmed"], MODELS, "teddy", levels(scope)),
+            "PubMed, TEDDY minus dense",
+            -STABLE,
+        ),
+    ]

@@ -1,0 +1,97 @@
+"""Figures 13 and 14: graph transformers."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from teddy.chart import Chart
+from teddy.paper.accuracy import COLUMNS, accuracy_rows
+from teddy.paper.judge import all_above, missing
+from teddy.paper.reproduction import CITATION, Finding, Result, Scope, Table, reproduction
+from teddy.paper.results import Results
+from teddy.sweep import Grid
+
+MODELS = ("unimp", "nagphormer", "specformer")
+#: With distillation, and without: the choice of edges by itself.
+METHODS = ("teddy", "random", "ugs", "teddy:distill=0", "random:distill=0")
+#: A ticket is stable if no level is further below dense, in points.
+STABLE = 2.0
+
+
+def grids(scope: Scope) -> list[Grid]:
+    """UniMP everywhere; the others, as in the paper, without PubMed; masks for UniMP alone."""
+    small = [d for d in scope.datasets if d != "pubmed"]
+    found = [
+        scope.grid([m for m in METHODS if m != "ugs"], ["unimp"], iterative=True),
+        scope.grid(["ugs"], ["unimp"], iterative=True),
+    ]
+    if small:
+        others = scope.grid(METHODS[:2], MODELS[1:], datasets=small, iterative=True)
+        plain = scope.grid(METHODS[3:], MODELS[1:], datasets=small, iterative=True)
+        found += [others, plain]
+    return found
+
+
+@reproduction("transformers", ("Figure 13", "Figure 14"), "Graph transformers", grids)
+def transformers(results: Results, scope: Scope) -> Result:
+    """Accuracy against graph sparsity."""
+    settings = results.settings(scope.datasets, MODELS)
+    rows = accuracy_rows(results, settings, METHODS, scope.simulations)
+    panels = [
+        panel
+        for d, m in settings
+        if (panel := results.panel(d, m, METHODS, scope.simulations)).marks
+    ]
+    return Result(
+        [Table("transformers", "Test accuracy (%), and its difference to dense", COLUMNS, rows)],
+        [Chart("transformers", "Graph transformers", panels)] if panels else [],
+        _findings(results, scope),
+        ["Learned masks need edges that have a weight, so UGS is there for UniMP alone; WD-GLT "
+         "wasn't run."],
+    )  # fmt: skip
+
+
+def _findings(results: Results, scope: Scope) -> list[Finding]:
+    unimp = [
+        results.difference(d, "unimp", "teddy", "ugs", i)
+        for d, i in product(CITATION, scope.simulations)
+    ]
+    return [
+        all_above("transformers-unimp", unimp, "UniMP, TEDDY minus UGS"),
+        _stable(results, scope),
+        _decent(results, scope),
+        all_above(
+            "transformers-nagphormer-cora",
+            results.to_dense(["cora"], ["nagphormer"], "teddy", scope.simulations),
+            "NAGphormer on Cora, TEDDY minus dense",
+        ),
+    ]
+
+
+def _stable(results: Results, scope: Scope) -> Finding:
+    """TEDDY within some points of dense at every level, UGS not."""
+    worst: dict[str, float] = {}
+    cells = list(product(CITATION, scope.simulations))
+    found = {m: [results.get(d, "unimp", m, i) for d, i in cells] for m in ("teddy", "ugs")}
+    for method, summaries in found.items():
+        differences = [s.difference.mean for s in summaries if s is not None]
+        if not differences:
+            return Finding("transformers-stable", None, "not computed")
+        worst[method] = min(differences)
+    said = "; ".join(f"{m}'s lowest level is {value:+.1f} points" for m, value in worst.items())
+    complete = all(s is not None for summaries in found.values() for s in summaries)
+    holds: bool | None = worst["teddy"] > -STABLE and worst["ugs"] <= -STABLE
+    if worst["teddy"] > -STABLE and not complete:
+        holds = None
+    text = f"UniMP to dense: {said} (stable: above {-STABLE:g})"
+    return Finding("transformers-stable", holds, text + missing([*found["teddy"], *found["ugs"]]))
+
+
+def _decent(results: Results, scope: Scope) -> Finding:
+    """The paper has no number for it: within the same points of dense."""
+    return all_above(
+        "transformers-decent",
+        results.to_dense(["cora", "citeseer"], MODELS[1:], "teddy", scope.simulations),
+        "NAGphormer and Specformer, TEDDY minus dense",
+        -STABLE,
+    )

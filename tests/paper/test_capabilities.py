@@ -1,0 +1,75 @@
+"""What is made of results of transformers and of unseen nodes, against results made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from paper.rows import curve
+from teddy.paper import REPRODUCTIONS, Scope
+from teddy.paper.reproduction import CITATION
+from teddy.paper.results import Results
+
+
+def judged(name, rows, scope=None):
+    rows = [{**one, "dataset": dataset} for one in rows for dataset in CITATION]
+    result = REPRODUCTIONS[name].make(Results(rows), scope or Scope())
+    return {finding.claim: finding.holds for finding in result.findings}, result
+
+
+def transformers(unimp, ugs, others):
+    rows = curve("cora", "unimp", "teddy", unimp) + curve("cora", "unimp", "ugs", ugs)
+    for model in ("nagphormer", "specformer"):
+        rows += curve("cora", model, "teddy", others)
+    return judged("transformers", rows)
+
+
+def test_transformers_are_held_against_masks_and_dense():
+    found, result = transformers((80, 80, 79, 79, 79), (80, 79, 76, 74, 70), (81, 81, 81, 81, 81))
+    assert found["transformers-unimp"] is None  # at level 1 they are the same
+    assert found["transformers-stable"] is True
+    assert found["transformers-decent"] is True
+    assert found["transformers-nagphormer-cora"] is True
+    assert len(result.tables[0].rows) == 3 * (2 + 2) * 5
+    found, _ = transformers((80, 80, 70, 79, 79), (79, 79, 79, 79, 79), (77, 77, 77, 77, 77))
+    assert found["transformers-unimp"] is False
+    assert found["transformers-stable"] is False
+    assert found["transformers-decent"] is False
+    assert found["transformers-nagphormer-cora"] is False
+    rows = curve("cora", "unimp", "teddy", (80, 80, 80, 80, 80))
+    assert judged("transformers", rows)[0]["transformers-stable"] is None  # without UGS
+
+
+def test_unseen_nodes_have_a_sweep_of_their_own():
+    entry = REPRODUCTIONS["inductive"]
+    folder, settings = entry.sweep(Scope(folder=Path("p")))
+    assert folder == Path("p/sweep-inductive")
+    assert (settings.split, settings.inductive) == ("20/40/40", True)
+    assert REPRODUCTIONS["transformers"].sweep(Scope(folder=Path("p")))[0] == Path("p/sweep")
+    levels = {cell.simulation for grid in entry.grids(Scope()) for cell in grid.cells}
+    assert levels == {5, 10, 20}
+
+
+def test_unseen_nodes_and_the_ways_to_prune_a_grown_graph():
+    rows = []
+    for model in ("gcn", "gat", "gin"):
+        rows += curve("cora", model, "teddy", (81, 81, 81), (5, 10, 20))
+    rows += curve("cora", "gin", "teddy:inference=training", (79, 78, 77), (5, 10, 20))
+    found, result = judged("inductive", rows)
+    assert found == {"inductive-gin": True, "inductive-pubmed-stable": True}
+    rules = result.tables[1]
+    row = next(r for r in rules.rows if r[:3] == ["pubmed", "gin", 20])
+    assert row[rules.columns.index("scored") :] == [81, 77, None]
+    rows = curve("cora", "gin", "teddy", (81, 81, 70), (5, 10, 20))
+    found, _ = judged("inductive", rows)
+    assert found == {"inductive-gin": False, "inductive-pubmed-stable": False}
+
+
+@pytest.mark.parametrize("name", ["transformers", "inductive"])
+def test_charts_have_a_panel_for_each_setting(name):
+    rows = curve("cora", "unimp", "teddy", (81,) * 5) + curve("cora", "gcn", "teddy", (81,) * 5)
+    _, result = judged(name, rows, replace(Scope(), datasets=("cora",)))
+    assert [len(chart.panels) for chart in result.charts] == [1] * len(result.charts)
+    assert result.charts
