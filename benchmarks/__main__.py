@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from benchmarks import precompute
 from benchmarks.methods import separation, simulations, throughput
 from benchmarks.scaling import doubling, find_memory, large_graph
 from benchmarks.scoring import scoring
@@ -22,7 +23,10 @@ from benchmarks.timing import Comparison, milliseconds
 from benchmarks.training import epochs, projection
 from teddy import jit
 
-PARTS = ("projection", "epochs", "scoring", "large", "doubling", "memory", "methods", "jobs")
+PARTS = (
+    "projection", "epochs", "scoring", "large", "doubling", "memory", "methods", "jobs",
+    "precompute",
+)  # fmt: skip
 
 
 def main() -> None:
@@ -92,6 +96,13 @@ def main() -> None:
     if "jobs" in parts:
         result["jobs"] = throughput()
         print(f"{result['jobs']['work']}: {result['jobs']['ratio']:.2f} times as fast")
+    if "precompute" in parts and precompute.graph_file() is not None:
+        result["precompute"] = []
+        for model in precompute.MODELS:
+            entry = precompute.precompute(model)
+            result["precompute"].append(entry)
+            took = f"{entry['seconds']:.1f} s, {entry['bytes_above'] / 1e9:.2f} GB"
+            print(f"{entry['work']}: {entry.get('refused') or took}", flush=True)
     arguments.json.write_text(json.dumps(result, indent=1) + "\n")
 
 

@@ -73,7 +73,7 @@ def _child(*arguments: str) -> dict[str, Any]:
     return result
 
 
-def _memory(field: str) -> int:
+def memory(field: str) -> int:
     """Bytes, by a field of the process's status."""
     status = Path("/proc/self/status").read_text()
     return 1024 * int(status.split(f"{field}:")[1].split()[0])
@@ -88,7 +88,7 @@ def _main(what: str, *arguments: str) -> None:
         except SystemExit as end:
             if end.code:
                 raise
-        print(json.dumps({"peak_bytes": _memory("VmHWM")}))
+        print(json.dumps({"peak_bytes": memory("VmHWM")}))
         return
     num_columns, threads = map(int, arguments)
     torch.set_num_threads(threads)
@@ -96,7 +96,7 @@ def _main(what: str, *arguments: str) -> None:
     edge_index = random_graph(num_columns, num_nodes)
     small = random_graph(1000, 100)
     teddy.prune_edges(small, SPARSITY, 100)  # kernels are loaded
-    before = _memory("VmRSS")
+    before = memory("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     times = []
     for _ in range(3):
@@ -110,7 +110,7 @@ def _main(what: str, *arguments: str) -> None:
                 "seconds": statistics.median(times),
                 "ns_per_edge": 1e9 * statistics.median(times) / edge_index.size(1),
                 "graph_bytes": edge_index.numel() * edge_index.itemsize,
-                "bytes_above": _memory("VmHWM") - before,
+                "bytes_above": memory("VmHWM") - before,
                 "kept": int(keep.sum()),
             }
         )
