@@ -38,7 +38,7 @@ def compare(name, data, hidden, tolerance, dtype=torch.float32, **options):
     cut may stay in one and go in the other. From such an epoch on they are not compared; any
     other difference of the supports fails.
     """
-    config = TrainConfig(epochs=10)
+    config = TrainConfig(epochs=10).of(name)
     classes = int(data.y.max()) + 1
     data = copy.copy(data)
     data.x = data.x.to(dtype)

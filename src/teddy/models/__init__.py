@@ -38,7 +38,8 @@ def parse_model(text: str) -> tuple[str, dict[str, Any]]:
         ('gat', {'heads': 4, 'dropout': 0.5})
     """
     name, *parts = text.strip().split(":")
-    return name, dict(read_option(name, MODELS[name].OPTIONS, part) for part in parts)
+    known = MODELS[name].OPTIONS
+    return name, dict(read_option(name, known, part) for part in parts)
 
 
 def build_model(name: str, in_channels: int, out_channels: int, **options: Any) -> GNN:
