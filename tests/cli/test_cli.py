@@ -35,6 +35,20 @@ def test_find_prints_the_documented_json_and_writes_a_ticket(tmp_path):
     assert ticket.info.ticket.test in result["ticket"]["test"]
 
 
+def test_an_inductive_search_says_which_graph_its_edges_are_of(tmp_path):
+    done = run("find", *FAST, "--inductive", "--split", "20/40/40", "--out", "a.ticket",
+               cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    info = teddy.Ticket.load(tmp_path / "a.ticket").info
+    inspected = run("inspect", "a.ticket", cwd=tmp_path)
+    for text in (done.stdout, inspected.stdout):
+        assert "(20/40/40 split, inductive)" in text
+        lines = [line.split() for line in text.splitlines() if "undirected edges" in line]
+        assert lines[0][2:5] == ["training", f"{info.edges.total:,}", f"{info.edges.kept:,}"]
+        assert lines[1][2:6] == ["tested", "(scored)", "4,552", "1,638"]
+    assert info.edges.total < 4552
+
+
 def test_every_option_reaches_the_ticket(tmp_path):
     settings = {
         "distill": 0.5, "epochs": 3, "lr": 0.02, "weight_decay": 0.001,

@@ -22,6 +22,15 @@ def made(tmp_path_factory):
     return folder, json.loads(done.stdout)
 
 
+def test_where_nothing_could_be_made_nothing_is_written(tmp_path):
+    done = run("reproduce", "extreme", "macs", "--no-run", "--out", "nowhere", cwd=tmp_path)
+    assert done.returncode == 1
+    assert [line.split(":")[1].strip() for line in done.stderr.splitlines()] == [
+        "without extreme", "without macs"
+    ]  # fmt: skip
+    assert not list(tmp_path.iterdir())
+
+
 def test_tables_figures_and_findings_are_written(made):
     folder, result = made
     assert [entry["name"] for entry in result["made"]] == ["degree-importance", "extreme"]

@@ -157,3 +157,9 @@ def test_a_module_of_the_users_own_needs_itself_to_load(data, tmp_path):
     assert torch.equal(again.logits(data), ticket.logits(data))  # running statistics included
     with pytest.raises(teddy.InputError, match="the weights don't fit"):
         teddy.Ticket.load(path, model=pyg.GCN(12, 9, num_layers=2, out_channels=3))
+
+
+def test_a_header_without_what_was_added_later_is_read(ticket):
+    plain = ticket.info.to_dict()
+    del plain["inductive"], plain["classes"]
+    assert type(ticket.info).from_dict(plain) == ticket.info

@@ -106,7 +106,7 @@ def test_early_stopping_waits_for_its_patience():
         result = train(build_model("gin", 12, 3, hidden=8), data, TrainConfig(patience=7))
     best = max(epoch.val for epoch in result.history)
     first = next(epoch.index for epoch in result.history if epoch.val == best)
-    assert result.last.index == first + 7 < 199
+    assert result.history[-1].index == first + 7 < 199
 
 
 def test_projected_training_has_the_exact_number_of_weights_at_every_epoch():
@@ -169,4 +169,4 @@ def test_accuracies_are_percentages_by_hand():
     data = Data(x=torch.ones(11, 1), edge_index=torch.empty(2, 0).long(), y=y,
                 train_mask=masks[0], val_mask=masks[1], test_mask=masks[2])  # fmt: skip
     result = train(Constant(), data, TrainConfig(epochs=1, lr=1e-9))
-    assert (result.best.val, result.best.test) == (75.0, 20.0)
+    assert (result.best.val, result.test) == (75.0, 20.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +17,7 @@ def inspect(
     json_: Json = False,
 ) -> None:
     """Show what a ticket file holds."""
-    from teddy.cli.tables import print_table
+    from teddy.cli.tables import describe_split, edge_rows, print_table
     from teddy.ticket.file import read_ticket
 
     content = read_ticket(ticket)
@@ -30,11 +31,11 @@ def inspect(
         return
     model = info.model.get("name") or info.model["class"]
     print_table(
-        f"{ticket.name}: {info.method} on {info.dataset} ({info.split} split), {model}, "
-        f"seed {info.seed}",
+        f"{ticket.name}: {info.method} on {info.dataset} "
+        f"({describe_split(info.split, info.inductive)}), {model}, seed {info.seed}",
         ("", "dense", "ticket"),
         [
-            ("undirected edges", f"{info.edges.total:,}", f"{info.edges.kept:,}"),
+            *(row for row, _ in edge_rows(asdict(info.edges), info.inductive)),
             ("weights", f"{info.weights.total:,}", f"{info.weights.kept:,}"),
             ("test accuracy %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
             ("  best epoch", info.dense.best_epoch, info.ticket.best_epoch),

@@ -112,6 +112,8 @@ def reproduce(
     except KeyboardInterrupt:
         print(f"teddy: interrupted; the same command goes on in {scope.folder}", file=sys.stderr)
         sys.exit(130)
+    if not made:
+        sys.exit(1)
     index = write_index(artefacts or scope.folder)
     if json_:
         answer = {"folder": str(index.parent), "index": str(index), "made": made}

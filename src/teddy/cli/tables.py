@@ -34,13 +34,13 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
     dense, ticket = result["dense"], result["ticket"]
     edges, weights, macs = result["edges"], result["weights"], result["macs"]
     seeds = len(result["seeds"])
-    how = result["spec"]
+    how, inductive = result["spec"], result["inductive"]
     print_table(
-        f"{result['dataset']} ({result['split']} split), {result['model']}, {how}, "
-        f"{seeds} seed{'s' * (seeds > 1)}",
+        f"{result['dataset']} ({describe_split(result['split'], inductive)}), "
+        f"{result['model']}, {how}, {seeds} seed{'s' * (seeds > 1)}",
         ("", "dense", "ticket", "left, change"),
         [
-            ("undirected edges", f"{edges['total']:,}", f"{edges['kept']:,}", _share(edges)),
+            *((*row, _share(count)) for row, count in edge_rows(edges, inductive)),
             ("weights", f"{weights['total']:,}", f"{weights['kept']:,}", _share(weights)),
             ("multiply-accumulates", *_macs_row(macs)),
             ("test accuracy %", _mean(dense), _mean(ticket), _points(result["difference"])),
@@ -69,6 +69,27 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
         seed = study.best.info.seed
         which = f" (seed {seed}, best on validation)" if seeds > 1 else ""
         print_text(f"Ticket{which}: {result['ticket_file']}")
+
+
+def describe_split(split: str, inductive: dict[str, Any] | None) -> str:
+    """A split in words, and that it is inductive."""
+    return f"{split} split" + (", inductive" if inductive else "")
+
+
+def edge_rows(
+    edges: dict[str, int], inductive: dict[str, Any] | None
+) -> list[tuple[tuple[str, str, str], dict[str, int]]]:
+    """Rows of edges before and after, with the numbers behind them.
+
+    Of an inductive ticket: those of the training graph, and of the one that it was tested on.
+    """
+    counts = {"undirected edges": edges}
+    if inductive:
+        counts = {
+            "undirected edges, training": edges,
+            f"undirected edges, tested ({inductive['inference']})": inductive["edges"],
+        }
+    return [((name, f"{n['total']:,}", f"{n['kept']:,}"), n) for name, n in counts.items()]
 
 
 def _verdict(result: dict[str, Any]) -> str:

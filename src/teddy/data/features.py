@@ -65,6 +65,27 @@ def csr_tensor(matrix: csr_matrix) -> Tensor:
         )
 
 
+def select_rows(x: Tensor, rows: Tensor) -> Tensor:
+    """Some rows of a matrix, dense or CSR.
+
+    Args:
+        x: ``[N, F]``.
+        rows: bool ``[N]``.
+
+    Example:
+        >>> select_rows(torch.eye(3).to_sparse_csr(), torch.tensor([True, False, True])).to_dense()
+        tensor([[1., 0., 0.],
+                [0., 0., 1.]])
+    """
+    if x.layout == torch.strided:
+        return x[rows]
+    lengths = x.crow_indices().diff()
+    stays = rows.repeat_interleave(lengths)
+    crow = torch.cat([lengths.new_zeros(1), lengths[rows].cumsum(0)])
+    shape = (int(rows.sum()), x.size(1))
+    return torch.sparse_csr_tensor(crow, x.col_indices()[stays], x.values()[stays], shape)
+
+
 def _scipy(x: Tensor) -> csr_matrix:
     """Return a CSR tensor as a SciPy matrix of its own: sorted, no duplicates, no stored zeros."""
     parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from teddy.edges.simple_graph import SimpleGraph
@@ -29,24 +28,3 @@ def induced_graph(graph: SimpleGraph, nodes: Tensor) -> tuple[SimpleGraph, Tenso
     within = nodes[graph.pairs[0]] & nodes[graph.pairs[1]]
     number = nodes.long().cumsum(0) - 1
     return SimpleGraph(int(nodes.sum()), number[graph.pairs[:, within]]), within
-
-
-def select_rows(x: Tensor, rows: Tensor) -> Tensor:
-    """Some rows of a matrix, dense or CSR.
-
-    Args:
-        x: ``[N, F]``.
-        rows: bool ``[N]``.
-
-    Example:
-        >>> select_rows(torch.eye(3).to_sparse_csr(), torch.tensor([True, False, True])).to_dense()
-        tensor([[1., 0., 0.],
-                [0., 0., 1.]])
-    """
-    if x.layout == torch.strided:
-        return x[rows]
-    lengths = x.crow_indices().diff()
-    stays = rows.repeat_interleave(lengths)
-    crow = torch.cat([lengths.new_zeros(1), lengths[rows].cumsum(0)])
-    shape = (int(rows.sum()), x.size(1))
-    return torch.sparse_csr_tensor(crow, x.col_indices()[stays], x.values()[stays], shape)

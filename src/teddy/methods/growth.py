@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 
 import torch
@@ -9,8 +10,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.data.checks import MASKS
+from teddy.data.features import select_rows
 from teddy.edges import SimpleGraph
-from teddy.edges.induced import induced_graph, select_rows
+from teddy.edges.induced import induced_graph
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Stage:
         """The graph with the kept edges only; all of them for None."""
         if keep is None:
             return self.data
-        sparse = self.data.__copy__()
+        sparse = copy.copy(self.data)
         sparse.edge_index = self.graph.edge_index(keep)
         return sparse
 

@@ -56,7 +56,8 @@ class Problem:
             must be of this very problem.
         inductive: Whether training sees the training nodes and the edges between them only; then
             it is validated on the graph with the validation nodes, and tested on the whole.
-        inference: How a grown graph is pruned; see :func:`teddy.ticket.edges_at_inference`.
+        inference: How a grown graph is pruned; see
+            :func:`teddy.ticket.inference.edges_at_inference`.
 
     Attributes:
         graph: The graph to prune: the whole, or that of the training nodes.
@@ -215,7 +216,7 @@ class Problem:
         graphs = []
         for stage in self.grown:
             kept = edges_at_inference("training", stage.graph, stage.known, keep, 0.0, None, 0)
-            graph, count = stage.subgraph(kept).__copy__(), int(keep.sum())
+            graph, count = copy.copy(stage.subgraph(kept)), int(keep.sum())
             graph.mask_of_edge = torch.full_like(stage.known[kept], count, dtype=torch.long)
             graph.mask_of_edge[stage.known[kept]] = torch.arange(count, device=keep.device)
             graphs.append(graph)

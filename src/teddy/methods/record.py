@@ -116,4 +116,4 @@ def _model_spec(model: nn.Module) -> dict[str, Any]:
 
 def accuracy_of(result: TrainResult) -> Accuracy:
     """The accuracies of a training."""
-    return Accuracy(result.best.test, result.best.val, result.best.index, result.last.test)
+    return Accuracy(result.test, result.best.val, result.best.index, result.last_test)

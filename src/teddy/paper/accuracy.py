@@ -50,11 +50,9 @@ def accuracy(results: Results, scope: Scope) -> Result:
     rows = accuracy_rows(results, settings, METHODS, scope.simulations)
     charts = []
     for what in ("graph", "weight"):
-        axis = f"{what}_sparsity"
-        panels = [results.panel(d, m, METHODS, scope.simulations, axis) for d, m in settings]
-        drawn = [panel for panel in panels if panel.marks]
-        if drawn:
-            charts.append(Chart(f"accuracy-{what}", f"Accuracy against {what} sparsity", drawn))
+        panels = results.panels(settings, METHODS, scope.simulations, f"{what}_sparsity")
+        if panels:
+            charts.append(Chart(f"accuracy-{what}", f"Accuracy against {what} sparsity", panels))
     table = Table("accuracy", "Test accuracy (%), and its difference to dense", COLUMNS, rows)
     return Result([table], charts, _findings(results, scope))
 

@@ -27,11 +27,7 @@ def edges_only(results: Results, scope: Scope) -> Result:
     """Accuracy against graph sparsity with all weights."""
     settings = results.settings(scope.datasets, MODELS)
     rows = accuracy_rows(results, settings, METHODS, scope.simulations)
-    panels = [
-        panel
-        for d, m in settings
-        if (panel := results.panel(d, m, METHODS, scope.simulations)).marks
-    ]
+    panels = results.panels(settings, METHODS, scope.simulations)
     return Result(
         [Table("edges-only", "Test accuracy (%) with dense weights", COLUMNS, rows)],
         [Chart("edges-only", "Sparse edges, dense weights", panels)] if panels else [],

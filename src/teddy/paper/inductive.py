@@ -8,7 +8,7 @@ from typing import Any
 
 from teddy.chart import Chart
 from teddy.paper.accuracy import COLUMNS, accuracy_rows
-from teddy.paper.judge import all_above
+from teddy.paper.judge import STABLE, all_above
 from teddy.paper.reproduction import MODELS, Finding, Result, Scope, Table, reproduction
 from teddy.paper.results import Results
 from teddy.sweep import Grid, Settings
@@ -17,8 +17,6 @@ from teddy.sweep import Grid, Settings
 METHODS = ("teddy", "random", "ugs", "teddy:distill=0", "random:distill=0")
 #: Other ways to prune the grown graph, to be held against scoring it.
 RULES = ("teddy:inference=training", "teddy:inference=none")
-#: A ticket is stable if no level is further below dense, in points.
-STABLE = 2.0
 
 
 def settings(scope: Scope) -> Settings:
@@ -53,12 +51,10 @@ def inductive(results: Results, scope: Scope) -> Result:
     rows = accuracy_rows(results, found, (*METHODS, *RULES), levels(scope))
     charts = []
     for what in ("graph", "weight"):
-        axis = f"{what}_sparsity"
-        panels = [results.panel(d, m, METHODS, levels(scope), axis) for d, m in found]
-        drawn = [panel for panel in panels if panel.marks]
-        if drawn:
+        panels = results.panels(found, METHODS, levels(scope), f"{what}_sparsity")
+        if panels:
             title = f"Unseen nodes: accuracy against {what} sparsity"
-            charts.append(Chart(f"inductive-{what}", title, drawn))
+            charts.append(Chart(f"inductive-{what}", title, panels))
     tables = [
         Table("inductive", "Test accuracy (%), and its difference to dense", COLUMNS, rows),
         _rules(results, scope),

@@ -8,6 +8,9 @@ from typing import Any
 from teddy.paper.reproduction import Finding
 from teddy.sweep.statistics import Difference
 
+#: A ticket is stable if no level is further below dense, in points.
+STABLE = 2.0
+
 
 def all_above(
     claim: str, found: Sequence[Difference | None], what: str, least: float = 0

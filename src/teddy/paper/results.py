@@ -128,6 +128,17 @@ class Results:
             level=None if dense is None else dense[0],
         )
 
+    def panels(
+        self,
+        settings: Iterable[tuple[str, str]],
+        methods: Sequence[str],
+        simulations: Sequence[int],
+        x: str = "graph_sparsity",
+    ) -> list[Panel]:
+        """A panel for each pair of data set and model that has something to show."""
+        panels = [self.panel(d, m, methods, simulations, x) for d, m in settings]
+        return [panel for panel in panels if panel.marks]
+
 
 #: Data sets as the paper's readers know them.
 TITLES = {"cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed"}

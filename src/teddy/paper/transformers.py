@@ -6,7 +6,7 @@ from itertools import product
 
 from teddy.chart import Chart
 from teddy.paper.accuracy import COLUMNS, accuracy_rows
-from teddy.paper.judge import all_above, missing
+from teddy.paper.judge import STABLE, all_above, missing
 from teddy.paper.reproduction import CITATION, Finding, Result, Scope, Table, reproduction
 from teddy.paper.results import Results
 from teddy.sweep import Grid
@@ -14,22 +14,16 @@ from teddy.sweep import Grid
 MODELS = ("unimp", "nagphormer", "specformer")
 #: With distillation, and without: the choice of edges by itself.
 METHODS = ("teddy", "random", "ugs", "teddy:distill=0", "random:distill=0")
-#: A ticket is stable if no level is further below dense, in points.
-STABLE = 2.0
 
 
 def grids(scope: Scope) -> list[Grid]:
     """UniMP everywhere; the others, as in the paper, without PubMed; masks for UniMP alone."""
+    one_shot = [m for m in METHODS if m != "ugs"]
     small = [d for d in scope.datasets if d != "pubmed"]
-    found = [
-        scope.grid([m for m in METHODS if m != "ugs"], ["unimp"], iterative=True),
-        scope.grid(["ugs"], ["unimp"], iterative=True),
-    ]
+    found = [scope.grid(one_shot, ["unimp"], iterative=True)]
     if small:
-        others = scope.grid(METHODS[:2], MODELS[1:], datasets=small, iterative=True)
-        plain = scope.grid(METHODS[3:], MODELS[1:], datasets=small, iterative=True)
-        found += [others, plain]
-    return found
+        found.append(scope.grid(one_shot, MODELS[1:], datasets=small, iterative=True))
+    return [*found, scope.grid(["ugs"], ["unimp"], iterative=True)]
 
 
 @reproduction("transformers", ("Figure 13", "Figure 14"), "Graph transformers", grids)
@@ -37,11 +31,7 @@ def transformers(results: Results, scope: Scope) -> Result:
     """Accuracy against graph sparsity."""
     settings = results.settings(scope.datasets, MODELS)
     rows = accuracy_rows(results, settings, METHODS, scope.simulations)
-    panels = [
-        panel
-        for d, m in settings
-        if (panel := results.panel(d, m, METHODS, scope.simulations)).marks
-    ]
+    panels = results.panels(settings, METHODS, scope.simulations)
     return Result(
         [Table("transformers", "Test accuracy (%), and its difference to dense", COLUMNS, rows)],
         [Chart("transformers", "Graph transformers", panels)] if panels else [],

@@ -78,6 +78,7 @@ class Study:
             "epochs": best.config["epochs"],
             "seeds": [info.seed for info in infos],
             "edges": asdict(best.edges),
+            "inductive": best.inductive,
             "weights": asdict(best.weights),
             "macs": {
                 "dense": None if macs.dense is None else sum(macs.dense),

@@ -88,7 +88,7 @@ class TicketInfo:
 
     @staticmethod
     def from_dict(plain: dict[str, Any]) -> TicketInfo:
-        """Rebuild from :meth:`to_dict`; what a later version added is left out."""
+        """Rebuild from :meth:`to_dict`; what an earlier version didn't write has its default."""
         parts: dict[str, Any] = {
             "edges": Count,
             "weights": Count,
@@ -96,7 +96,7 @@ class TicketInfo:
             "ticket": Accuracy,
             "macs": Macs,
         }
-        known = {part.name: plain[part.name] for part in fields(TicketInfo)}
+        known = {f.name: plain[f.name] for f in fields(TicketInfo) if f.name in plain}
         return TicketInfo(**{k: parts[k](**v) if k in parts else v for k, v in known.items()})
 
 

@@ -27,7 +27,7 @@ class Unseen:
 
 
 class Evaluation:
-    """Accuracies of a model on validation and test nodes.
+    """Accuracies of a model on validation and test nodes, in percent.
 
     Args:
         model: The model, as it is when it is asked.
@@ -36,25 +36,34 @@ class Evaluation:
     """
 
     def __init__(self, model: nn.Module, data: Data, unseen: Unseen | None = None) -> None:
-        judges = (data, data) if unseen is None else (unseen.val, unseen.test)
-        masks = "val_mask", "test_mask"
-        self.y = [judge.y for judge in judges]
-        self.nodes = [judge[m].nonzero().flatten() for judge, m in zip(judges, masks, strict=True)]
-        self.passes = None
-        if unseen is not None:
-            self.passes = [
-                forward_passes(model, g.x, g.edge_index, g.get("mask_of_edge")) for g in judges
-            ]
+        seen = unseen is None
+        self._val = _Judge(model, data if unseen is None else unseen.val, "val_mask", seen)
+        self._test = _Judge(model, data if unseen is None else unseen.test, "test_mask", seen)
 
-    def __call__(self, logits: Tensor) -> tuple[float, float]:
-        """Validation and test accuracy in percent, given the logits on the training graph."""
-        predicted = [logits.argmax(dim=-1)] * 2
+    def val(self, logits: Tensor) -> float:
+        """On validation nodes, given the logits on the training graph."""
+        return self._val(logits)
+
+    def test(self, logits: Tensor) -> float:
+        """On test nodes, given the logits on the training graph."""
+        return self._test(logits)
+
+
+class _Judge:
+    """The accuracy on some nodes of one graph, which training sees or doesn't."""
+
+    def __init__(self, model: nn.Module, graph: Data, mask: str, seen: bool) -> None:
+        self.y, self.nodes = graph.y, graph[mask].nonzero().flatten()
+        self.passes = None
+        if not seen:
+            edge_masks = graph.get("mask_of_edge")
+            self.passes = forward_passes(model, graph.x, graph.edge_index, edge_masks)
+
+    def __call__(self, logits: Tensor) -> float:
         if self.passes is not None:
             with torch.no_grad():
-                predicted = [p.evaluation_logits().argmax(dim=-1) for p in self.passes]
-        parts = zip(predicted, self.y, self.nodes, strict=True)
-        val, test = (accuracy(p, y, nodes) for p, y, nodes in parts)
-        return val, test
+                logits = self.passes.evaluation_logits()
+        return accuracy(logits.argmax(dim=-1), self.y, self.nodes)
 
 
 def accuracy(predicted: Tensor, y: Tensor, nodes: Tensor) -> float:

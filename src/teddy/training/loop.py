@@ -26,12 +26,11 @@ from teddy.weights import L0Projected
 
 @dataclass(frozen=True)
 class Epoch:
-    """One epoch: the loss before its step, the accuracies (in percent) after it."""
+    """One epoch: the loss before its step, the validation accuracy (in percent) after it."""
 
     index: int
     loss: float
     val: float
-    test: float
 
 
 Callback = Callable[[Epoch], None]
@@ -41,24 +40,24 @@ Callback = Callable[[Epoch], None]
 class TrainResult:
     """What a training gives; the model has the weights of the best validation epoch.
 
-    Of epochs that are equally good, the last is the best.
+    Of epochs that are equally good, the last is the best. Test nodes are looked at when the
+    training is over.
 
     Attributes:
         logits: The best epoch's logits ``[N, C]``, in evaluation mode.
         best: The best epoch.
+        test: Test accuracy in percent, with the best epoch's weights.
+        last_test: The same with the last's: what one gets without selection on validation.
         history: Every epoch.
         seconds: Wall-clock time.
     """
 
     logits: Tensor
     best: Epoch
+    test: float
+    last_test: float
     history: list[Epoch] = field(repr=False)
     seconds: float
-
-    @property
-    def last(self) -> Epoch:
-        """The last epoch: what one gets without selection on validation."""
-        return self.history[-1]
 
 
 @keep_freed_memory()
@@ -144,9 +143,7 @@ def train(
                 after_step()
             losses.append(float(loss.detach()))
         logits = forward.evaluation_logits()
-
-        val, test = evaluation(logits)
-        epoch = Epoch(index, sum(losses) / len(losses), val, test)
+        epoch = Epoch(index, sum(losses) / len(losses), evaluation.val(logits))
         sound = math.isfinite(epoch.loss) and math.isfinite(float(logits.sum()))
         if not sound and not (math.isfinite(epoch.loss) and logits.isfinite().all()):
             raise InputError(f"loss or logits at epoch {index} aren't finite, with lr {config.lr}")
@@ -162,8 +159,11 @@ def train(
             break
     assert best is not None
     optimizer.zero_grad()
+    last_test = evaluation.test(logits)
     model.load_state_dict(best_state)
-    return TrainResult(best_logits, best, history, time.perf_counter() - started)
+    test = evaluation.test(best_logits)
+    seconds = time.perf_counter() - started
+    return TrainResult(best_logits, best, test, last_test, history, seconds)
 
 
 def _optimizer(
