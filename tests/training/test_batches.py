@@ -8,6 +8,7 @@ import torch
 import teddy
 from conftest import small_graph
 from teddy.methods import METHODS, Level, Problem
+from teddy.models import GCN
 from teddy.models.nagphormer import NAGphormer
 from teddy.training import Objective, TrainConfig, seeded, train
 from teddy.training.batches import Batches
@@ -21,13 +22,32 @@ def model_of(data, batch, dropout=0.0):
 
 @pytest.mark.parametrize("size", [1, 7, 40, 100])
 def test_an_epoch_takes_every_node_once(size):
-    batches = Batches(model_of(small_graph(), size), torch.arange(40))
+    batches = Batches(model_of(small_graph(), size), None, 40)
     with seeded(0):
         first, second = list(batches), list(batches)
     assert max(part.numel() for part in first) <= size
     assert sorted(torch.cat(first).tolist()) == list(range(40))
     if size < 40:
         assert torch.cat(first).tolist() != torch.cat(second).tolist()
+
+
+def test_without_batches_a_step_takes_the_nodes_that_the_loss_is_of():
+    data = small_graph()
+    nodes = data.train_mask.nonzero().flatten()
+    teacher = torch.zeros(40, 3)
+    for model, distill, where, expected in (
+        (model_of(data, 0), 1.0, "all", None),
+        (model_of(data, 0), 1.0, "training", nodes),
+        (model_of(data, 0), 0.0, "all", nodes),
+        (GCN(data.x.size(1), 3), 0.0, "all", None),
+    ):
+        config = TrainConfig(distill=distill, distill_nodes=where)
+        objective = Objective(data.y, nodes, teacher, config)
+        (step,) = Batches(model, objective.nodes, 40)
+        assert (step is None) if expected is None else torch.equal(step, expected)
+        logits = torch.randn(40, 3)
+        if step is not None:
+            assert objective.of(step)(logits[step]) == pytest.approx(float(objective(logits)))
 
 
 @pytest.mark.parametrize("with_teacher", [False, True])

@@ -75,7 +75,7 @@ def predict(
     # On another split, nodes that the ticket learnt from would be counted as test nodes.
     same_split = split_fingerprint(data) == info.split_fingerprint
     test_nodes = data.test_mask.nonzero().flatten()
-    test = accuracy(classes, data.y, test_nodes) if same_split else None
+    test = accuracy(classes[test_nodes], data.y[test_nodes]) if same_split else None
     text = _json(ticket, test, rows) if json_ else _csv(rows)
     if out is None:
         sys.stdout.write(text)

@@ -39,7 +39,9 @@ class GNN(nn.Module, ABC):
     #: Options that may be 0.
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ()
 
-    #: Nodes of a step of training, for a model that can take some at a time; 0: all.
+    #: Whether the logits of some nodes can be computed by themselves: ``stem`` takes ``nodes``.
+    by_node: ClassVar[bool] = False
+    #: Nodes of a step of training, if they can; 0: all.
     batch_size: int = 0
     #: After a forward in training: the nodes whose labels weren't among the inputs; None: all.
     to_predict: Tensor | None = None

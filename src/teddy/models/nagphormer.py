@@ -85,6 +85,8 @@ class NAGphormer(GNN):
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("hops", "positions", "batch")
     TRAINING: ClassVar[dict[str, float]] = {"lr": 0.001}
 
+    by_node = True
+
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
         super().__init__(in_channels, out_channels, **options)
         hidden, heads = self.options["hidden"], self.options["heads"]
@@ -146,7 +148,7 @@ class NAGphormer(GNN):
         return torch.stack(hops, dim=1) + self.project.bias
 
     def head(self, stem: Tensor, structure: Hops) -> Tensor:
-        """Compute the logits of the nodes whose projected tokens these are."""
+        """Compute the logits of the nodes that these projected tokens are of."""
         if self.training or torch.is_grad_enabled():
             return self._logits(stem)
         return torch.cat([self._logits(part) for part in stem.split(_CHUNK)])

@@ -128,10 +128,7 @@ class Ticket:
         data = check_data(data)
         predicted = self.predict(data)
         masks = {"train": data.train_mask, "val": data.val_mask, "test": data.test_mask}
-        return {
-            name: accuracy(predicted, data.y, mask.nonzero().flatten())
-            for name, mask in masks.items()
-        }
+        return {name: accuracy(predicted[mask], data.y[mask]) for name, mask in masks.items()}
 
     def verify(self, data: Data, tolerance: float = 0.5) -> dict[str, float]:
         """Evaluate, and raise if the test accuracy isn't the recorded one.

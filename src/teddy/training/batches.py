@@ -13,27 +13,31 @@ from teddy.models.masked import Masked
 
 
 class Batches:
-    """The steps of an epoch: one of all nodes (None), or one for each batch, drawn anew.
+    """The steps of an epoch: one of all nodes (None), of some, or one for each batch, drawn anew.
 
     Args:
-        model: Its ``batch_size`` decides; 0: all nodes.
-        nodes: Those that there is something to learn from.
+        model: Whether it can take some nodes by themselves, and its ``batch_size``, decide.
+        nodes: Those that there is something to learn from; None: all.
+        num_nodes: All that there are.
 
     Example:
-        >>> list(Batches(nn.Linear(1, 1), torch.arange(3)))
+        >>> list(Batches(nn.Linear(1, 1), torch.arange(2), 3))
         [None]
     """
 
-    def __init__(self, model: nn.Module, nodes: Tensor) -> None:
+    def __init__(self, model: nn.Module, nodes: Tensor | None, num_nodes: int) -> None:
         network = model.model if isinstance(model, Masked) else model
         self.size = network.batch_size if isinstance(network, GNN) else 0
-        self.nodes = nodes
         if self.size and isinstance(model, Masked):
             raise InputError("masks are learned on all nodes at once, expected a batch of 0")
+        by_node = isinstance(model, GNN) and model.by_node
+        self.nodes = nodes if by_node else None
+        if self.size and self.nodes is None:
+            self.nodes = torch.arange(num_nodes)
 
     def __iter__(self) -> Iterator[Tensor | None]:
-        if not self.size:
-            yield None
+        if self.nodes is None or not self.size:
+            yield self.nodes
             return
         order = torch.randperm(self.nodes.numel()).to(self.nodes.device)
         yield from self.nodes[order].split(self.size)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from teddy.training.forward import forward_passes
+from teddy.training.forward import Forward, forward_passes
 
 
 @dataclass(frozen=True)
@@ -26,52 +26,65 @@ class Unseen:
     test: Data
 
 
-class Evaluation:
-    """Accuracies of a model on validation and test nodes, in percent.
+class Judge:
+    """The accuracy on some nodes of one graph.
 
     Args:
-        model: The model, as it is when it is asked.
+        forward: The passes of a model over the graph.
+        y: The graph's labels.
+        nodes: bool ``[N]``.
+        learns: Whether training, too, is on this graph, and goes on from what is computed here.
+    """
+
+    def __init__(self, forward: Forward, y: Tensor, nodes: Tensor, learns: bool) -> None:
+        self.forward, self.learns = forward, learns
+        self.nodes = nodes.nonzero().flatten()
+        self.y = y.index_select(0, self.nodes)
+
+    def logits(self) -> Tensor:
+        """Logits of the nodes, by the weights as they are now."""
+        with torch.set_grad_enabled(self.learns):
+            return self.forward.evaluation_logits(self.nodes)
+
+    def accuracy(self, logits: Tensor | None = None) -> float:
+        """Share of the nodes that are predicted right, in percent."""
+        logits = self.logits() if logits is None else logits
+        return accuracy(logits.argmax(dim=-1), self.y)
+
+
+def judges(
+    model: nn.Module, data: Data, forward: Forward, unseen: Unseen | None
+) -> tuple[Judge, Judge]:
+    """Who judges on validation nodes, and who on test nodes.
+
+    Args:
+        model: The model.
         data: The graph that it is trained on.
+        forward: The passes over it.
         unseen: The graphs to judge it on instead.
     """
-
-    def __init__(self, model: nn.Module, data: Data, unseen: Unseen | None = None) -> None:
-        seen = unseen is None
-        self._val = _Judge(model, data if unseen is None else unseen.val, "val_mask", seen)
-        self._test = _Judge(model, data if unseen is None else unseen.test, "test_mask", seen)
-
-    def val(self, logits: Tensor) -> float:
-        """On validation nodes, given the logits on the training graph."""
-        return self._val(logits)
-
-    def test(self, logits: Tensor) -> float:
-        """On test nodes, given the logits on the training graph."""
-        return self._test(logits)
-
-
-class _Judge:
-    """The accuracy on some nodes of one graph, which training sees or doesn't."""
-
-    def __init__(self, model: nn.Module, graph: Data, mask: str, seen: bool) -> None:
-        self.y, self.nodes = graph.y, graph[mask].nonzero().flatten()
-        self.passes = None
-        if not seen:
-            edge_masks = graph.get("mask_of_edge")
-            self.passes = forward_passes(model, graph.x, graph.edge_index, edge_masks)
-
-    def __call__(self, logits: Tensor) -> float:
-        if self.passes is not None:
-            with torch.no_grad():
-                logits = self.passes.evaluation_logits()
-        return accuracy(logits.argmax(dim=-1), self.y, self.nodes)
+    masks = "val_mask", "test_mask"
+    if unseen is None:
+        val, test = (Judge(forward, data.y, data[mask], True) for mask in masks)
+        return val, test
+    val, test = (
+        Judge(
+            forward_passes(model, graph.x, graph.edge_index, graph.get("mask_of_edge")),
+            graph.y,
+            graph[mask],
+            False,
+        )
+        for graph, mask in zip((unseen.val, unseen.test), masks, strict=True)
+    )
+    return val, test
 
 
-def accuracy(predicted: Tensor, y: Tensor, nodes: Tensor) -> float:
-    """Share of these nodes that are predicted right, in percent.
+def accuracy(predicted: Tensor, y: Tensor) -> float:
+    """Share of classes that are predicted right, in percent.
 
     Example:
-        >>> accuracy(torch.tensor([0, 1, 1]), torch.tensor([0, 0, 1]), torch.tensor([0, 1]))
+        >>> accuracy(torch.tensor([0, 1]), torch.tensor([0, 0]))
         50.0
     """
-    right = predicted.index_select(0, nodes) == y.index_select(0, nodes)
+    right = predicted == y
     return 100.0 * int(right.sum()) / right.numel()

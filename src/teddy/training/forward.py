@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import torch
@@ -16,7 +17,32 @@ from teddy.models.masked import Masked
 from teddy.models.pattern import Pattern
 
 
-class SharedForward:
+class Forward(ABC):
+    """A model on a graph, as a training runs it."""
+
+    @abstractmethod
+    def training_logits(self) -> Tensor:
+        """Logits to learn from."""
+
+    @abstractmethod
+    def evaluation_logits(self, nodes: Tensor | None = None) -> Tensor:
+        """Logits of the weights as they are now, of all nodes or of these."""
+
+
+class GraphForward(Forward):
+    """Of a model that computes all nodes together."""
+
+    def evaluation_logits(self, nodes: Tensor | None = None) -> Tensor:
+        """Logits of the weights as they are now, of all nodes or of these."""
+        logits = self._evaluate().detach()
+        return logits if nodes is None else logits.index_select(0, nodes)
+
+    @abstractmethod
+    def _evaluate(self) -> Tensor:
+        """Logits of all nodes."""
+
+
+class SharedForward(GraphForward):
     """Of a model of ours: the part before the first dropout is computed once for both.
 
     The evaluation of the weights after a step and the training forward of the next step see the
@@ -31,37 +57,45 @@ class SharedForward:
 
     def training_logits(self) -> Tensor:
         """Logits to learn from."""
-        if self._logits is not None:
-            return self._logits
-        if self._stem is None:
-            self._stem = self.model.stem(self.x, self.structure)
-        return self.model.train().head(self._stem, self.structure)
+        stem, logits = self._stem, self._logits
+        self._stem = self._logits = None  # of weights that the step is going to change
+        if logits is not None:
+            return logits
+        if stem is None:
+            stem = self.model.stem(self.x, self.structure)
+        return self.model.train().head(stem, self.structure)
 
-    def evaluation_logits(self) -> Tensor:
-        """Logits of the weights as they are now."""
+    def _evaluate(self) -> Tensor:
         self._stem = self.model.stem(self.x, self.structure)
         if self.model.deterministic:
             self._logits = self.model.head(self._stem, self.structure)
-            return self._logits.detach()
+            return self._logits
         with torch.no_grad():
-            return self.model.eval().head(self._stem, self.structure).detach()
+            return self.model.eval().head(self._stem, self.structure)
 
 
-class BatchForward(SharedForward):
-    """Of a model of ours that takes some nodes at a time: the stem is each step's own."""
+class NodeForward(Forward):
+    """Of a model of ours whose logits can be computed for some nodes by themselves."""
 
-    def batch_logits(self, nodes: Tensor) -> Tensor:
-        """Logits of some nodes to learn from."""
-        stem: Any = self.model.stem
-        return self.model.train().head(stem(self.x, self.structure, nodes), self.structure)
+    def __init__(self, model: GNN, x: Features, edge_index: Tensor) -> None:
+        self.model = model
+        self.x, self.structure = model.prepare(x, edge_index)
+
+    def training_logits(self, nodes: Tensor | None = None) -> Tensor:
+        """Logits to learn from, of all nodes or of these."""
+        return self._logits(self.model.train(), nodes)
 
     @torch.no_grad()
-    def evaluation_logits(self) -> Tensor:
-        """Logits of the weights as they are now."""
-        return self.model.eval().head(self.model.stem(self.x, self.structure), self.structure)
+    def evaluation_logits(self, nodes: Tensor | None = None) -> Tensor:
+        """Logits of the weights as they are now, of all nodes or of these."""
+        return self._logits(self.model.eval(), nodes)
+
+    def _logits(self, model: GNN, nodes: Tensor | None) -> Tensor:
+        stem: Any = model.stem
+        return model.head(stem(self.x, self.structure, nodes), self.structure)
 
 
-class WholeForward:
+class WholeForward(GraphForward):
     """Of any other module: two passes, ``module(x, edge_index)``, over dense features."""
 
     def __init__(self, model: nn.Module, x: Tensor, edge_index: Tensor) -> None:
@@ -75,9 +109,8 @@ class WholeForward:
         return self._check(self.model.train()(self.x, self.edge_index))
 
     @torch.no_grad()
-    def evaluation_logits(self) -> Tensor:
-        """Logits of the weights as they are now."""
-        return self._check(self.model.eval()(self.x, self.edge_index)).detach()
+    def _evaluate(self) -> Tensor:
+        return self._check(self.model.eval()(self.x, self.edge_index))
 
     def _check(self, logits: Any) -> Tensor:
         rows = self.x.size(0)
@@ -89,7 +122,7 @@ class WholeForward:
         return logits
 
 
-class MaskedForward:
+class MaskedForward(GraphForward):
     """Of a model of ours under masks: edges and weights change with every step.
 
     What is masked once for the evaluation of a step serves the forward of the next.
@@ -116,20 +149,21 @@ class MaskedForward:
         """Logits to learn from."""
         if self._weights is None:
             self._mask()
-        if self._logits is not None:
-            return self._logits
-        self.model.train()
-        return self._call("head", self._stem)
+        logits = self._logits
+        if logits is None:
+            self.model.train()
+            logits = self._call("head", self._stem)
+        self._weights = self._stem = self._logits = None  # the step is going to change them
+        return logits
 
-    def evaluation_logits(self) -> Tensor:
-        """Logits of the weights and masks as they are now."""
+    def _evaluate(self) -> Tensor:
         self._mask()
         if self.model.deterministic:
             self._logits = self._call("head", self._stem)
-            return self._logits.detach()
+            return self._logits
         with torch.no_grad():
             self.model.eval()
-            return self._call("head", self._stem).detach()
+            return self._call("head", self._stem)
 
     def _mask(self) -> None:
         self._weights = self.masked.weights()
@@ -175,9 +209,8 @@ class MaskedWholeForward(WholeForward):
         return self._check(self._call(self.model.train()))
 
     @torch.no_grad()
-    def evaluation_logits(self) -> Tensor:
-        """Logits of the weights and masks as they are now."""
-        return self._check(self._call(self.model.eval())).detach()
+    def _evaluate(self) -> Tensor:
+        return self._check(self._call(self.model.eval()))
 
     def _call(self, model: nn.Module) -> Tensor:
         named = {}
@@ -215,7 +248,7 @@ def dense_input(model: nn.Module, x: Tensor) -> Tensor:
 
 def forward_passes(
     model: nn.Module, x: Tensor, edge_index: Tensor, mask_of_edge: Tensor | None = None
-) -> SharedForward | MaskedForward | WholeForward:
+) -> Forward:
     """Choose how to run a module; under masks both directions of an edge must be listed, sorted.
 
     Args:
@@ -230,5 +263,5 @@ def forward_passes(
         kind = MaskedForward if ours else MaskedWholeForward
         return kind(model, x, edge_index, mask_of_edge)
     if isinstance(model, GNN):
-        return (BatchForward if model.batch_size else SharedForward)(model, x, edge_index)
+        return (NodeForward if model.by_node else SharedForward)(model, x, edge_index)
     return WholeForward(model, x, edge_index)

@@ -17,8 +17,8 @@ from teddy.models import GNN
 from teddy.models.masked import Masked
 from teddy.training.batches import Batches
 from teddy.training.config import TrainConfig
-from teddy.training.evaluation import Evaluation, Unseen
-from teddy.training.forward import BatchForward, forward_passes
+from teddy.training.evaluation import Unseen, judges
+from teddy.training.forward import NodeForward, forward_passes
 from teddy.training.memory import keep_freed_memory
 from teddy.training.objective import Objective
 from teddy.weights import L0Projected
@@ -113,11 +113,10 @@ def train(
                 "labels are an input of this model, expected label_rate 0 where nodes are unseen"
             )
     forward = forward_passes(model, data.x, data.edge_index)
-    evaluation = Evaluation(model, data, unseen)
+    val, test = judges(model, data, forward, unseen)
     optimizer = _optimizer(model, config, weight_sparsity)
     num_classes = int(data.y.max()) + 1
-    # Without a teacher other nodes than those that train have nothing to teach.
-    batches = Batches(model, train_nodes if teacher is None else torch.arange(data.y.numel()))
+    batches = Batches(model, objective.nodes, data.y.numel())
     history: list[Epoch] = []
     best: Epoch | None = None
     best_state: dict[str, Tensor] = {}
@@ -128,8 +127,8 @@ def train(
                 z = forward.training_logits()
                 loss_of = objective
             else:
-                assert isinstance(forward, BatchForward)
-                z = forward.batch_logits(nodes)
+                assert isinstance(forward, NodeForward)
+                z = forward.training_logits(nodes)
                 loss_of = objective.of(nodes)
             if z.size(1) < num_classes:
                 raise InputError(f"the model returned {z.size(1)} logits, expected {num_classes}")
@@ -142,16 +141,15 @@ def train(
             if after_step is not None:
                 after_step()
             losses.append(float(loss.detach()))
-        logits = forward.evaluation_logits()
-        epoch = Epoch(index, sum(losses) / len(losses), evaluation.val(logits))
-        sound = math.isfinite(epoch.loss) and math.isfinite(float(logits.sum()))
-        if not sound and not (math.isfinite(epoch.loss) and logits.isfinite().all()):
+        logits = val.logits()
+        epoch = Epoch(index, sum(losses) / len(losses), val.accuracy(logits))
+        if not (math.isfinite(epoch.loss) and _finite(logits)):
             raise InputError(f"loss or logits at epoch {index} aren't finite, with lr {config.lr}")
         history.append(epoch)
         if best is None or epoch.val > best.val:
             improved = index
         if best is None or epoch.val >= best.val:
-            best, best_logits = epoch, logits
+            best = epoch
             copy_state(model, best_state)
         for callback in callbacks:
             callback(epoch)
@@ -159,11 +157,18 @@ def train(
             break
     assert best is not None
     optimizer.zero_grad()
-    last_test = evaluation.test(logits)
+    last_test = test.accuracy()
     model.load_state_dict(best_state)
-    test = evaluation.test(best_logits)
+    logits = forward.evaluation_logits()
+    if not _finite(logits):
+        raise InputError(f"logits at epoch {best.index} aren't finite, with lr {config.lr}")
     seconds = time.perf_counter() - started
-    return TrainResult(best_logits, best, test, last_test, history, seconds)
+    return TrainResult(logits, best, test.accuracy(), last_test, history, seconds)
+
+
+def _finite(logits: Tensor) -> bool:
+    """Whether all are; a sum tells at once, unless it overflows."""
+    return math.isfinite(float(logits.sum())) or bool(logits.isfinite().all())
 
 
 def _optimizer(

@@ -70,6 +70,16 @@ class Objective:
             divergence = self.q_log_q - torch.dot(self.q.flatten(), log_p.flatten())
         return loss + self.config.distill / max(logits.size(0), 1) * divergence
 
+    @property
+    def nodes(self) -> Tensor | None:
+        """The nodes whose logits matter; None: all.
+
+        Example:
+            >>> Objective(torch.tensor([0, 1]), torch.tensor([0]), None, TrainConfig()).nodes
+            tensor([0])
+        """
+        return None if self.dense is not None and self.taught is None else self.train
+
     def of(self, nodes: Tensor) -> Objective:
         """The same for the logits of some nodes only; there may be no training node among them.
 
