@@ -62,6 +62,12 @@ def test_unseen_nodes_and_the_ways_to_prune_a_grown_graph():
     rules = result.tables[1]
     row = next(r for r in rules.rows if r[:3] == ["pubmed", "gin", 20])
     assert row[rules.columns.index("scored") :] == [81, 77, None]
+    rows += curve("cora", "gin", "degree-high:distill=0", (80, 78), (10, 20))
+    rows += curve("cora", "gin", "degree-low:distill=0", (78, 75), (10, 20))
+    contrasts = judged("inductive", rows)[1].tables[2]
+    found = {tuple(row[:4]): row[4] for row in contrasts.rows}
+    name = "degree-high - degree-low edges, distillation: none"
+    assert [found["cora", "gin", level, name] for level in (10, 20)] == [2, 3]
     rows = curve("cora", "gin", "teddy", (81, 81, 70), (5, 10, 20))
     found, _ = judged("inductive", rows)
     assert found == {"inductive-gin": False, "inductive-pubmed-stable": False}

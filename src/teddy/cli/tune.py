@@ -26,7 +26,7 @@ from teddy.errors import InputError
 
 def tune(
     dataset: Dataset = "citeseer",
-    model: Annotated[str, typer.Option(help="gcn, gat, gin or sage.")] = "gin",
+    model: Annotated[str, typer.Option(help="As of `teddy find`.")] = "gin",
     method: Annotated[str, typer.Option(help="With options, as of `teddy sweep`.")] = "teddy",
     search: Annotated[
         str, typer.Option(help="Of distill, lr, weight_decay; separated by commas.")

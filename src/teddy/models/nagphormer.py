@@ -55,7 +55,7 @@ class NAGphormer(GNN):
 
     and its logits from :math:`z` by a layer of half the width and ReLU. (The half of :math:`w_a`
     that meets :math:`z_0` is the paper's; it cancels in the softmax.) Dropout on the attention and
-    on what MSA and FFN add.
+    on what MSA and FFN add, and, for graphs with few labels, on the features and on :math:`Z`.
 
     Sparse features are multiplied with :math:`W` first, :math:`\hat A^k (X' W)`; of dense ones
     the tokens are computed once, in :meth:`prepare`.
@@ -64,8 +64,9 @@ class NAGphormer(GNN):
         in_channels: Features of a node.
         out_channels: Classes.
         options: ``hidden``, a multiple of ``heads``; ``layers`` :math:`L`, ``hops`` :math:`K`,
-            ``positions``, the columns of :math:`P`, ``dropout``, and ``batch``, the nodes of a step
-            of training (0: all): a node's logits need its own tokens only.
+            ``positions``, the columns of :math:`P` (the paper has 3 to 15), ``dropout``, and
+            ``batch``, the nodes of a step of training (0: all): a node's logits need its own
+            tokens only.
 
     Example:
         >>> model = NAGphormer(3, 2, hidden=4, heads=2)
@@ -79,11 +80,11 @@ class NAGphormer(GNN):
         "dropout": 0.5,
         "heads": 8,
         "hops": 7,
-        "positions": 3,
+        "positions": 0,
         "batch": 0,
     }
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("hops", "positions", "batch")
-    TRAINING: ClassVar[dict[str, float]] = {"lr": 0.001}
+    TRAINING: ClassVar[dict[str, float]] = {"lr": 0.003, "weight_decay": 0.005}
 
     by_node = True
 
@@ -137,10 +138,10 @@ class NAGphormer(GNN):
     def stem(self, x: Features, structure: Hops, nodes: Tensor | None = None) -> Tensor:
         """Project the tokens, of all nodes or of these: ``[N, K + 1, hidden]``."""
         if isinstance(x, Tensor):
-            z: Tensor = self.project(x if nodes is None else x.index_select(0, nodes))
+            z: Tensor = self.project(self.dropout(x if nodes is None else x[nodes]))
             return z
         of_features, of_positions = self._project_weights()
-        hops = [x @ of_features.t() + structure.positions @ of_positions.t()]
+        hops = [self.dropout(x) @ of_features.t() + structure.positions @ of_positions.t()]
         for _ in range(self.options["hops"]):
             hops.append(structure.adjacency @ hops[-1])
         if nodes is not None:
@@ -154,6 +155,7 @@ class NAGphormer(GNN):
         return torch.cat([self._logits(part) for part in stem.split(_CHUNK)])
 
     def _logits(self, z: Tensor) -> Tensor:
+        z = self.dropout(z)
         for layer in self.layers:
             z = layer(z)
         z = self.norm(z)

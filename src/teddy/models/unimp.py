@@ -53,8 +53,9 @@ class UniMP(LayeredGNN):
     """
 
     OPTIONS: ClassVar[dict[str, Any]] = {
-        "hidden": 64, "layers": 2, "dropout": 0.6, "heads": 8, "gated": True, "label_rate": 0.0,
+        "hidden": 64, "layers": 2, "dropout": 0.6, "heads": 2, "gated": True, "label_rate": 0.0,
     }  # fmt: skip
+    TRAINING: ClassVar[dict[str, float]] = {"lr": 0.003, "weight_decay": 0.02}
 
     queries: nn.ParameterList
     keys: nn.ParameterList

@@ -17,11 +17,11 @@ from teddy.paper import (
     pruned_degrees,
     extreme,
     transformers,
-    inductive,
     edges_only,
     ablation,
     timing,
     attribution,
+    inductive,
 )
 
 # isort: on

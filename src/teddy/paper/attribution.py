@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 
 from teddy.chart import Chart, Heatmap
@@ -57,19 +58,9 @@ def attribution(results: Results, scope: Scope) -> Result:
         "dataset", "model", "simulation", "edges", "distillation", "weights", "seeds", "ticket",
         "deviation", "dense", "difference",
     )  # fmt: skip
-    compared = [
-        [dataset, model, level, what, difference.mean, difference.low, difference.high]
-        for (dataset, model), level in product(
-            results.settings(scope.datasets, MODELS), levels(scope)
-        )
-        for what, ours, theirs in contrasts()
-        if (difference := results.difference(dataset, model, ours, theirs, level)) is not None
-    ]
     return Result(
         [
-            Table("contrasts", "One factor changed, paired over seeds, with 95% intervals (points)",
-                  ("dataset", "model", "simulation", "contrast", "difference", "low", "high"),
-                  compared),
+            contrast_table(results, scope, levels(scope)),
             Table("attribution", "Test accuracy (%) of every combination", columns, rows),
         ],
         [Chart("attribution", "What carries the accuracy: ticket minus dense, in points", panels,
@@ -79,6 +70,21 @@ def attribution(results: Results, scope: Scope) -> Result:
         notes=["Lambda is the one tuned for all nodes; training nodes are taught with it and with "
                "10. Contrasts of distillation and of weights are those of TEDDY's edges."],
     )  # fmt: skip
+
+
+def contrast_table(results: Results, scope: Scope, simulations: Sequence[int]) -> Table:
+    """Pairs of methods that differ in one factor, as far as they are there."""
+    rows = [
+        [dataset, model, level, what, difference.mean, difference.low, difference.high]
+        for (dataset, model), level in product(
+            results.settings(scope.datasets, MODELS), simulations
+        )
+        for what, ours, theirs in contrasts()
+        if (difference := results.difference(dataset, model, ours, theirs, level)) is not None
+    ]
+    title = "One factor changed, paired over seeds, with 95% intervals (points)"
+    columns = ("dataset", "model", "simulation", "contrast", "difference", "low", "high")
+    return Table("contrasts", title, columns, rows)
 
 
 def contrasts() -> list[tuple[str, str, str]]:

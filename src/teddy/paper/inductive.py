@@ -7,7 +7,9 @@ from itertools import product
 from typing import Any
 
 from teddy.chart import Chart
+from teddy.paper import attribution
 from teddy.paper.accuracy import COLUMNS, accuracy_rows
+from teddy.paper.attribution import spec
 from teddy.paper.judge import STABLE, all_above
 from teddy.paper.reproduction import MODELS, Finding, Result, Scope, Table, reproduction
 from teddy.paper.results import Results
@@ -17,6 +19,15 @@ from teddy.sweep import Grid, Settings
 METHODS = ("teddy", "random", "ugs", "teddy:distill=0", "random:distill=0")
 #: Other ways to prune the grown graph, to be held against scoring it.
 RULES = ("teddy:inference=training", "teddy:inference=none")
+#: What carries the accuracy, beyond METHODS: edges by degree, dense weights; for GCN and GIN.
+FACTORS = (
+    *(
+        spec(e, t, "projected")
+        for e in ("degree-high", "degree-low")
+        for t in ("all nodes", "none")
+    ),
+    *(spec("teddy", taught, "dense") for taught in ("all nodes", "none")),
+)
 
 
 def settings(scope: Scope) -> Settings:
@@ -30,10 +41,11 @@ def levels(scope: Scope) -> list[int]:
 
 
 def grids(scope: Scope) -> list[Grid]:
-    """All methods, and the other ways to prune a grown graph."""
+    """All methods, the other ways to prune a grown graph, and what carries the accuracy."""
     one_shot = [m for m in METHODS if m != "ugs"]
     return [
         scope.grid([*one_shot, *RULES], simulations=levels(scope), iterative=True),
+        scope.grid(FACTORS, attribution.MODELS, levels(scope)[-2:], iterative=True),
         scope.grid(["ugs"], simulations=levels(scope), iterative=True),
     ]
 
@@ -58,6 +70,7 @@ def inductive(results: Results, scope: Scope) -> Result:
     tables = [
         Table("inductive", "Test accuracy (%), and its difference to dense", COLUMNS, rows),
         _rules(results, scope),
+        attribution.contrast_table(results, scope, levels(scope)),
     ]
     return Result(
         tables,
@@ -67,7 +80,8 @@ def inductive(results: Results, scope: Scope) -> Result:
             "Training sees the training nodes and the edges between them: scores, degrees, masks "
             "and the dense model's logits are of that graph. Validation is on the graph with the "
             "validation nodes, the test on the whole graph; both are pruned by the same score as "
-            "sparse as the training graph (`scored`), for UGS of its training edges only."
+            "sparse as the training graph (`scored`), for UGS of its training edges only. All "
+            "nodes that are distilled on are training nodes here."
         ],
     )
 
