@@ -13,7 +13,8 @@ from teddy.models.spectrum import positions
 
 def make(features=12, **options):
     torch.manual_seed(0)
-    model = NAGphormer(features, 3, **{"hidden": 8, "heads": 2, "hops": 3, **options}).double()
+    options = {"hidden": 8, "heads": 2, "hops": 3, "positions": 3, **options}
+    model = NAGphormer(features, 3, **options).double()
     for parameter in model.parameters():  # biases and LayerNorms too
         torch.nn.init.normal_(parameter, std=0.5)
     return model.eval()

@@ -20,6 +20,7 @@ def induced_graph(graph: SimpleGraph, nodes: Tensor) -> tuple[SimpleGraph, Tenso
         The part, and bool ``[M]``: the edges of the whole that are in it.
 
     Example:
+        >>> import torch
         >>> path = SimpleGraph(3, torch.tensor([[0, 1], [1, 2]]))
         >>> part, within = induced_graph(path, torch.tensor([False, True, True]))
         >>> part.pairs.tolist(), within.tolist()

@@ -82,7 +82,7 @@ class GNN(nn.Module, ABC):
 
     @abstractmethod
     def stem(self, x: Any, structure: Any) -> Any:
-        """Compute what comes before the first dropout."""
+        """Compute what comes before the first dropout; or, with ``nodes``, whatever is first."""
 
     @abstractmethod
     def head(self, stem: Any, structure: Any) -> Tensor:
