@@ -31,7 +31,7 @@ def find(method, levels=LEVELS, **settings):
     return list(METHODS[method].tickets(problem(**settings), levels, **options))
 
 
-def reference_masks(data, weights, edge_mask, weight_masks, epochs, l1_edges, l1_weights):
+def reference_masks(data, weights, edge_mask, weight_masks, epochs, l1_edges, l1_weights, decay):
     """One round of UGS for a GCN without dropout, on dense matrices, as its equations say."""
     n = data.num_nodes
     graph, _ = SimpleGraph.of(data.edge_index, n)
@@ -39,7 +39,8 @@ def reference_masks(data, weights, edge_mask, weight_masks, epochs, l1_edges, l1
     weights = [w.clone().requires_grad_() for w in weights]
     edge_mask = edge_mask.clone().requires_grad_()
     weight_masks = [m.clone().requires_grad_() for m in weight_masks]
-    adam = torch.optim.Adam([*weights, edge_mask, *weight_masks], lr=0.01, weight_decay=5e-4)
+    masks = {"params": [edge_mask, *weight_masks], "weight_decay": 5e-4}
+    adam = torch.optim.Adam([{"params": weights}, masks], lr=0.01, weight_decay=decay)
 
     def logits():
         a = torch.zeros(n, n, dtype=torch.float64)
@@ -67,7 +68,8 @@ def reference_masks(data, weights, edge_mask, weight_masks, epochs, l1_edges, l1
     return best[1], best[2]
 
 
-def test_a_round_is_what_the_equations_say():
+@pytest.mark.parametrize("decay", [5e-4, 0.05])
+def test_a_round_is_what_the_equations_say(decay):
     from teddy.models.masked import Masked
     from teddy.training import train
 
@@ -82,9 +84,9 @@ def test_a_round_is_what_the_equations_say():
     start = [w.detach().clone() for w in model.weights]
     masks = masked.edge_mask.detach().clone(), [m.detach().clone() for m in masked.weight_masks]
 
-    config = TrainConfig(epochs=25, distill=0.0)
+    config = TrainConfig(epochs=25, distill=0.0, weight_decay=decay)
     train(masked, data, config, regularizer=lambda z: masked.penalty(1e-2, 1e-3))
-    edges, weights = reference_masks(data, start, *masks, 25, 1e-2, 1e-3)
+    edges, weights = reference_masks(data, start, *masks, 25, 1e-2, 1e-3, decay)
     assert torch.allclose(masked.edge_mask, edges, rtol=1e-8, atol=1e-8)
     for ours, theirs in zip(masked.weight_masks, weights, strict=True):
         assert torch.allclose(ours, theirs, rtol=1e-8, atol=1e-8)

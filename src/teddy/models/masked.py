@@ -55,6 +55,11 @@ class Masked(nn.Module):
                 with torch.no_grad():
                     weight.mul_(stays)
 
+    def masks(self) -> list[nn.Parameter]:
+        """All masks that are learned."""
+        edges = [] if self.edge_mask is None else [self.edge_mask]
+        return [*edges, *self.weight_masks]
+
     def weights(self) -> dict[str, Tensor]:
         """The masked weights, by name."""
         own = dict(self.model.named_parameters())

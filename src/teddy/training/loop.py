@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +23,9 @@ from teddy.training.forward import NodeForward, forward_passes
 from teddy.training.memory import keep_freed_memory
 from teddy.training.objective import Objective
 from teddy.weights import L0Projected
+
+#: Weight decay of learned masks: that of UGS's code, whatever the weights of a model have.
+MASK_DECAY = 5e-4
 
 
 @dataclass(frozen=True)
@@ -179,7 +183,14 @@ def _optimizer(
         raise InputError(f"the {type(model).__name__} has nothing to train, expected parameters")
     assert config.lr is not None
     assert config.weight_decay is not None
-    adam = torch.optim.Adam(weights, lr=config.lr, weight_decay=config.weight_decay, fused=True)
+    groups: list[dict[str, Any]] = [{"params": weights}]
+    if isinstance(model, Masked):
+        masks = {id(mask) for mask in model.masks()}
+        groups = [
+            {"params": [p for p in weights if id(p) not in masks]},
+            {"params": model.masks(), "weight_decay": MASK_DECAY},
+        ]
+    adam = torch.optim.Adam(groups, lr=config.lr, weight_decay=config.weight_decay, fused=True)
     return L0Projected(adam, weight_sparsity) if weight_sparsity > 0 else adam
 
 
