@@ -15,6 +15,7 @@ from teddy.cli.inspect import inspect
 from teddy.cli.predict import predict
 from teddy.cli.report import report
 from teddy.cli.reproduce import reproduce
+from teddy.cli.sparsify import sparsify
 from teddy.cli.sweep import sweep
 from teddy.cli.tune import tune
 from teddy.errors import InputError
@@ -34,6 +35,7 @@ app.command()(sweep)
 app.command()(tune)
 app.command()(reproduce)
 app.command()(report)
+app.command()(sparsify)
 app.command()(inspect)
 app.command()(predict)
 app.command()(datasets)

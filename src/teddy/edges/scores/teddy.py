@@ -27,11 +27,40 @@ def node_values(graph: Graph) -> Tensor:
         tensor([0.7071, 0.5000, 0.7071], dtype=torch.float64)
     """
     highest = max_degree(graph)
-    bits = 62 - highest.bit_length()
-    degrees = torch.arange(highest + 1, device=graph.degree.device).clamp(min=1).double()
-    g = torch.floor(1.0 / degrees.sqrt() * 2.0**bits).long()  # for each degree
-    degree = graph.degree.double().clamp_(min=1)
-    g_bar = graph.sum_over_neighbours(g).double().mul_(2.0**-bits).div_(degree)  # Eq. 6
+    g = g_of_degrees(highest).to(graph.degree.device)
+    return value_of_sums(graph.sum_over_neighbours(g), graph.degree, fraction_bits(highest))
+
+
+def fraction_bits(highest: int) -> int:
+    """Binary places of ``g`` that no sum over neighbours can overflow, by the highest degree.
+
+    Example:
+        >>> fraction_bits(3)
+        60
+    """
+    return 62 - highest.bit_length()
+
+
+def g_of_degrees(highest: int) -> Tensor:
+    r"""int64 ``[highest + 1]``: :math:`g = 1 / \sqrt{\deg}` of each degree, in integers.
+
+    Example:
+        >>> (g_of_degrees(4).double() * 2.0 ** -fraction_bits(4)).tolist()
+        [1.0, 1.0, 0.707106781186547..., 0.577350269189625..., 0.5]
+    """
+    degrees = torch.arange(highest + 1).clamp(min=1).double()
+    return torch.floor(1.0 / degrees.sqrt() * 2.0 ** fraction_bits(highest)).long()
+
+
+def value_of_sums(sums: Tensor, degree: Tensor, bits: int) -> Tensor:
+    r""":math:`\tilde g` of nodes, from the integer sums over their neighbours.
+
+    Example:
+        >>> value_of_sums(torch.tensor([8]), torch.tensor([2]), 3)
+        tensor([0.2500], dtype=torch.float64)
+    """
+    degree = degree.double().clamp_(min=1)
+    g_bar = sums.double().mul_(2.0**-bits).div_(degree)  # Eq. 6
     return g_bar.div_(degree)  # Eq. 7
 
 

@@ -1,0 +1,120 @@
+"""``teddy sparsify``: the edges of a table that matter."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from teddy.cli.options import Json
+from teddy.errors import InputError
+
+if TYPE_CHECKING:
+    from teddy.scale.sparsify import Sparsified
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
+          "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}  # fmt: skip
+
+
+def sparsify(
+    table: Annotated[
+        str, typer.Argument(metavar="IN", help="Parquet or CSV: a file, a folder or a glob.")
+    ],
+    out: Annotated[
+        str, typer.Argument(metavar="OUT", help="A .parquet or .csv file, or a folder of files.")
+    ],
+    sparsity: Annotated[float, typer.Option(help="Share of edges to remove, 0 to 1.")],
+    engine: Annotated[
+        str, typer.Option(help="auto, memory, stream, duckdb or spark; all give the same edges.")
+    ] = "auto",
+    directed: Annotated[
+        bool, typer.Option("--directed", help="An edge and its reverse are two.")
+    ] = False,
+    source: Annotated[
+        str | None,
+        typer.Option(help="Column of one end; default: source, src, ...", show_default=False),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(help="Column of the other; default: target, dst, ...", show_default=False),
+    ] = None,
+    ids: Annotated[str, typer.Option(help="integer, text, or auto: as they look.")] = "auto",
+    memory: Annotated[
+        str | None,
+        typer.Option(help="What it may take, as 4GB; default: what is free.", show_default=False),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT.")] = False,
+    spark_master: Annotated[
+        str | None,
+        typer.Option(help="Where Spark runs; default: local, on all cores.", show_default=False),
+    ] = None,
+    json_: Json = False,
+) -> None:
+    """Write the edges of a table that matter, from any size of table."""
+    from teddy.cli.progress import work_progress
+    from teddy.scale import sparsify_table
+
+    with work_progress() as progress:
+        done = sparsify_table(
+            table,
+            out,
+            sparsity,
+            engine=engine,
+            directed=directed,
+            source=source,
+            target=target,
+            ids=ids,
+            memory=None if memory is None else read_bytes(memory),
+            overwrite=overwrite,
+            spark_master=spark_master,
+            progress=progress,
+        )
+    if json_:
+        typer.echo(json.dumps({"table": table, "out": out, "sparsity": sparsity, **asdict(done)}))
+    else:
+        _print(done, out)
+
+
+def read_bytes(text: str) -> int:
+    """A size with its unit.
+
+    Example:
+        >>> read_bytes("4GB"), read_bytes("1.5 GiB")
+        (4000000000, 1610612736)
+        >>> read_bytes("much")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: memory is 'much', expected a size such as 4GB or 500MB
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text)
+    if found is None or found[2].upper() not in _UNITS:
+        raise InputError(f"memory is '{text}', expected a size such as 4GB or 500MB")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+def _print(done: Sparsified, out: str) -> None:
+    from teddy.cli.tables import print_table, print_text
+
+    def share(counts: dict[str, int]) -> str:
+        return f"{100 * counts['kept'] / counts['total']:.1f}%" if counts["total"] else ""
+
+    degrees = done.degrees
+    print_table(
+        f"{out}: by {done.engine} ({done.reason}) in {done.seconds['total']:.1f} s",
+        ("", "before", "after", "left"),
+        [
+            ("edges", f"{done.edges['total']:,}", f"{done.edges['kept']:,}", share(done.edges)),
+            ("rows", f"{done.rows['total']:,}", f"{done.rows['kept']:,}", share(done.rows)),
+            ("self-loops, which stay", f"{done.loops:,}", f"{done.loops:,}", ""),
+            ("nodes with an edge", f"{degrees.nodes:,}", "", ""),
+            ("degree: mean, median, most",
+             f"{degrees.mean:.1f}, {degrees.median:,}, {degrees.max:,}", "", ""),
+            ("components",
+             "", "not counted" if done.components is None else f"{done.components:,}", ""),
+        ],
+    )  # fmt: skip
+    if done.edges["kept"] < done.edges["total"]:
+        print_text(f"The last edge that went has the score {done.threshold.score:.6g}.")

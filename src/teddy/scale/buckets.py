@@ -1,0 +1,137 @@
+"""Edges on disk, each once, in files that fit into memory one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from teddy.scale import kernels
+
+Keys = NDArray[np.uint64]
+T = TypeVar("T")
+R = TypeVar("R")
+
+#: Keys that are sorted at once, and keys of a chunk that is read.
+SORTED, CHUNK = 1 << 23, 1 << 21
+# Keys of a bucket that are gathered before they are written.
+_WRITTEN = 1 << 14
+_MOST_FILES = 512
+
+
+class Buckets:
+    """Edges as 64-bit keys, spread over files by one of their ends.
+
+    Args:
+        folder: For the files.
+        num_rows: Edges to expect at most.
+        node_bits: Bits of the highest number of a node, if it is known: then a bucket has edges of
+            nodes that are close together.
+        directed: Whether an edge and its reverse are two.
+    """
+
+    def __init__(self, folder: Path, num_rows: int, node_bits: int | None, directed: bool) -> None:
+        wanted = min(max(num_rows // SORTED, 1), _MOST_FILES)
+        bits = (wanted - 1).bit_length()
+        self._shift = max((node_bits or 0) - bits, 0)
+        self._directed = directed
+        self._paths = [folder / f"bucket-{i:03}" for i in range(1 << bits)]
+        self._gathered = np.empty((len(self._paths), _WRITTEN), np.uint64)
+        self._fill = np.zeros(len(self._paths), np.int64)
+        for path in self._paths:
+            path.touch()
+        self.num_loops, self.num_edges = 0, 0
+
+    def add(self, sources: NDArray[Any], targets: NDArray[Any]) -> None:
+        """Add rows."""
+        place = 0
+        while place < sources.size:
+            place, loops = kernels.to_buckets(
+                place, sources, targets, self._directed, self._shift, self._gathered, self._fill
+            )
+            self.num_loops += int(loops)
+            self._write(np.flatnonzero(self._fill > _WRITTEN // 2) if place < sources.size else ())
+
+    def _write(self, buckets: Iterable[int]) -> None:
+        for bucket in buckets:
+            with self._paths[bucket].open("ab") as file:
+                self._gathered[bucket, : self._fill[bucket]].tofile(file)
+            self._fill[bucket] = 0
+
+    def unique(self) -> Iterator[Keys]:
+        """End the adding; every edge once, a bucket at a time, sorted; and so on disk from now."""
+        self._write(range(len(self._paths)))
+        del self._gathered
+        for keys in map_ahead(_unique_keys, self._paths):
+            self.num_edges += sum(part.size for part in keys)
+            yield from keys
+
+    def chunks(self) -> Iterator[Keys]:
+        """All edges, a chunk at a time."""
+        return map_ahead(_read, self._places(), threads=1)
+
+    def _places(self) -> Iterator[tuple[Path, int]]:
+        for path in self._paths:
+            for start in range(0, path.stat().st_size // 8, CHUNK):
+                yield path, start
+
+
+def _read(place: tuple[Path, int]) -> Keys:
+    path, start = place
+    return np.fromfile(path, np.uint64, CHUNK, offset=8 * start)
+
+
+def _unique_keys(path: Path) -> list[Keys]:
+    """Sort a file's keys; write them anew if some were there twice."""
+    size = path.stat().st_size // 8
+    parts = -(-size // (2 * SORTED)) or 1  # a hub can make one bucket larger than the others
+    found = [_unique_part(path, part, parts) for part in range(parts)]
+    if sum(keys.size for keys in found) < size:
+        with path.open("wb") as file:
+            for keys in found:
+                keys.tofile(file)
+    return found
+
+
+def _unique_part(path: Path, part: int, parts: int) -> Keys:
+    if parts == 1:
+        keys = np.fromfile(path, np.uint64)
+    else:
+        found = []
+        for start in range(0, path.stat().st_size // 8, CHUNK):
+            chunk = _read((path, start))
+            count = kernels.slice_of(chunk, part, parts, out := np.empty_like(chunk))
+            found.append(out[:count].copy())
+        keys = np.concatenate(found)
+    keys.sort()
+    return keys[: kernels.unique_sorted(keys)]
+
+
+def map_ahead(
+    function: Callable[[T], R], items: Iterable[T], threads: int | None = None
+) -> Iterator[R]:
+    """Apply a function in other threads, a few items ahead; results come in order.
+
+    Example:
+        >>> list(map_ahead(abs, [-1, 2, -3]))
+        [1, 2, 3]
+    """
+    threads = threads or torch.get_num_threads()
+    source = iter(items)
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="teddy-ahead")
+    try:
+        running: list[Future[R]] = [
+            pool.submit(function, item) for item in islice(source, threads + 1)
+        ]
+        while running:
+            result = running.pop(0).result()
+            running.extend(pool.submit(function, item) for item in islice(source, 1))
+            yield result
+    finally:
+        pool.shutdown(cancel_futures=True)

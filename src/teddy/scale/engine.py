@@ -1,0 +1,137 @@
+"""What every engine does, and what it says about the graph."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from teddy.scale.output import Output
+from teddy.scale.table import EdgeTable
+from teddy.scale.threshold import Threshold
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Called with what is being done, how much of it is done, and all of it.
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What an engine gets.
+
+    Attributes:
+        table: The edges.
+        work: A folder of its own, which is removed afterwards; of Spark's, a name it resolves.
+        directed: Whether an edge and its reverse are two.
+        memory: Bytes that it may take.
+        progress: To be called as it goes on.
+        spark_master: Where Spark runs.
+    """
+
+    table: EdgeTable
+    work: Path | str
+    directed: bool
+    memory: int
+    progress: Progress
+    spark_master: str | None = None
+
+
+@dataclass(frozen=True)
+class Degrees:
+    """The degrees of the simple graph, over nodes that have an edge.
+
+    Attributes:
+        nodes: Nodes that have an edge.
+        mean: Neighbours of a node on average.
+        median: The lower median.
+        max: The most.
+    """
+
+    nodes: int
+    mean: float
+    median: int
+    max: int
+
+    @staticmethod
+    def of_counts(counts: dict[int, int]) -> Degrees:
+        """From the number of nodes of each degree.
+
+        Example:
+            >>> Degrees.of_counts({1: 2, 2: 1})  # a path
+            Degrees(nodes=3, mean=1.3333333333333333, median=1, max=2)
+        """
+        present = sorted((degree, n) for degree, n in counts.items() if degree > 0 and n > 0)
+        if not present:
+            return Degrees(0, 0.0, 0, 0)
+        nodes = sum(n for _, n in present)
+        ends = np.cumsum([n for _, n in present])
+        median = present[int(np.searchsorted(ends, (nodes + 1) // 2))][0]
+        return Degrees(nodes, sum(d * n for d, n in present) / nodes, median, present[-1][0])
+
+
+class Engine(ABC):
+    """A way to score edges and to choose among them.
+
+    Attributes:
+        num_edges: Edges of the simple graph.
+        num_loops: Rows that are self-loops.
+        degrees: Its degrees.
+        components: Connected components of what stays, nodes without an edge left among them;
+            None where they weren't counted.
+    """
+
+    num_edges: int
+    num_loops: int
+    degrees: Degrees
+    components: int | None = None
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+
+    @abstractmethod
+    def score(self) -> None:
+        """Know the graph and the value of each node (Eq. 6 and 7)."""
+
+    @abstractmethod
+    def choose(self, num_pruned: int) -> Threshold:
+        """The last edge that goes."""
+
+    @abstractmethod
+    def keep(self, batch: pa.RecordBatch, first_row: int) -> NDArray[np.bool_]:
+        """Which rows of a batch stay."""
+
+    def write(self, output: Output) -> int:
+        """Write the rows that stay, in the order of the table; return how many."""
+        from teddy.scale.buckets import map_ahead
+
+        writer, table, done = output.writer(), self.job.table, 0
+
+        def kept(item: tuple[int, Any]) -> Any:
+            first_row, batch = item
+            keep = self.keep(batch, first_row)
+            return batch.num_rows, output.rows(batch, first_row).filter(keep)
+
+        for rows, batch in map_ahead(kept, _with_first_row(table)):
+            writer.write(batch)
+            done += rows
+            self.job.progress("rows written", done, table.num_rows)
+        writer.close()
+        output.publish(writer.path)
+        return writer.num_rows
+
+    def close(self) -> None:  # noqa: B027
+        """Let go of whatever it holds."""
+
+
+def _with_first_row(table: EdgeTable) -> Any:
+    row = 0
+    for batch in table.batches():
+        yield row, batch
+        row += batch.num_rows

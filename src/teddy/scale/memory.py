@@ -1,0 +1,100 @@
+"""``memory``: the whole table at once, by the functions for an ``edge_index``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from teddy.edges.scores import SCORES
+from teddy.edges.select import lowest_edges
+from teddy.edges.simple_graph import SimpleGraph
+from teddy.edges.ties import pair_digests
+from teddy.scale.engine import Degrees, Engine
+from teddy.scale.threshold import NOTHING_GOES, Threshold
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Bytes that it takes for a row, at most.
+ROW = 160
+
+
+class MemoryEngine(Engine):
+    """Everything in memory, nothing clever: what the others are compared with."""
+
+    def score(self) -> None:
+        """Know the graph and the score of each edge (Eq. 6 to 8)."""
+        import pyarrow as pa
+
+        table = self.job.table
+        kind = pa.string() if table.text_ids else pa.int64()
+        batches = list(table.id_batches())
+        self.job.progress("rows read", table.num_rows, table.num_rows)
+        both = (pa.chunked_array([batch[end] for batch in batches], kind) for end in (0, 1))
+        self.ids, edge_index = _number(*both)
+        self.graph, self.edge_of_row = _simple_graph(edge_index, len(self.ids), self.job.directed)
+        self.num_edges = self.graph.num_edges
+        self.num_loops = int((self.edge_of_row < 0).sum())
+        counts = torch.bincount(self.graph.degree)
+        self.degrees = Degrees.of_counts(dict(enumerate(counts.tolist())))
+        self.scores = SCORES["teddy"](self.graph, self.graph.pairs, 0)
+
+    def choose(self, num_pruned: int) -> Threshold:
+        """The last edge that goes."""
+        goes = lowest_edges(self.scores, self.graph.pairs, num_pruned, self._digests)
+        self.stays = ~goes
+        self.components = self._components()
+        if num_pruned == 0:
+            return NOTHING_GOES
+        score = self.scores[goes].max()
+        last = self.graph.pairs[:, goes & (self.scores == score)]
+        return Threshold(float(score), np.sort(self._digests(last))[-1].decode())
+
+    def keep(self, batch: pa.RecordBatch, first_row: int) -> NDArray[np.bool_]:
+        """Which rows of a batch stay."""
+        edges = self.edge_of_row[first_row : first_row + batch.num_rows]
+        keep = torch.ones(edges.numel(), dtype=torch.bool)
+        keep[edges >= 0] = self.stays[edges[edges >= 0]]
+        mask: NDArray[np.bool_] = keep.numpy()
+        return mask
+
+    def _digests(self, pairs: torch.Tensor) -> NDArray[np.bytes_]:
+        lows, highs = (self.ids.take(end.numpy()).to_pylist() for end in pairs)
+        return pair_digests(lows, highs)
+
+    def _components(self) -> int:
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        rows, cols = self.graph.pairs[:, self.stays].numpy()
+        shape = (self.graph.num_nodes, self.graph.num_nodes)
+        matrix = coo_array((np.ones(rows.size, bool), (rows, cols)), shape=shape)
+        lone = self.graph.num_nodes - self.degrees.nodes  # self-loops only
+        return int(connected_components(matrix, directed=False)[0]) - lone
+
+
+def _number(sources: pa.ChunkedArray, targets: pa.ChunkedArray) -> tuple[Any, torch.Tensor]:
+    """All ids in their order, and the edges by their places among them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ids = pa.chunked_array([*sources.chunks, *targets.chunks], sources.type).unique()
+    ids = ids.take(pc.sort_indices(ids))
+    ends = [pc.index_in(end, value_set=ids).to_numpy() for end in (sources, targets)]
+    return ids, torch.from_numpy(np.stack(ends).astype(np.int64))
+
+
+def _simple_graph(
+    edge_index: torch.Tensor, num_nodes: int, directed: bool
+) -> tuple[SimpleGraph, torch.Tensor]:
+    """Each edge once, and which one a row is, -1 for a self-loop; directed, both ways are two."""
+    if not directed:
+        return SimpleGraph.of(edge_index, num_nodes)
+    no_loop = edge_index[0] != edge_index[1]
+    pairs, edge = torch.unique(edge_index[:, no_loop], dim=1, return_inverse=True)
+    edge_of_row = torch.full_like(edge_index[0], -1)
+    edge_of_row[no_loop] = edge
+    return SimpleGraph(num_nodes, pairs), edge_of_row

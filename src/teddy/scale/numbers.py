@@ -1,0 +1,153 @@
+"""Numbers for nodes: 0 to N-1, whatever their ids are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from teddy.errors import InputError
+from teddy.scale import kernels
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Array = NDArray[Any]
+
+#: Both numbers of an edge are packed into 64 bits.
+MOST = 2**32 - 1
+
+
+class Numbers(ABC):
+    """From ids to numbers and back."""
+
+    @abstractmethod
+    def of(self, ids: pa.Array, new: bool = True) -> Array:
+        """Numbers of ids, unsigned; ids that are new get the next ones."""
+
+    @abstractmethod
+    def ids(self, numbers: Array) -> Sequence[int | str]:
+        """Ids of numbers."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """One more than the highest number."""
+
+
+class RangeNumbers(Numbers):
+    """Of integers that lie close together: how far they are from the lowest.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> numbers = RangeNumbers(10, 20)
+        >>> numbers.of(pa.array([12, 10])).tolist(), numbers.ids(np.array([2]))
+        ([2, 0], [12])
+    """
+
+    def __init__(self, low: int, high: int) -> None:
+        if high - low >= MOST:
+            raise InputError(f"ids go from {low} to {high}, expected at most {MOST} nodes")
+        self._low, self._size = low, high - low + 1
+
+    def of(self, ids: pa.Array, new: bool = True) -> Array:
+        """Numbers of ids."""
+        numbers: Array = ids.to_numpy() - self._low if self._low else ids.to_numpy()
+        if numbers.size and not 0 <= numbers.min() <= numbers.max() < self._size:
+            raise InputError("an id is outside the range that was seen, the table has changed")
+        return numbers
+
+    def ids(self, numbers: Array) -> Sequence[int | str]:
+        """Ids of numbers."""
+        found: list[int] = (numbers.astype(np.int64) + self._low).tolist()
+        return found
+
+    @property
+    def size(self) -> int:
+        """One more than the highest number."""
+        return self._size
+
+
+class HashedNumbers(Numbers):
+    """Of any ids: in the order in which they are seen.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> numbers = HashedNumbers(text=True)
+        >>> numbers.of(pa.array(["ann", "bob", "ann"])).tolist()
+        [0, 1, 0]
+        >>> numbers.ids(np.array([1])), numbers.size
+        (['bob'], 2)
+    """
+
+    def __init__(self, text: bool, most_bytes: int | None = None) -> None:
+        self._text, self._most_bytes = text, most_bytes
+        self._slots = np.zeros(1 << 12, np.uint32)
+        self._starts = np.zeros(1 << 11, np.int64)
+        self._arena = np.empty(1 << 15, np.uint8)
+        self._count = 0
+
+    @property
+    def size(self) -> int:
+        """One more than the highest number."""
+        return self._count
+
+    @property
+    def num_bytes(self) -> int:
+        """What it takes in memory."""
+        return self._slots.nbytes + self._starts.nbytes + self._arena.nbytes
+
+    def of(self, ids: pa.Array, new: bool = True) -> Array:
+        """Numbers of ids; those that are new get the next ones."""
+        data, ends = _bytes(ids, self._text)
+        numbers, place = np.empty(ends.size - 1, np.uint32), 0
+        while place < numbers.size:
+            place, self._count = kernels.number_ids(
+                place, data, ends, self._slots, self._arena, self._starts, self._count, numbers, new
+            )
+            if place < numbers.size:
+                if not new:
+                    raise InputError(f"id {ids[place].as_py()!r} is new, the table has changed")
+                self._grow(int(ends[place + 1] - ends[place]))
+        return numbers
+
+    def ids(self, numbers: Array) -> Sequence[int | str]:
+        """Ids of numbers."""
+        pieces = [
+            self._arena[self._starts[number] : self._starts[number + 1]].tobytes()
+            for number in numbers.tolist()
+        ]
+        if self._text:
+            return [piece.decode() for piece in pieces]
+        return [int.from_bytes(piece, "little", signed=True) for piece in pieces]
+
+    def _grow(self, next_id: int) -> None:
+        if 2 * (self._count + 1) > self._slots.size:
+            self._room(2 * self.num_bytes)
+            self._slots = np.zeros(2 * self._slots.size, np.uint32)
+            kernels.fill_slots(self._slots, self._arena, self._starts, self._count)
+        if self._count + 2 > self._starts.size:
+            self._starts = np.concatenate([self._starts, np.zeros_like(self._starts)])
+        if self._starts[self._count] + next_id > self._arena.size:
+            self._arena = np.concatenate([self._arena, np.empty(self._arena.size + next_id, "u1")])
+
+    def _room(self, wanted: int) -> None:
+        if self._count >= MOST or (self._most_bytes is not None and wanted > self._most_bytes):
+            raise InputError(
+                f"more than {self._count:,} different ids, whose numbers don't fit into memory: "
+                "expected another engine, duckdb or spark"
+            )
+
+
+def _bytes(ids: pa.Array, text: bool) -> tuple[Array, Array]:
+    """The bytes of ids, and where each begins."""
+    if not text:
+        values = np.ascontiguousarray(ids.to_numpy())
+        return values.view(np.uint8), np.arange(0, 8 * values.size + 1, 8, dtype=np.int64)
+    _, offsets, data = ids.buffers()
+    first = ids.offset
+    ends = np.frombuffer(offsets, np.int32)[first : first + len(ids) + 1].astype(np.int64)
+    return np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8), ends

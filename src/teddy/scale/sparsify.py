@@ -1,0 +1,232 @@
+"""From an edge table to the edges that matter."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import psutil
+
+from teddy import jit
+from teddy.errors import InputError
+from teddy.registry import Registry
+from teddy.scale import memory as memory_engine
+from teddy.scale import stream
+from teddy.scale.engine import Degrees, Engine, Job, Progress
+from teddy.scale.memory import MemoryEngine
+from teddy.scale.output import Output
+from teddy.scale.stream import StreamEngine
+from teddy.scale.table import EdgeTable, table_format
+from teddy.scale.threshold import Threshold
+from teddy.sparsity import check_sparsity, num_pruned_edges
+
+
+def _duckdb(job: Job) -> Engine:
+    _check_installed("duckdb", ("ibis", "duckdb"), "scale")
+    from teddy.scale.duckdb import DuckDBEngine
+
+    return DuckDBEngine(job)
+
+
+def _spark(job: Job) -> Engine:
+    _check_installed("spark", ("ibis", "pyspark"), "spark")
+    from teddy.scale.spark import SparkEngine
+
+    return SparkEngine(job)
+
+
+def _check_installed(engine: str, modules: tuple[str, ...], extra: str) -> None:
+    if any(find_spec(module) is None for module in modules):
+        raise InputError(
+            f"the {engine} engine needs {' and '.join(modules)}: pip install 'teddy-glt[{extra}]'"
+        )
+
+
+ENGINES: Registry[Callable[[Job], Engine]] = Registry("engine")
+ENGINES.register("memory")(MemoryEngine)
+ENGINES.register("stream")(StreamEngine)
+ENGINES.register("duckdb")(_duckdb)
+ENGINES.register("spark")(_spark)
+
+
+@dataclass(frozen=True)
+class Sparsified:
+    """What was done.
+
+    Attributes:
+        engine: By which engine.
+        reason: Why by this one.
+        rows: Rows of the table, and of what is left.
+        edges: Edges of the simple graph, and what is left.
+        loops: Rows that are self-loops; all of them stay.
+        degrees: Of the simple graph, before.
+        components: Connected components of what is left; None where they weren't counted.
+        threshold: The last edge that went.
+        seconds: Time of the steps.
+    """
+
+    engine: str
+    reason: str
+    rows: dict[str, int]
+    edges: dict[str, int]
+    loops: int
+    degrees: Degrees
+    components: int | None
+    threshold: Threshold
+    seconds: dict[str, float]
+
+
+def sparsify_table(
+    table: str,
+    out: str,
+    sparsity: float,
+    *,
+    engine: str = "auto",
+    directed: bool = False,
+    source: str | None = None,
+    target: str | None = None,
+    ids: str = "auto",
+    memory: int | None = None,
+    overwrite: bool = False,
+    spark_master: str | None = None,
+    progress: Progress | None = None,
+) -> Sparsified:
+    r"""Write the rows of an edge table whose edges stay (Algorithm 1, *Searching Subgraph*).
+
+    Exactly :math:`\lceil p_g M \rceil` of the :math:`M` edges of the simple graph go, the same from
+    every engine. A row stays or goes with its edge: duplicates and both directions share one fate,
+    self-loops stay; other columns are carried along.
+
+    Args:
+        table: Parquet or CSV: a file, a folder or a glob.
+        out: ``*.parquet`` or ``*.csv`` for one file, any other name for a folder of files.
+        sparsity: Share :math:`p_g` of edges to remove, in [0, 1].
+        engine: ``memory``, ``stream``, ``duckdb``, ``spark``, or ``auto`` by size and memory.
+        directed: Whether an edge and its reverse are two edges. A node's degree is then the number
+            of edges that it is in, either way.
+        source: The column of one end's ids; by default ``source`` or a usual name.
+        target: The column of the other's.
+        ids: ``integer``, ``text`` or ``auto``.
+        memory: Bytes that it may take; by default what is free.
+        overwrite: Whether ``out`` may be replaced.
+        spark_master: Where Spark runs; by default here.
+        progress: Called with what is being done, how much is done, and all of it.
+
+    Example:
+        >>> import tempfile, pathlib
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> rows = ["source,target,since", "0,1,x", "1,2,y", "2,0,z", "2,3,u"]
+        >>> _ = (folder / "edges.csv").write_text("\n".join(rows))
+        >>> done = sparsify_table(str(folder / "edges.csv"), str(folder / "few.csv"), 0.5)
+        >>> print((folder / "few.csv").read_text(), end="")
+        source,target,since
+        0,1,x
+        2,3,u
+        >>> done.engine, done.edges
+        ('memory', {'total': 4, 'kept': 2})
+    """
+    check_sparsity(sparsity)
+    if engine != "auto":
+        ENGINES[engine]  # an unknown name is an error before anything is read
+    room = _room(memory)
+    edges: EdgeTable
+    output: Any
+    if "://" in table or "://" in out:
+        edges, output = _elsewhere(table, out, engine, source, target, ids, room, spark_master,
+                                   overwrite)  # fmt: skip
+        name, reason = "spark", "the table is where Spark reads"
+    else:
+        edges = EdgeTable.open(table, source, target, ids, as_text=table_format(out) == "csv")
+        name, reason = choose_engine(edges, room) if engine == "auto" else (engine, "asked for")
+        output = Output(out, edges, overwrite)
+    with output:
+        report = progress or (lambda what, done, total: None)
+        job = Job(edges, output.work, directed, room, report, spark_master)
+        worker = ENGINES[name](job)
+        try:
+            started = time.perf_counter()
+            worker.score()
+            scored = time.perf_counter()
+            threshold = worker.choose(num_pruned_edges(sparsity, worker.num_edges))
+            chosen = time.perf_counter()
+            kept = worker.write(output)
+            written = time.perf_counter()
+        finally:
+            worker.close()
+    stay = worker.num_edges - num_pruned_edges(sparsity, worker.num_edges)
+    return Sparsified(
+        engine=name,
+        reason=reason,
+        rows={"total": edges.num_rows, "kept": kept},
+        edges={"total": worker.num_edges, "kept": stay},
+        loops=worker.num_loops,
+        degrees=worker.degrees,
+        components=worker.components,
+        threshold=threshold,
+        seconds={
+            "score": scored - started,
+            "choose": chosen - scored,
+            "write": written - chosen,
+            "total": written - started,
+        },
+    )
+
+
+def _elsewhere(
+    table: str, out: str, engine: str, source: str | None, target: str | None, ids: str, room: int,
+    master: str | None, overwrite: bool,
+) -> tuple[EdgeTable, Any]:  # fmt: skip
+    """A table and an output where Spark resolves their names."""
+    _check_installed("spark", ("ibis", "pyspark"), "spark")
+    from teddy.scale.spark import RemoteOutput, RemoteTable, is_remote, start_session
+
+    if engine not in ("auto", "spark"):
+        raise InputError(f"engine is {engine}, expected spark for '{table}' and '{out}'")
+    if not (is_remote(table) and is_remote(out)):
+        raise InputError(f"'{table}' and '{out}': expected both with a scheme, such as file://")
+    session, _ = start_session(room, master)
+    output = RemoteOutput(session, out, overwrite)
+    return RemoteTable.at(session, table, source, target, ids), output
+
+
+def choose_engine(table: EdgeTable, room: int) -> tuple[str, str]:
+    """The engine for a table and so many bytes, and why.
+
+    What fits twice is done in memory; else what needs node arrays only is streamed; else duckdb
+    spills.
+    """
+    needed = table.num_rows * memory_engine.ROW
+    rows, free = f"{table.num_rows:,} rows", f"{room / 1e9:.1f} GB"
+    if 2 * needed <= room:
+        return "memory", f"{rows} take about {needed / 1e9:.1f} GB of {free}"
+    if jit.numba is not None:
+        nodes, why = _most_nodes(table)
+        arrays = nodes * (stream.NODE if not table.text_ids else 3 * stream.NODE)
+        if stream.FIXED + arrays <= room:
+            return "stream", (
+                f"{rows} don't fit into {free}, {nodes:,} nodes {why} take "
+                f"{(stream.FIXED + arrays) / 1e9:.1f} GB"
+            )
+    if find_spec("ibis") is not None and find_spec("duckdb") is not None:
+        return "duckdb", f"neither {rows} nor their nodes may fit into {free}; it spills to disk"
+    if jit.numba is None:
+        raise InputError(
+            f"{rows} don't fit into {free}, expected more memory or another engine: "
+            "pip install 'teddy-glt[scale]'"
+        )
+    return "stream", f"{rows} don't fit into {free}, and duckdb isn't installed"
+
+
+def _most_nodes(table: EdgeTable) -> tuple[int, str]:
+    ids = None if table.text_ids else table.id_range()
+    if ids is not None and ids[1] - ids[0] < 2 * table.num_rows:
+        return ids[1] - ids[0] + 1, "by their ids"
+    return 2 * table.num_rows, "at most"
+
+
+def _room(memory: int | None) -> int:
+    """Bytes that may be taken: what was said, or nine tenths of what is free."""
+    return memory if memory is not None else int(0.9 * psutil.virtual_memory().available)

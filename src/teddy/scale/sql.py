@@ -1,0 +1,167 @@
+"""What duckdb and spark share: the expressions, table by table."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ibis
+import numpy as np
+from numpy.typing import NDArray
+
+from teddy.edges.ties import pair_digests
+from teddy.scale import expressions
+from teddy.scale.engine import Degrees, Engine, Job
+from teddy.scale.output import Output, RowWriter
+from teddy.scale.threshold import Bins, Candidates, Threshold, find_threshold
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BINS = 1 << 14
+
+
+class SQLEngine(Engine):
+    """An engine that ibis speaks to; edges and nodes are tables of its own, which may spill."""
+
+    threshold: Threshold
+
+    @abstractmethod
+    def open(self, files: list[str]) -> Any:
+        """Columns of Parquet files, and for each row its ``file`` and its ``row`` there, from 0."""
+
+    @abstractmethod
+    def make(self, name: str, table: Any) -> Any:
+        """Compute a table and keep it."""
+
+    def score(self) -> None:
+        """Know the graph and the value of each node (Eq. 6 and 7)."""
+        self.rows = rows = self.read()
+        self.num_loops = int(rows.filter(rows.source == rows.target).count().execute())
+        edges = expressions.distinct_edges(rows, self.job.directed)
+        self.edges = self._make(1, "edges", edges)
+        self.num_edges = int(self.edges.count().execute())
+        degree = self._make(2, "degrees", expressions.degrees(self.edges))
+        counts = degree.group_by("degree").agg(nodes=lambda table: table.count()).to_pyarrow()
+        pairs = zip(counts["degree"].to_pylist(), counts["nodes"].to_pylist(), strict=True)
+        self.degrees = Degrees.of_counts(dict(pairs))
+        values = expressions.node_values(self.edges, degree, self.degrees.max)
+        self.values = self._make(3, "node_values", values)
+        self.scored = self.scores()
+
+    def read(self) -> Any:
+        """Ids ``source`` and ``target`` of each row, and its number ``row``."""
+        table = self.job.table
+        files = [str(file) for file in _parquet_files(self.job)]
+        read = self.open(files)
+        before = read.file.cases(*self.first_rows(files).items(), else_=None).cast("int64")
+        kind = "string" if table.text_ids else "int64"
+        return read.select(
+            source=read[table.source].cast(kind),
+            target=read[table.target].cast(kind),
+            row=read.row + before,
+        )
+
+    def first_rows(self, files: list[str]) -> dict[str, int]:
+        """How many rows come before those of each file."""
+        from pyarrow import parquet
+
+        rows = [parquet.read_metadata(file).num_rows for file in files]
+        return dict(zip(files, accumulate(rows, initial=0), strict=False))
+
+    def scores(self) -> Any:
+        """The edges with their scores."""
+        return self._make(4, "scores", expressions.edge_scores(self.edges, self.values))
+
+    def choose(self, num_pruned: int) -> Threshold:
+        """The last edge that goes."""
+        self.threshold = find_threshold(self, num_pruned)
+        return self.threshold
+
+    def histogram(self, low: float, high: float) -> Bins:
+        """Ranges of all edges with scores from ``low`` to ``high``."""
+        some = self.scored.filter(expressions.within(self.scored.score, low, high))
+        bins = some.group_by(bin=expressions.bin_of(some.score, low, high, _BINS)).agg(
+            number=lambda table: table.count(),
+            low=lambda table: table.score.min(),
+            high=lambda table: table.score.max(),
+        )
+        found = bins.order_by("bin").to_pyarrow()
+        lows, highs = found["low"].to_pylist(), found["high"].to_pylist()
+        return Bins(found["number"].to_pylist(), lambda place: (lows[place], highs[place]))
+
+    def digest_histogram(self, score: float) -> dict[str, int]:
+        """Number of edges of one score by the first four digits of their md5."""
+        ties = self._between(score, score)
+        digits = expressions.digest(ties.low, ties.high).substr(0, 4)
+        found = ties.group_by(digits=digits).agg(number=lambda table: table.count()).to_pyarrow()
+        return dict(zip(found["digits"].to_pylist(), found["number"].to_pylist(), strict=True))
+
+    def candidates(self, low: float, high: float, digits: str = "") -> Candidates:
+        """The edges in a range whose md5 begins with these digits."""
+        some = self._between(low, high)
+        if digits:
+            some = some.filter(expressions.digest(some.low, some.high).startswith(digits))
+        found = some.select("score", "low", "high").to_pyarrow()
+
+        def digests(places: Any) -> Any:
+            chosen = found.take(places)
+            return pair_digests(chosen["low"].to_pylist(), chosen["high"].to_pylist())
+
+        return Candidates(found["score"].to_numpy().astype(np.float64), digests)
+
+    def kept(self, rows: Any) -> Any:
+        """The rows that stay, self-loops among them, with all of their columns."""
+        no_loops = rows.filter(rows.source != rows.target)
+        scored = expressions.edge_scores(no_loops, self.values, "source", "target")
+        low, high = scored.source, scored.target
+        if not self.job.directed:
+            low, high = ibis.least(low, high), ibis.greatest(low, high)
+        stays = expressions.stays(scored.score, low, high, self.threshold)
+        loops = rows.filter(rows.source == rows.target)
+        return ibis.union(scored.filter(stays).select(*rows.columns), loops)
+
+    def write(self, output: Output) -> int:
+        """Write the rows that stay, in the order of the table; return how many."""
+        self.stays = np.zeros(-(-self.job.table.num_rows // 8), np.uint8)
+        done = 0
+        for batch in self.kept(self.rows).select("row").to_pyarrow_batches(chunk_size=1 << 18):
+            rows = np.sort(batch.column(0).to_numpy())
+            bits = np.uint8(1) << (rows & 7).astype(np.uint8)
+            np.bitwise_or.at(self.stays, rows >> 3, bits)
+            done += rows.size
+            self.job.progress("rows chosen", done, self.job.table.num_rows)
+        return super().write(output)
+
+    def keep(self, batch: pa.RecordBatch, first_row: int) -> NDArray[np.bool_]:
+        """Which rows of a batch stay."""
+        begin, end = first_row >> 3, (first_row + batch.num_rows + 7) >> 3
+        bits = np.unpackbits(self.stays[begin:end], bitorder="little").astype(bool)
+        return bits[first_row & 7 :][: batch.num_rows]
+
+    def _between(self, low: float, high: float) -> Any:
+        return self.scored.filter(expressions.within(self.scored.score, low, high))
+
+    def _make(self, step: int, name: str, table: Any) -> Any:
+        self.job.progress("steps of scoring", step - 1, 4)
+        made = self.make(name, table)
+        self.job.progress("steps of scoring", step, 4)
+        return made
+
+
+def _parquet_files(job: Job) -> list[Path]:
+    """Parquet with the ids as they are; of CSV a copy, so that all engines read it alike."""
+    import pyarrow as pa
+
+    table = job.table
+    if table.format == "parquet":
+        return list(table.files)
+    kind = pa.string() if table.text_ids else pa.int64()
+    schema = pa.schema([(table.source, kind), (table.target, kind)])
+    writer = RowWriter(Path(job.work) / "ids.parquet", "parquet", schema, one_file=True)
+    for ends in table.id_batches():
+        writer.write(pa.record_batch(list(ends), schema=schema))
+    writer.close()
+    return [writer.path]

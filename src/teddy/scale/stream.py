@@ -1,0 +1,252 @@
+"""``stream``: node arrays in memory, edges never."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from teddy import jit
+from teddy.edges.scores.teddy import fraction_bits, g_of_degrees, value_of_sums
+from teddy.edges.ties import pair_digests
+from teddy.errors import InputError
+from teddy.scale import kernels
+from teddy.scale.buckets import Buckets, Keys
+from teddy.scale.engine import Degrees, Engine, Job
+from teddy.scale.numbers import HashedNumbers, Numbers, RangeNumbers
+from teddy.scale.threshold import Bins, Candidates, Threshold, find_threshold
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Bytes of a node: its degree, its sum or value, and the root of its component.
+NODE = 4 + 8 + 4
+#: What everything else takes: Python, torch, chunks of edges, batches of rows.
+FIXED = 1_200_000_000
+
+_BINS = 20  # bits
+
+
+class StreamEngine(Engine):
+    """Reads the table twice, and in between its edges, each once, from files of keys."""
+
+    numbers: Numbers
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(job)
+        if jit.numba is None:
+            raise InputError("the stream engine needs numba: pip install 'teddy-glt[scale]'")
+        self.threshold: Threshold | None = None
+
+    def score(self) -> None:
+        """Know the graph and the value of each node (Eq. 6 and 7)."""
+        self.numbers, node_bits = self._numbers()
+        self.buckets = Buckets(
+            Path(self.job.work), self.job.table.num_rows, node_bits, self.job.directed
+        )
+        self._read()
+        degree = self._count()
+        self.num_edges, self.num_loops = self.buckets.num_edges, self.buckets.num_loops
+        self.degrees = Degrees.of_counts(_nodes_of_degree(degree))
+        sums = self._sum(degree)
+        self.values = _in_place(sums, degree, fraction_bits(self.degrees.max))
+
+    def choose(self, num_pruned: int) -> Threshold:
+        """The last edge that goes."""
+        self.threshold = find_threshold(self, num_pruned)
+        self.components = self._components()
+        return self.threshold
+
+    def keep(self, batch: pa.RecordBatch, first_row: int) -> NDArray[np.bool_]:
+        """Which rows of a batch stay."""
+        assert self.threshold is not None
+        sources, targets = (
+            self.numbers.of(ids, new=False) for ids in self.job.table.ends(batch, first_row)
+        )
+        keep = np.empty(sources.size, np.uint8)
+        score = self.threshold.score
+        if kernels.compare_rows(0, keep.size, sources, targets, self.values, score, keep):
+            equal = np.flatnonzero(keep == 2)
+            digests = self._digests(_keys(sources[equal], targets[equal]))
+            keep[equal] = digests > self.threshold.digest.encode()
+        return keep.astype(bool)
+
+    def histogram(self, low: float, high: float) -> Bins:
+        """Ranges of all edges with scores from ``low`` to ``high``, by the scores' upper bits."""
+        first, last = _bits(low), _bits(min(high, 2.0))
+        shift = max((last - first).bit_length() - _BINS, 0)
+        counts = np.zeros((torch.get_num_threads(), (last - first >> shift) + 1), np.int64)
+        for keys in self._edges("compared"):
+            jit.run_parts(
+                kernels.count_scores,
+                [
+                    (keys[begin:end], self.values, first, last, shift, own)
+                    for (begin, end), own in zip(jit.split(keys.size), counts, strict=False)
+                ],
+            )
+
+        def ends(place: int) -> tuple[float, float]:
+            start = first + (place << shift)
+            return _number(start), _number(min(start + (1 << shift) - 1, last))
+
+        return Bins(counts.sum(axis=0), ends)
+
+    def digest_histogram(self, score: float) -> dict[str, int]:
+        """Number of edges of one score by the first four digits of their md5."""
+        counts: dict[str, int] = {}
+        for keys in self._found(score, score):
+            names, numbers = np.unique(self._digests(keys).astype("S4"), return_counts=True)
+            for name, number in zip(names.tolist(), numbers.tolist(), strict=True):
+                counts[name.decode()] = counts.get(name.decode(), 0) + number
+        return counts
+
+    def candidates(self, low: float, high: float, digits: str = "") -> Candidates:
+        """The edges in a range whose md5 begins with these digits."""
+        found = []
+        for keys in self._found(low, high):
+            if digits:
+                keys = keys[np.char.startswith(self._digests(keys), digits.encode())]
+            found.append(keys)
+        keys = np.concatenate(found)
+        return Candidates(self._scores(keys), lambda places: self._digests(keys[places]))
+
+    def _numbers(self) -> tuple[Numbers, int | None]:
+        """Numbers of nodes, and the bits of the highest if it is known."""
+        table, room = self.job.table, self.job.memory - FIXED
+        ids = table.id_range()
+        if ids is not None:
+            low, high = ids
+            if (high - low + 1) * NODE <= room and high - low < 64 * (2 * table.num_rows + 1024):
+                return RangeNumbers(low, high), (high - low).bit_length()
+        return HashedNumbers(table.text_ids, room // 2), None
+
+    def _read(self) -> None:
+        done, table = 0, self.job.table
+        for sources, targets in table.id_batches():
+            self.buckets.add(self.numbers.of(sources), self.numbers.of(targets))
+            done += len(sources)
+            self.job.progress("rows read", done, table.num_rows)
+        self._check_room()
+
+    def _check_room(self) -> None:
+        nodes, room = self.numbers.size, self.job.memory - FIXED
+        if isinstance(self.numbers, HashedNumbers):
+            room -= self.numbers.num_bytes
+        if nodes * NODE > room:
+            raise InputError(
+                f"{nodes:,} nodes take {nodes * NODE / 1e9:.1f} GB, expected at most "
+                f"{max(room, 0) / 1e9:.1f} GB beside {FIXED / 1e9:.1f} GB of the engine's own: "
+                "expected more memory or another engine, duckdb or spark"
+            )
+
+    def _count(self) -> NDArray[np.uint32]:
+        """Degrees of the simple graph."""
+        degree = np.zeros(self.numbers.size, np.uint32)
+        for keys in self.buckets.unique():
+            kernels.count_ends(keys, degree)
+            self.job.progress("edges counted", self.buckets.num_edges, self.job.table.num_rows)
+        return degree
+
+    def _sum(self, degree: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """Sums of g over neighbours, in integers."""
+        table = g_of_degrees(self.degrees.max).numpy()
+        sums = np.zeros(degree.size, np.int64)
+        nodes = jit.split(degree.size)
+        for keys in self._edges("summed"):
+            jit.run_parts(
+                kernels.add_to_sums, [(*part, keys, degree, table, sums) for part in nodes]
+            )
+        return sums
+
+    def _components(self) -> int:
+        """Connected components of the edges that stay."""
+        assert self.threshold is not None
+        parents = np.arange(self.numbers.size, dtype=np.uint32)
+        joined, score = 0, self.threshold.score
+        for keys in self._edges("joined"):
+            joined += int(kernels.join_components(keys, self.values, score, parents))
+            equal = self._within(keys, score, score)
+            stay = equal[self._digests(equal) > self.threshold.digest.encode()]
+            joined += int(kernels.join_components(stay, self.values, 0.0, parents))
+        return self.degrees.nodes - joined
+
+    def _edges(self, what: str) -> Iterator[Any]:
+        done = 0
+        for keys in self.buckets.chunks():
+            yield keys
+            done += keys.size
+            self.job.progress(f"edges {what}", done, self.num_edges)
+
+    def _found(self, low: float, high: float) -> Iterator[Keys]:
+        """The edges of a range, a chunk at a time."""
+        return (self._within(keys, low, high) for keys in self._edges("looked at"))
+
+    def _within(self, keys: Keys, low: float, high: float) -> Keys:
+        """Those of a range of scores, found by all threads."""
+        parts = [keys[begin:end] for begin, end in jit.split(keys.size)]
+        places = [np.empty(part.size, np.int64) for part in parts]
+        counts = jit.run_parts(
+            kernels.find_scores,
+            [(part, self.values, low, high, own) for part, own in zip(parts, places, strict=True)],
+        )
+        found = zip(parts, places, counts, strict=True)
+        return np.concatenate([part[own[:count]] for part, own, count in found])
+
+    def _scores(self, keys: Keys) -> NDArray[np.float64]:
+        """Eq. 8."""
+        sources, targets = _ends(keys)
+        scores: NDArray[np.float64] = self.values[sources] * self.values[targets]
+        return scores
+
+    def _digests(self, keys: Keys) -> NDArray[np.bytes_]:
+        """md5 of edges by their ids, of an undirected one the lower id first."""
+        pairs: Any = zip(*map(self.numbers.ids, _ends(keys)), strict=True)
+        if not self.job.directed:
+            pairs = map(sorted, pairs)
+        return pair_digests(*zip(*pairs, strict=True)) if keys.size else np.empty(0, "S32")
+
+
+def _keys(sources: Any, targets: Any) -> Keys:
+    keys: Keys = sources.astype(np.uint64) << np.uint64(32) | targets.astype(np.uint64)
+    return keys
+
+
+def _ends(keys: Keys) -> tuple[Any, Any]:
+    return keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)
+
+
+def _nodes_of_degree(degree: NDArray[np.uint32]) -> Counter[int]:
+    counts: Counter[int] = Counter()
+    for first, last in _parts(degree.size):
+        values, numbers = np.unique(degree[first:last], return_counts=True)
+        counts.update(dict(zip(values.tolist(), numbers.tolist(), strict=True)))
+    return counts
+
+
+def _in_place(sums: NDArray[np.int64], degree: Any, bits: int) -> NDArray[np.float64]:
+    """Values of nodes, where their sums were."""
+    values = sums.view(np.float64)
+    for first, last in _parts(sums.size):
+        part = torch.from_numpy(sums[first:last])
+        degrees = torch.from_numpy(degree[first:last].astype(np.int64))
+        values[first:last] = value_of_sums(part, degrees, bits).numpy()
+    return values
+
+
+def _parts(size: int) -> Iterator[tuple[int, int]]:
+    step = 1 << 20
+    return ((first, min(first + step, size)) for first in range(0, size, step))
+
+
+def _bits(number: float) -> int:
+    """A positive number's bits, in the order of the numbers."""
+    return int(np.array(number).view(np.uint64))
+
+
+def _number(bits: int) -> float:
+    return float(np.array(bits, np.uint64).view(np.float64))
