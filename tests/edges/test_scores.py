@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 import teddy
 from conftest import edge_lists
 from edges import reference
+from teddy.edges.scores.teddy import fraction_bits, g_of_degrees
 
 MATRICES = {
     "teddy": reference.teddy_matrix,
@@ -117,3 +120,11 @@ def test_bad_edges_are_said_clearly(edge_index, num_nodes, message):
 def test_an_unknown_score_names_the_known_ones():
     with pytest.raises(teddy.InputError, match=r"unknown score 'tedy'.*did you mean 'teddy'"):
         teddy.edge_scores(torch.tensor([[0], [1]]), method="tedy")
+
+
+def test_g_is_correctly_rounded():
+    """As square roots and divisions are on every other engine."""
+    for highest in (1, 2, 255, 5000):
+        scale = 2.0 ** fraction_bits(highest)
+        expected = [math.floor(1.0 / math.sqrt(max(d, 1)) * scale) for d in range(highest + 1)]
+        assert g_of_degrees(highest).tolist() == expected

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import ibis
 import torch
+from pyarrow import parquet
 
 from teddy.errors import InputError
 from teddy.scale.engine import Job
-from teddy.scale.sql import SQLEngine
+from teddy.scale.sql import SQLEngine, copy_ids
 
 #: What Python, torch and duckdb's own code take beside the memory that duckdb counts.
 FIXED = 1_000_000_000
@@ -33,10 +35,21 @@ class DuckDBEngine(SQLEngine):
             threads=torch.get_num_threads(),
         )
 
-    def open(self, files: list[str]) -> Any:
-        """Columns of Parquet files, and for each row its ``file`` and its ``row`` there."""
+    def read(self) -> Any:
+        """Ids ``source`` and ``target`` of each row, null where there are none, and its ``row``."""
+        table = self.job.table
+        if table.format == "csv":
+            return self.connection.read_parquet(copy_ids(self.job))
+        files = [str(file) for file in table.files]
         read = self.connection.read_parquet(files, file_row_number=True, filename=True)
-        return read.mutate(file=read.filename, row=read.file_row_number)
+        rows = [parquet.read_metadata(file).num_rows for file in files]
+        before = dict(zip(files, accumulate(rows, initial=0), strict=False))
+        kind = "string" if table.text_ids else "int64"
+        return read.select(
+            source=read[table.source].try_cast(kind),
+            target=read[table.target].try_cast(kind),
+            row=read.file_row_number + read.filename.cases(*before.items(), else_=None),
+        )
 
     def make(self, name: str, table: Any) -> Any:
         """Compute a table and keep it."""

@@ -6,11 +6,12 @@ import os
 import shutil
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
 from teddy.errors import InputError
+from teddy.scale.csv_lines import CSVFile
 from teddy.scale.table import EdgeTable, table_format
 
 if TYPE_CHECKING:
@@ -133,7 +134,8 @@ class RowWriter:
         self.path, self.num_rows = path, 0
         self._kind, self._schema, self._one_file = kind, schema, one_file
         self._waiting: list[pa.RecordBatch] = []
-        self._held, self._files, self._file, self._in_file = 0, 0, None, 0
+        self._held, self._files, self._in_file = 0, 0, 0
+        self._file: Any = None
         if not one_file:
             path.mkdir()
 
@@ -159,19 +161,18 @@ class RowWriter:
         self._held -= rows
         if self._file is None:
             self._begin_file()
-        self._file.write_table(table.slice(0, rows).combine_chunks())  # type: ignore[attr-defined]
+        self._file.write_table(table.slice(0, rows).combine_chunks())
         self._in_file += rows
         if not self._one_file and self._in_file >= FILE:
             self._end_file()
 
     def _begin_file(self) -> None:
-        from pyarrow import csv, parquet
+        from pyarrow import parquet
 
         name = f"part-{self._files:05}.{self._kind}"
         self._stream = open(self.path if self._one_file else self.path / name, "wb")  # noqa: SIM115, PTH123
         if self._kind == "csv":
-            options = csv.WriteOptions(quoting_style="needed")
-            self._file = csv.CSVWriter(self._stream, self._schema, write_options=options)
+            self._file = CSVFile(self._stream, self._schema)
         else:
             self._file = parquet.ParquetWriter(
                 self._stream, self._schema, use_dictionary=_repeating(self._schema)

@@ -8,7 +8,6 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import ibis
 import torch
@@ -17,11 +16,8 @@ from teddy.data.reading import reason
 from teddy.errors import InputError
 from teddy.scale.engine import Job
 from teddy.scale.output import Output
-from teddy.scale.sql import SQLEngine
+from teddy.scale.sql import SQLEngine, copy_ids
 from teddy.scale.table import EdgeTable, find_ends, has_text_ids
-
-# Characters of a path that Hadoop leaves as they are.
-_PLAIN = "/!$&'()*+,;=:@~-._"
 
 
 class SparkEngine(SQLEngine):
@@ -39,33 +35,16 @@ class SparkEngine(SQLEngine):
         """
         table = self.job.table
         if not isinstance(table, RemoteTable):
-            return super().read()
+            return self._view("rows", self.session.read.parquet(str(copy_ids(self.job))))
         from pyspark.sql import functions
 
         kind = "string" if table.text_ids else "bigint"
         ids = {"source": table.source, "target": table.target}
         frame = self.session.read.parquet(table.name).select(
-            *(functions.col(name).cast(kind).alias(end) for end, name in ids.items()),
+            *(functions.col(name).try_cast(kind).alias(end) for end, name in ids.items()),
             functions.struct("*").alias("row"),
         )
         return self._view("rows", frame)
-
-    def open(self, files: list[str]) -> Any:
-        """Columns of Parquet files, and for each row its ``file`` and its ``row`` there."""
-        from pyspark.sql import functions
-
-        file = functions.regexp_replace("_metadata.file_path", "^file:/+", "/")
-        frame = self.session.read.parquet(*files).select(
-            "*", file.alias("file"), functions.col("_metadata.row_index").alias("row")
-        )
-        return self._view("rows", frame)
-
-    def first_rows(self, files: list[str]) -> dict[str, int]:
-        """How many rows come before each file's; names are as Spark writes them."""
-        return {
-            quote(os.path.realpath(file), safe=_PLAIN): rows
-            for file, rows in super().first_rows(files).items()
-        }
 
     def make(self, name: str, table: Any) -> Any:
         """Compute a table and keep it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teddy.edges.ties import pair_digests
+from teddy.errors import InputError
 from teddy.scale import expressions
 from teddy.scale.engine import Degrees, Engine, Job
 from teddy.scale.output import Output, RowWriter
@@ -29,8 +29,8 @@ class SQLEngine(Engine):
     threshold: Threshold
 
     @abstractmethod
-    def open(self, files: list[str]) -> Any:
-        """Columns of Parquet files, and for each row its ``file`` and its ``row`` there, from 0."""
+    def read(self) -> Any:
+        """Ids ``source`` and ``target`` of each row, null where there are none, and its ``row``."""
 
     @abstractmethod
     def make(self, name: str, table: Any) -> Any:
@@ -39,6 +39,7 @@ class SQLEngine(Engine):
     def score(self) -> None:
         """Know the graph and the value of each node (Eq. 6 and 7)."""
         self.rows = rows = self.read()
+        self._check_ids()
         self.num_loops = int(rows.filter(rows.source == rows.target).count().execute())
         edges = expressions.distinct_edges(rows, self.job.directed)
         self.edges = self._make(1, "edges", edges)
@@ -50,26 +51,6 @@ class SQLEngine(Engine):
         values = expressions.node_values(self.edges, degree, self.degrees.max)
         self.values = self._make(3, "node_values", values)
         self.scored = self.scores()
-
-    def read(self) -> Any:
-        """Ids ``source`` and ``target`` of each row, and its number ``row``."""
-        table = self.job.table
-        files = [str(file) for file in _parquet_files(self.job)]
-        read = self.open(files)
-        before = read.file.cases(*self.first_rows(files).items(), else_=None).cast("int64")
-        kind = "string" if table.text_ids else "int64"
-        return read.select(
-            source=read[table.source].cast(kind),
-            target=read[table.target].cast(kind),
-            row=read.row + before,
-        )
-
-    def first_rows(self, files: list[str]) -> dict[str, int]:
-        """How many rows come before those of each file."""
-        from pyarrow import parquet
-
-        rows = [parquet.read_metadata(file).num_rows for file in files]
-        return dict(zip(files, accumulate(rows, initial=0), strict=False))
 
     def scores(self) -> Any:
         """The edges with their scores."""
@@ -141,6 +122,14 @@ class SQLEngine(Engine):
         bits = np.unpackbits(self.stays[begin:end], bitorder="little").astype(bool)
         return bits[first_row & 7 :][: batch.num_rows]
 
+    def _check_ids(self) -> None:
+        missing = self.rows.source.isnull() | self.rows.target.isnull()
+        count = int(self.rows.filter(missing).count().execute())
+        if count:
+            for _ in self.job.table.id_batches():
+                """Which one it is, is said as by every engine."""
+            raise InputError(f"{self.job.table.name}: {count:,} rows have no id, expected none")
+
     def _between(self, low: float, high: float) -> Any:
         return self.scored.filter(expressions.within(self.scored.score, low, high))
 
@@ -151,17 +140,18 @@ class SQLEngine(Engine):
         return made
 
 
-def _parquet_files(job: Job) -> list[Path]:
-    """Parquet with the ids as they are; of CSV a copy, so that all engines read it alike."""
+def copy_ids(job: Job) -> Path:
+    """Write ``source``, ``target`` and ``row`` of a table to Parquet.
+
+    What other columns there are, and of what format and types, is then no concern of an engine.
+    """
     import pyarrow as pa
 
-    table = job.table
-    if table.format == "parquet":
-        return list(table.files)
-    kind = pa.string() if table.text_ids else pa.int64()
-    schema = pa.schema([(table.source, kind), (table.target, kind)])
+    kind = pa.string() if job.table.text_ids else pa.int64()
+    schema = pa.schema([("source", kind), ("target", kind), ("row", pa.int64())])
     writer = RowWriter(Path(job.work) / "ids.parquet", "parquet", schema, one_file=True)
-    for ends in table.id_batches():
-        writer.write(pa.record_batch(list(ends), schema=schema))
+    for sources, targets in job.table.id_batches():
+        rows = pa.array(range(writer.num_rows, writer.num_rows + len(sources)), pa.int64())
+        writer.write(pa.record_batch([sources, targets, rows], schema=schema))
     writer.close()
-    return [writer.path]
+    return writer.path

@@ -92,6 +92,9 @@ class EdgeTable:
             raise
         except (OSError, ValueError) as error:  # pyarrow's are of these
             raise InputError(f"{name}: can't be read as {kind} ({why(error)})") from error
+        if len(set(schema.names)) < len(schema.names):
+            twice = next(column for column in schema.names if schema.names.count(column) > 1)
+            raise InputError(f"{name}: column '{twice}' occurs twice, expected it once")
         ends = find_ends(name, schema, source, target)
         if ids not in IDS:
             raise InputError(f"unknown kind of ids '{ids}', expected one of: {', '.join(IDS)}")
@@ -134,8 +137,10 @@ class EdgeTable:
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """All rows in their order, a batch at a time."""
         try:
-            yield from self.dataset.to_batches(
-                columns=columns, batch_size=BATCH, batch_readahead=4, fragment_readahead=1
+            yield from _merged(
+                self.dataset.to_batches(
+                    columns=columns, batch_size=BATCH, batch_readahead=4, fragment_readahead=1
+                )
             )
         except (OSError, ValueError) as error:  # pyarrow's are of these
             raise InputError(f"{self.name}: {why(error)}") from error
@@ -195,12 +200,26 @@ class EdgeTable:
         raise AssertionError("a column of integers is one")
 
 
+def _merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Put small batches together, as of files with many small groups of rows."""
+    import pyarrow as pa
+
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(each.num_rows for each in waiting) >= BATCH // 2 or len(waiting) == 256:
+            yield pa.concat_batches(waiting) if len(waiting) > 1 else batch
+            waiting = []
+    if waiting:
+        yield pa.concat_batches(waiting)
+
+
 def why(error: BaseException) -> str:
     """What is wrong with a file, of all that pyarrow says.
 
     Example:
-        >>> why(ValueError("Could not open CSV 'a.csv': Invalid: CSV parse error: Row #2: Expected"))
-        'CSV parse error: Row #2: Expected'
+        >>> why(ValueError("Could not open 'a.csv': Invalid: CSV parse error: Row #2: got 3"))
+        'CSV parse error: Row #2: got 3'
     """
     return shorten(reason(ValueError(str(error).split("Invalid: ")[-1])))
 
@@ -296,13 +315,12 @@ def _range_in_footers(
 
 def _csv_schema(file: Path, as_text: bool) -> pa.Schema:
     import pyarrow as pa
+    from pyarrow import csv
 
     if file.stat().st_size == 0:
         raise InputError(f"{file.name}: is empty, expected a header and rows")
-    schema = _dataset((file,), "csv", None).schema
-    if len(set(schema.names)) < len(schema.names):
-        twice = next(name for name in schema.names if schema.names.count(name) > 1)
-        raise InputError(f"{file.name}: column {twice!r} occurs twice, expected it once")
+    with csv.open_csv(file) as start:
+        schema = start.schema
     empty = [field.name for field in schema if pa.types.is_null(field.type)]
     return _with_text(schema, schema.names if as_text else empty)
 

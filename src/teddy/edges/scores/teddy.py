@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -48,8 +49,11 @@ def g_of_degrees(highest: int) -> Tensor:
         >>> (g_of_degrees(4).double() * 2.0 ** -fraction_bits(4)).tolist()
         [1.0, 1.0, 0.707106781186547..., 0.577350269189625..., 0.5]
     """
-    degrees = torch.arange(highest + 1).clamp(min=1).double()
-    return torch.floor(1.0 / degrees.sqrt() * 2.0 ** fraction_bits(highest)).long()
+    degrees = np.arange(highest + 1, dtype=np.float64).clip(min=1)
+    # torch.sqrt isn't correctly rounded on every CPU (it gives a neighbour of the root of 2 where
+    # MKL computes it); NumPy's is.
+    g = np.floor(1.0 / np.sqrt(degrees) * 2.0 ** fraction_bits(highest))
+    return torch.from_numpy(g.astype(np.int64))
 
 
 def value_of_sums(sums: Tensor, degree: Tensor, bits: int) -> Tensor:

@@ -1,0 +1,83 @@
+"""A run that is killed leaves nothing that looks finished, and the next one is right."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from scale.tables import places, write
+from teddy.scale import sparsify_table
+
+RUN = """
+import sys
+from teddy.scale import sparsify_table
+sparsify_table(sys.argv[1], sys.argv[2], 0.64, engine=sys.argv[3], overwrite=True,
+               progress=lambda what, done, total: print(what, done, flush=True))
+"""
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    rows = np.random.default_rng(0).integers(0, 20_000, (400_000, 2))
+    return write(tmp_path_factory.mktemp("in") / "in.parquet", rows.tolist())
+
+
+@pytest.fixture(scope="module")
+def expected(table, tmp_path_factory):
+    out = tmp_path_factory.mktemp("out") / "out.parquet"
+    sparsify_table(table, str(out), 0.64, engine="memory")
+    return out.read_bytes()
+
+
+@pytest.mark.parametrize("engine", ["stream", "duckdb"])
+@pytest.mark.parametrize("steps", [1, 3, 7])
+def test_kill_9(tmp_path, table, expected, engine, steps):
+    out = tmp_path / "out.parquet"
+    command = [sys.executable, "-c", RUN, table, str(out), engine]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for _ in range(steps):
+            process.stdout.readline()
+        time.sleep(0.01 * steps)
+        os.kill(process.pid, signal.SIGKILL)
+    assert not out.exists() or out.read_bytes() == expected
+    sparsify_table(table, str(out), 0.64, engine=engine, overwrite=True)
+    assert out.read_bytes() == expected
+    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream", "duckdb"])
+def test_what_was_there_stays(tmp_path, table, engine):
+    """An error in the midst of writing, as of a full disk: the old file is as it was."""
+    out = tmp_path / "out.parquet"
+    out.write_bytes(b"old")
+
+    def fail(what, done, total):
+        if what == "rows written":
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        sparsify_table(table, str(out), 0.64, engine=engine, overwrite=True, progress=fail)
+    assert out.read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+
+
+def test_interrupt(tmp_path, table):
+    def fail(what, done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sparsify_table(table, str(tmp_path / "out"), 0.64, engine="stream", progress=fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_replaced_whole(tmp_path, table):
+    for sparsity in (0.9, 0.5):
+        sparsify_table(table, str(tmp_path / "out"), sparsity, engine="stream", overwrite=True)
+    sparsify_table(table, str(tmp_path / "one.parquet"), 0.5, engine="stream")
+    assert places(tmp_path / "out") == places(tmp_path / "one.parquet")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.parquet", "out"]
