@@ -1,0 +1,68 @@
+"""``teddy sparsify`` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from cli.command import refused, run
+from scale.tables import places, write
+
+ROWS = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 3), (1, 0)]
+
+
+def test_a_table_and_a_report(tmp_path):
+    write(tmp_path / "in.parquet", ROWS)
+    done = run("sparsify", "in.parquet", "out.parquet", "--sparsity", 0.5, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert places(tmp_path / "out.parquet") == [0, 3, 4, 5]
+    assert "by memory (6 rows take about" in done.stdout
+    for row in ("edges", "self-loops", "degree: mean, median, most", "components"):
+        assert row in done.stdout
+
+
+def test_json(tmp_path):
+    write(tmp_path / "in.csv", ROWS)
+    arguments = ["in.csv", "out.csv", "--sparsity", 0.5, "--engine", "stream", "--json"]
+    done = json.loads(run("sparsify", *arguments, cwd=tmp_path).stdout)
+    assert done["engine"] == "stream"
+    assert done["edges"] == {"total": 4, "kept": 2}
+    assert done["rows"] == {"total": 6, "kept": 4}
+    assert done["degrees"] == {"nodes": 4, "mean": 2.0, "median": 2, "max": 3}
+    assert done["components"] == 2
+    assert set(done["seconds"]) == {"score", "choose", "write", "total"}
+    assert places(tmp_path / "out.csv") == [0, 3, 4, 5]
+
+
+def test_directed(tmp_path):
+    write(tmp_path / "in.parquet", ROWS)
+    arguments = ["in.parquet", "out.parquet", "--sparsity", 0.5, "--directed", "--json"]
+    done = json.loads(run("sparsify", *arguments, cwd=tmp_path).stdout)
+    assert done["edges"] == {"total": 5, "kept": 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["in.parquet", "out.parquet"], "Missing option '--sparsity'"),
+        (["in.parquet", "out.parquet", "--sparsity", "2"], "sparsity is 2.0"),
+        (["none.parquet", "out.parquet", "--sparsity", "0.5"], "none.parquet: no such file"),
+        (["in.parquet", "in.parquet", "--sparsity", "0.5"], "holds the input"),
+        (["in.parquet", "o.csv", "--sparsity", "0.5", "--engine", "dask"], "unknown engine 'dask'"),
+        (["in.parquet", "o.csv", "--sparsity", "0.5", "--memory", "lots"], "memory is 'lots'"),
+        (
+            ["in.parquet", "o.csv", "--sparsity", "0.5", "--engine", "duckdb", "--memory", "1MB"],
+            "expected at least 1.2 GB for duckdb",
+        ),
+        (
+            ["in.parquet", "o.csv", "--sparsity", "0.5", "--engine", "stream", "--memory", "1MB"],
+            "expected more memory or another engine",
+        ),
+        (["file:///in.parquet", "o", "--sparsity", "0.5"], "expected both with a scheme"),
+    ],
+)
+def test_bad_input(tmp_path, arguments, message):
+    write(tmp_path / "in.parquet", ROWS)
+    assert message in refused(run("sparsify", *arguments, cwd=tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
