@@ -19,13 +19,14 @@ from benchmarks import precompute
 from benchmarks.methods import separation, simulations, throughput
 from benchmarks.scaling import doubling, find_memory, large_graph
 from benchmarks.scoring import scoring
+from benchmarks.tables import tables
 from benchmarks.timing import Comparison, milliseconds
 from benchmarks.training import epochs, projection
 from teddy import jit
 
 PARTS = (
     "projection", "epochs", "scoring", "large", "doubling", "memory", "methods", "jobs",
-    "precompute",
+    "precompute", "tables",
 )  # fmt: skip
 
 
@@ -103,6 +104,8 @@ def main() -> None:
             result["precompute"].append(entry)
             took = f"{entry['seconds']:.1f} s, {entry['bytes_above'] / 1e9:.2f} GB"
             print(f"{entry['work']}: {entry.get('refused') or took}", flush=True)
+    if "tables" in parts:
+        result["tables"] = tables((10**7,), ("memory", "stream", "duckdb"))
     arguments.json.write_text(json.dumps(result, indent=1) + "\n")
 
 

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tools.make_edges import make_edges
+from benchmarks.make_edges import make_edges
 
 SPARSITY = 0.64
 MEMORY = {"memory": "20GB", "stream": "6GB", "duckdb": "4GB", "spark": "6GB"}

@@ -7,6 +7,7 @@ import torch
 from benchmarks.published import PUBLISHED, PublishedTraining
 from benchmarks.scaling import doubling
 from benchmarks.scoring import published_prune, random_graph
+from benchmarks.tables import tables
 
 import teddy
 from conftest import small_graph
@@ -47,3 +48,11 @@ def test_the_opponent_scores_the_same_edges():
 
 def test_a_doubled_problem_can_be_timed():
     assert doubling("gcn", num_nodes=300, rounds=2)["factor"] > 0
+
+
+def test_tables_of_any_size(tmp_path, capsys):
+    rows = tables((20_000,), ("memory", "stream"), tmp_path)
+    assert [row["engine"] for row in rows] == ["memory", "stream"]
+    assert all(row["peak_bytes"] > 10**8 and row["seconds"] > 0 for row in rows)
+    assert "stream, 20,000 edges, 2,000 nodes" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []

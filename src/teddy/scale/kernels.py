@@ -120,11 +120,12 @@ def compare_rows(
 ) -> Any:
     """Keep rows above a score, and self-loops; those of this very score are 2. Return how many."""
     equal = np.int64(0)
-    for i in range(first, last):
+    for i in range(first, last):  # without branches: which way a row goes can't be foreseen
         s, t = np.uint64(sources[i]), np.uint64(targets[i])
         own = values[s] * values[t]
-        keep[i] = 1 if (own > score) | (s == t) else (2 if own == score else 0)
-        equal += np.int64(keep[i] == 2)
+        tied = np.uint8((own == score) & (s != t))
+        keep[i] = np.uint8((own > score) | (s == t)) + 2 * tied
+        equal += tied
     return equal
 
 

@@ -1,6 +1,6 @@
 """Write a synthetic edge table of any size, with a power law of degrees.
 
-    python tools/make_edges.py edges.parquet --edges 1000000000 --nodes 100000000
+    python -m benchmarks.make_edges edges.parquet --edges 1000000000 --nodes 100000000
 
 An end of an edge is the node of rank N u^2, u uniform, so that the expected degree falls with the
 square root of the rank (an exponent of 3, as of preferential attachment); ranks are spread over ids
@@ -41,6 +41,7 @@ def _coprime(nodes: int) -> int:
 
 
 def main() -> None:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--edges", type=int, default=10**7)
