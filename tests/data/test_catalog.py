@@ -6,7 +6,7 @@ from teddy.errors import InputError
 
 def test_every_set_is_listed_once_under_its_own_name():
     assert [info.name for info in list_datasets()] == list(DATASETS)
-    names = "citeseer pubmed cora computers photo cs physics"
+    names = "citeseer pubmed cora computers photo cs physics arxiv arxiv-surrogate reddit"
     assert list(DATASETS) == names.split()
     assert {info.name for info in list_datasets() if info.bundled} == {"citeseer", "pubmed"}
 

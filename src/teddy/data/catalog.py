@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from teddy.data.bundled_sets import read_bundled
+from teddy.data.large_sets import arxiv, arxiv_surrogate, reddit
 from teddy.data.pyg_sets import amazon, coauthor, planetoid
 from teddy.registry import Registry
 
@@ -85,3 +86,6 @@ _add("computers", 13752, 245861, 767, 10, amazon("Computers"))
 _add("photo", 7650, 119081, 745, 8, amazon("Photo"))
 _add("cs", 18333, 81894, 6805, 15, coauthor("CS"))
 _add("physics", 34493, 247962, 8415, 5, coauthor("Physics"))
+_add("arxiv", 169343, 1157799, 128, 40, arxiv())
+_add("arxiv-surrogate", 169343, 1157799, 128, 40, arxiv_surrogate)
+_add("reddit", 232965, 11606919, 602, 41, reddit())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import tempfile
 from contextlib import contextmanager
@@ -36,16 +37,19 @@ class PygSet:
         name: PyG's name of the set.
         files: Its raw files.
         read_raw: Reads the folder that holds them.
+        fetch: Downloads the set into a folder, and returns the folder with ``raw`` in it; by
+            default by PyG's class.
     """
 
     family: str
     name: str
     files: tuple[str, ...]
     read_raw: Callable[[Path], Data]
+    fetch: Callable[[Path], Path] | None = None
 
     def __call__(self, data_dir: Path | None = None) -> Data:
         """Read the set, from under ``data_dir`` or ``TEDDY_DATA`` if it is there."""
-        raw = self._find(_user_folder(data_dir)) or self._find(_cache()) or self._download()
+        raw = self._find(user_folder(data_dir)) or self._find(_cache()) or self._download()
         with reading(raw / self.files[0], f"PyG's raw files of {self.name}"):
             return self.read_raw(raw)
 
@@ -71,14 +75,13 @@ class PygSet:
             _cache().mkdir(parents=True, exist_ok=True)
             # PyG takes a half-written file for a finished one: only a whole set gets to its place.
             with tempfile.TemporaryDirectory(dir=_cache(), prefix=".download-") as unfinished:
-                from torch_geometric import datasets
-
                 with _timeout(_TIMEOUT_SECONDS):
-                    getattr(datasets, self.family)(unfinished, self.name)
+                    made = (self.fetch or self._by_class)(Path(unfinished))
+                shutil.rmtree(made / "processed", ignore_errors=True)
                 # Another process may have been faster.
                 if not target.is_dir():
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    (Path(unfinished) / self.name / "raw").replace(target)
+                    target.parent.parent.mkdir(parents=True, exist_ok=True)
+                    made.replace(target.parent)
         # From "no such host" to a page of HTML where a pickle should be.
         except Exception as error:
             silence = f"no answer in {_TIMEOUT_SECONDS:g} seconds"
@@ -89,6 +92,12 @@ class PygSet:
                 f"{' and the other raw files' if len(self.files) > 1 else ''}"
             ) from error
         return target
+
+    def _by_class(self, folder: Path) -> Path:
+        from torch_geometric import datasets
+
+        getattr(datasets, self.family)(str(folder), self.name)
+        return folder / self.name
 
 
 def planetoid(name: str) -> PygSet:
@@ -147,7 +156,8 @@ def _matrix(arrays: np.lib.npyio.NpzFile, key: str) -> csr_matrix:
     return csr_matrix(parts, shape=tuple(arrays[f"{key}_shape"]))
 
 
-def _user_folder(data_dir: Path | None) -> Path | None:
+def user_folder(data_dir: Path | None) -> Path | None:
+    """The folder of raw data sets that the user named, if any."""
     named = os.environ.get("TEDDY_DATA") if data_dir is None else data_dir
     if not named:
         return None
