@@ -8,6 +8,7 @@ import json
 import pytest
 
 from cli.command import FAST, refused, run
+from data.test_large_sets import write_arxiv
 from teddy.paper.claims import CLAIMS
 
 SMALL = ["--quick", "--datasets", "citeseer", "--models", "gin", "--seeds", 1, "--levels", "1,2"]
@@ -188,3 +189,17 @@ def test_find_and_sweep_make_the_page_directly(tmp_path):
     where = "nowhere/x.html"
     for command in ("find", "sweep"):
         assert "nowhere" in refused(run(command, *FAST, "--report", where, cwd=tmp_path))
+
+
+def test_large_scale_is_of_its_own_sets(tmp_path):
+    """By its name only, on whatever of arxiv and Reddit can be read; the rest is said."""
+    write_arxiv(tmp_path / "sets" / "ogbn_arxiv")
+    arguments = ["--quick", "--levels", 5, "--seeds", 1, "--data-dir", "sets", "--out", "out"]
+    done = run("reproduce", "large-scale", *arguments, "--datasets", "arxiv", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "gcn:hidden=16:layers=3" in done.stdout
+    assert (tmp_path / "out/large-scale/seconds.csv").exists()
+    wrong = run("reproduce", "large-scale", "--datasets", "cora", cwd=tmp_path)
+    assert "datasets has 'cora', expected some of: arxiv, arxiv-surrogate" in refused(wrong)
+    plan = run("reproduce", "all", "--dry-run", "--json", "--quick", cwd=tmp_path)
+    assert "large-scale" not in plan.stdout

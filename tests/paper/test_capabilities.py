@@ -79,3 +79,25 @@ def test_charts_have_a_panel_for_each_setting(name):
     _, result = judged(name, rows, replace(Scope(), datasets=("cora",)))
     assert [len(chart.panels) for chart in result.charts] == [1] * len(result.charts)
     assert result.charts
+
+
+def large(ours, theirs):
+    rows = []
+    for dataset, layers in (("arxiv", 3), ("reddit", 2)):
+        for name in ("gcn", "sage"):
+            model = f"{name}:hidden=256:layers={layers}"
+            rows += curve(dataset, model, "teddy", ours)
+            rows += curve(dataset, model, "ugs:stride=5", theirs)
+    scope = Scope(datasets=("arxiv", "arxiv-surrogate", "reddit"))
+    result = REPRODUCTIONS["large-scale"].make(Results(rows), scope)
+    return {finding.claim: finding.holds for finding in result.findings}, result
+
+
+def test_large_graphs():
+    found, result = large((81, 81, 81, 81, 81), (79, 79, 79, 79, 79))
+    assert found == {"large-scale-preserves": True, "large-scale-reddit-surpasses": True}
+    assert len(result.tables[0].rows) == 4 * 2 * 3
+    assert len(result.charts[0].panels) == 4
+    assert not any("surrogate" in note for note in result.notes)
+    found, _ = large((78, 78, 78, 78, 78), (79, 79, 79, 79, 79))
+    assert found == {"large-scale-preserves": False, "large-scale-reddit-surpasses": False}

@@ -57,7 +57,8 @@ def reproduce(
     ] = None,
     datasets: Annotated[
         str | None,
-        typer.Option(help="Only these: cora,citeseer,pubmed; quick the first two.",
+        typer.Option(help="Only these: cora,citeseer,pubmed; quick the first two. large-scale: "
+                     "arxiv,arxiv-surrogate,reddit.",
                      show_default=False),
     ] = None,
     models: Annotated[
@@ -88,33 +89,39 @@ def reproduce(
     chosen = names_of(names)
     part = Part(*(None if text is None else words(text) for text in (models, methods)))
     check_count(jobs, "jobs")
-    scope = _scope(quick, out, seeds, levels, datasets, data_dir)
     entries = [REPRODUCTIONS[name] for name in chosen]
+    whole = _scope(quick, out, seeds, levels, data_dir)
+    scopes = _with_datasets(entries, whole, datasets)
     if len(entries) > 1:  # of several, those that have something of what is asked for
-        entries = [e for e in entries if not e.grids(scope) or part.of_entry(e, scope)]
-    if not no_run and any(entry.work or entry.grids(scope) for entry in entries):
-        scope = _readable(scope)
+        entries = [
+            entry
+            for entry in entries
+            if not entry.grids(scopes[entry.name]) or part.of_entry(entry, scopes[entry.name])
+        ]
+    if not no_run:
+        scopes |= _readable([e for e in entries if e.work or e.grids(scopes[e.name])], scopes)
     if dry_run:
-        _plan(entries, scope, part, json_)
+        _plan(entries, scopes, part, json_)
         return
     made, failed = [], False
     try:
         for entry in entries:
+            scope = scopes[entry.name]
             if not no_run:
                 failed |= _compute(entry, scope, part, jobs)
             try:
-                made.append(_make(entry, scope, artefacts or scope.folder, show=not json_))
+                made.append(_make(entry, scope, artefacts or whole.folder, show=not json_))
             except InputError as error:  # the others can be made all the same
                 if len(entries) == 1:
                     raise
                 print(f"teddy: without {entry.name}: {error}", file=sys.stderr)
                 failed |= not no_run
     except KeyboardInterrupt:
-        print(f"teddy: interrupted; the same command goes on in {scope.folder}", file=sys.stderr)
+        print(f"teddy: interrupted; the same command goes on in {whole.folder}", file=sys.stderr)
         sys.exit(130)
     if not made:
         sys.exit(1)
-    index = write_index(artefacts or scope.folder)
+    index = write_index(artefacts or whole.folder)
     if json_:
         answer = {"folder": str(index.parent), "index": str(index), "made": made}
         typer.echo(json.dumps(answer))
@@ -138,11 +145,10 @@ def _scope(
     out: Path | None,
     seeds: int | None,
     levels: str | None,
-    datasets: str | None,
     data_dir: Path | None,
 ) -> Scope:
     from teddy.cli.sweep import parse_simulations
-    from teddy.paper.reproduction import CITATION, Scope
+    from teddy.paper.reproduction import Scope
 
     changes: dict[str, Any] = {
         "data_dir": None if data_dir is None else str(data_dir),
@@ -156,30 +162,50 @@ def _scope(
         changes["simulations"] = tuple(sorted({i for i in parse_simulations(levels) if i > 0}))
         if not changes["simulations"]:
             raise InputError(f"levels is '{levels}', expected one above 0 at least")
-    scope = Scope.quick_one(**changes) if quick else Scope(**changes)
-    if datasets is None:
-        return scope
-    wanted = tuple(name.lower() for name in words(datasets))
-    for name in wanted:
-        if name not in CITATION:
-            known = ", ".join(CITATION)
-            raise InputError(f"datasets has '{name}', expected some of: {known}")
-    if not wanted:
-        raise InputError(f"datasets is '{datasets}', expected some of: {', '.join(CITATION)}")
-    return replace(scope, datasets=wanted)
+    return Scope.quick_one(**changes) if quick else Scope(**changes)
 
 
-def _readable(scope: Scope) -> Scope:
-    """The scope without data sets that aren't here; they are said."""
+def _with_datasets(
+    entries: list[Reproduction], scope: Scope, datasets: str | None
+) -> dict[str, Scope]:
+    """The scope of each entry: its own data sets, or those of them that are asked for."""
+    from teddy.paper.reproduction import CITATION
+
+    wanted = None if datasets is None else [name.lower() for name in words(datasets)]
+    known = list(dict.fromkeys(name for entry in entries for name in entry.datasets))
+    wrong = next((name for name in wanted or [] if name not in known), None)
+    if wrong is not None:
+        raise InputError(f"datasets has '{wrong}', expected some of: {', '.join(known)}")
+    if wanted == []:
+        raise InputError(f"datasets is '{datasets}', expected some of: {', '.join(known)}")
+    scopes = {}
+    for entry in entries:
+        usual = scope.datasets if entry.datasets == CITATION else entry.datasets
+        chosen = usual if wanted is None else tuple(n for n in wanted if n in entry.datasets)
+        if chosen:
+            scopes[entry.name] = replace(scope, datasets=chosen)
+    entries[:] = [entry for entry in entries if entry.name in scopes]
+    return scopes
+
+
+def _readable(entries: list[Reproduction], scopes: dict[str, Scope]) -> dict[str, Scope]:
+    """The scopes without data sets that aren't here; they are said once."""
     from teddy.paper.run import available
 
-    found, lines = available(scope.datasets, scope.data_dir)
-    for line in lines:
-        print(f"teddy: {line}", file=sys.stderr)
-    return replace(scope, datasets=found)
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for entry in entries:
+        scope = scopes[entry.name]
+        if scope.datasets not in found:
+            found[scope.datasets], lines = available(scope.datasets, scope.data_dir)
+            for line in lines:
+                print(f"teddy: {line}", file=sys.stderr)
+    return {
+        entry.name: replace(scopes[entry.name], datasets=found[scopes[entry.name].datasets])
+        for entry in entries
+    }
 
 
-def _plan(entries: list[Reproduction], scope: Scope, part: Part, json_: bool) -> None:
+def _plan(entries: list[Reproduction], scopes: dict[str, Scope], part: Part, json_: bool) -> None:
     """Print the cells of each entry, and those that aren't there yet; a cell counts once."""
     from teddy.cli.tables import print_table
     from teddy.paper.run import missing_cells
@@ -187,15 +213,16 @@ def _plan(entries: list[Reproduction], scope: Scope, part: Part, json_: bool) ->
     seen: set[Path] = set()
     rows = []
     for entry in entries:
-        cells, missing = missing_cells(entry, scope, part)
+        cells, missing = missing_cells(entry, scopes[entry.name], part)
         rows.append((entry.name, cells, len(missing - seen)))
         seen |= missing
+    folder = next(iter(scopes.values())).folder
     if json_:
         plan = [dict(zip(("name", "cells", "to_compute"), row, strict=True)) for row in rows]
-        typer.echo(json.dumps({"folder": str(scope.folder), "plan": plan}))
+        typer.echo(json.dumps({"folder": str(folder), "plan": plan}))
         return
     total = ("all", sum(row[1] for row in rows), len(seen))
-    print_table(f"Cells, in {scope.folder}", ("name", "cells", "to compute"), [*rows, total])
+    print_table(f"Cells, in {folder}", ("name", "cells", "to compute"), [*rows, total])
 
 
 def _compute(entry: Reproduction, scope: Scope, part: Part, jobs: int) -> bool:

@@ -41,20 +41,25 @@ class Level:
         """
         return Level(simulation_sparsity(index), simulation_sparsity(index))
 
-    def rounds(self) -> list[Level]:
+    def rounds(self, stride: int = 1) -> list[Level]:
         r"""The levels on the way, this one last: 5% of what is left goes in each round.
 
         Round i prunes to the paper's i-th level, or to this one where that is less.
+
+        Args:
+            stride: Levels that a round goes on by.
 
         Example:
             >>> [round(level.graph_sparsity, 4) for level in Level(0.12, 0.05).rounds()]
             [0.05, 0.0975, 0.12]
             >>> len(Level.simulation(20).rounds())
             20
+            >>> len(Level.simulation(20).rounds(stride=5))
+            4
         """
         path: list[Level] = []
         while not path or path[-1] != self:
-            reached = simulation_sparsity(len(path) + 1)
+            reached = simulation_sparsity(stride * (len(path) + 1))
             if 1.0 - reached < _SMALLEST:
                 reached = 1.0
             path.append(Level(*(_towards(target, reached) for target in self)))

@@ -25,7 +25,7 @@ from teddy.methods.level import Level
 from teddy.methods.problem import Problem
 from teddy.methods.store import Entry
 from teddy.models.masked import Masked, check_takes_edge_weights
-from teddy.numbers import check_number
+from teddy.numbers import check_count, check_number
 from teddy.sparsity import num_kept_weights, simulation_sparsity
 from teddy.ticket import Ticket
 from teddy.training import seeded, train
@@ -62,6 +62,7 @@ class Scheme:
         l1_weights: Strength of :math:`\|m_\theta\|_1`.
         regularizer: One more term of that objective, from the logits.
         clamp: Whether edge masks are kept within [0, 1].
+        stride: Levels of the paper that a round of masks goes on by.
     """
 
     method: str
@@ -71,6 +72,7 @@ class Scheme:
     l1_weights: float = 1e-5
     regularizer: Callable[[Tensor], Tensor] | None = None
     clamp: bool = False
+    stride: int = 1
 
     def __post_init__(self) -> None:
         if self.weights not in WEIGHTS:
@@ -80,6 +82,7 @@ class Scheme:
             SCORES[self.score]  # a wrong name is an error before the work
         for name in ("l1_edges", "l1_weights"):
             check_number(getattr(self, name), name)
+        check_count(self.stride, "stride")
 
     def tickets(self, problem: Problem, levels: Sequence[Level]) -> Iterator[Ticket]:
         """Find a ticket for each level; what levels have in common is computed once."""
@@ -110,7 +113,7 @@ class Scheme:
         goal = Level(
             level.graph_sparsity if edges else 0.0, level.weight_sparsity if weights else 0.0
         )
-        return goal.rounds()
+        return goal.rounds(self.stride)
 
     def _state(self, problem: Problem, level: Level, path: list[Level]) -> State:
         """Edges, and weights where masks choose them, at a level."""
@@ -122,7 +125,7 @@ class Scheme:
         for index, step in enumerate(path, 1):
             # Edges that a score chooses go along with the rounds, up to their own level.
             if self.score is not None:
-                reached = 1.0 if step == path[-1] else simulation_sparsity(index)
+                reached = 1.0 if step == path[-1] else simulation_sparsity(self.stride * index)
                 step = Level(min(reached, level.graph_sparsity), step.weight_sparsity)
             name = f"round-{index}-{step.graph_sparsity!r}-{step.weight_sparsity!r}"
             phase = f"round {index} of {len(path)}"

@@ -22,6 +22,7 @@ from teddy.paper import (
     timing,
     attribution,
     inductive,
+    large_scale,
 )
 
 # isort: on
@@ -40,6 +41,7 @@ __all__ = [
     "extreme",
     "inductive",
     "laplacian_energy",
+    "large_scale",
     "macs",
     "pruned_degrees",
     "reproduction",

@@ -163,6 +163,7 @@ class Reproduction:
             a line for each thing that failed.
         measures_time: Whether its cells are computed one at a time, in a sweep of their own.
         settings: Of its trainings, in a sweep of their own; None: those of all.
+        datasets: Those that it is about, where they aren't :data:`CITATION`. It isn't in ``all``.
     """
 
     name: str
@@ -174,6 +175,7 @@ class Reproduction:
     work: Work | None = field(default=None, kw_only=True)
     measures_time: bool = field(default=False, kw_only=True)
     settings: Callable[[Scope], Settings] | None = field(default=None, kw_only=True)
+    datasets: tuple[str, ...] = field(default=CITATION, kw_only=True)
 
     def sweep(self, scope: Scope) -> tuple[Path, Settings]:
         """The folder of its sweep, and the settings."""
@@ -195,6 +197,7 @@ def reproduction(
     work: Work | None = None,
     measures_time: bool = False,
     settings: Callable[[Scope], Settings] | None = None,
+    datasets: tuple[str, ...] = CITATION,
 ) -> Callable[[Make], Make]:
     """Register what makes a table or figure; the one line that a new one needs.
 
@@ -207,6 +210,7 @@ def reproduction(
         work: What it computes besides.
         measures_time: Whether its cells are computed one at a time, in a sweep of their own.
         settings: Of its trainings, in a sweep of their own.
+        datasets: Those that it is about.
     """
 
     def register(make: Make) -> Make:
@@ -221,6 +225,7 @@ def reproduction(
                 work=work,
                 measures_time=measures_time,
                 settings=settings,
+                datasets=datasets,
             )
         )
         return make

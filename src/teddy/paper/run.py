@@ -14,6 +14,7 @@ from teddy.methods.spec import MethodSpec
 from teddy.models import parse_model
 from teddy.paper.claims import CLAIMS
 from teddy.paper.reproduction import (
+    CITATION,
     REPRODUCTIONS,
     Finding,
     Progress,
@@ -177,7 +178,7 @@ def _made_by(entry: Reproduction, scope: Scope, rows: list[dict[str, Any]]) -> s
 
 
 def names_of(names: Sequence[str]) -> list[str]:
-    """The reproductions that are meant by names, places or ``all``.
+    """The reproductions that are meant by names, places or ``all``, all of the citation sets.
 
     Example:
         >>> names_of(["table1", "toy-example"])
@@ -186,4 +187,7 @@ def names_of(names: Sequence[str]) -> list[str]:
     found = list(dict.fromkeys(by_place(name) for name in names if name != "all"))
     for name in found:
         REPRODUCTIONS[name]  # a wrong name is an error before the work
-    return list(REPRODUCTIONS) if "all" in names else found
+    if "all" not in names:
+        return found
+    usual = [name for name in REPRODUCTIONS if REPRODUCTIONS[name].datasets == CITATION]
+    return list(dict.fromkeys([*usual, *found]))
