@@ -1,5 +1,11 @@
 """Spark where it resolves names itself, as on a cluster, and without what it needs."""
 
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from pyarrow import parquet
 
@@ -51,3 +57,25 @@ def test_no_java(tmp_path, monkeypatch):
     java.chmod(0o755)
     with pytest.raises(InputError, match=r"Java 17 or later, got '11\.0\.2'"):
         module._check_java()
+
+
+@pytest.mark.slow
+def test_spark_submit(tmp_path):
+    """The line of the docs, with another master."""
+    pytest.importorskip("pyspark")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java 17 or later, found none")
+    write(tmp_path / "in", ROWS, files=3)
+    (tmp_path / "job.py").write_text("from teddy.cli import main; main()\n")
+    own = Path(sys.executable).parent
+    path = {**os.environ, "PATH": f"{own}:{os.environ['PATH']}"}  # as after `activate`
+    submit = [own / "spark-submit", "--master", "local[2]", "job.py"]
+    names = [f"file://{tmp_path}/{name}" for name in ("in", "out")]
+    command = [*submit, "sparsify", *names, "--sparsity", "0.5", "--json"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    stays = kept_rows(ROWS, 0.5)
+    left = parquet.read_table(tmp_path / "out")["place"].to_pylist()
+    assert sorted(left) == [i for i, stay in enumerate(stays) if stay]

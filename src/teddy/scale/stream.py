@@ -18,7 +18,7 @@ from teddy.errors import InputError
 from teddy.scale import kernels
 from teddy.scale.buckets import Buckets, Keys
 from teddy.scale.engine import Degrees, Engine, Job
-from teddy.scale.numbers import HashedNumbers, Numbers, RangeNumbers
+from teddy.scale.node_numbers import HashedNumbers, Numbers, RangeNumbers
 from teddy.scale.threshold import Bins, Candidates, Threshold, find_threshold
 
 if TYPE_CHECKING:
