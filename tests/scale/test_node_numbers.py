@@ -1,0 +1,58 @@
+"""Numbers of nodes are those of a dictionary."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from teddy.errors import InputError
+from teddy.scale.node_numbers import HashedNumbers, RangeNumbers
+
+INTEGERS = st.integers(-(2**63), 2**63 - 1)
+
+
+@given(batches=st.lists(st.lists(st.one_of(st.text(max_size=8)), max_size=30), max_size=5))
+def test_text_as_a_dictionary_numbers_it(batches):
+    check(batches, pa.string())
+
+
+@given(batches=st.lists(st.lists(INTEGERS, max_size=30), max_size=5))
+def test_integers_as_a_dictionary_numbers_them(batches):
+    check(batches, pa.int64())
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.int64()])
+def test_many(kind):
+    """The table grows several times."""
+    random = np.random.default_rng(0).integers(0, 40_000, (3, 20_000)) * 10**9
+    rows = random.tolist()
+    check([[str(i) for i in row] for row in rows] if kind == pa.string() else rows, kind)
+
+
+def check(batches, kind):
+    numbers, known = HashedNumbers(kind == pa.string()), {}
+    for batch in batches:
+        found = numbers.of(pa.array(["skipped", *batch] if kind == pa.string() else [0, *batch],
+                                    kind)[1:])  # fmt: skip
+        assert found.tolist() == [known.setdefault(each, len(known)) for each in batch]
+    assert numbers.size == len(known)
+    assert numbers.ids(np.arange(len(known))) == list(known)
+    for batch in batches:
+        again = numbers.of(pa.array(batch, kind), new=False)
+        assert again.tolist() == [known[each] for each in batch]
+
+
+def test_ids_that_were_never_seen():
+    numbers = HashedNumbers(text=True)
+    numbers.of(pa.array(["a"]))
+    with pytest.raises(InputError, match="id 'b' is new, the table has changed"):
+        numbers.of(pa.array(["b"]), new=False)
+    with pytest.raises(InputError, match="outside the range"):
+        RangeNumbers(0, 5).of(pa.array([6]))
+
+
+def test_too_many_for_memory():
+    numbers = HashedNumbers(text=False, most_bytes=100_000)
+    with pytest.raises(InputError, match="numbers don't fit into memory: expected another engine"):
+        numbers.of(pa.array(np.arange(100_000)))
