@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from typing import Any
 
@@ -17,7 +18,7 @@ from teddy.cli.report import report
 from teddy.cli.reproduce import reproduce
 from teddy.cli.sweep import sweep
 from teddy.cli.tune import tune
-from teddy.errors import InputError
+from teddy.errors import InputError, ProcessError
 
 # Typer carries its own copy of click; this is the base of its usage errors.
 ClickException: Any = typer.BadParameter.mro()[2]
@@ -72,6 +73,8 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         _fail(f"{place}{error.strerror or error}", 2)
+    except ProcessError as error:
+        _fail(f"{error}; with --checkpoint the same command goes on", 1)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "allocate" not in str(error):
             raise
@@ -89,5 +92,7 @@ def _usage_error(error: Any) -> str:
 
 
 def _fail(message: str, code: int) -> None:
-    print(f"teddy: {' '.join(message.split())}", file=sys.stderr)
+    rank = os.environ.get("RANK", "0")  # as torchrun numbers its processes
+    who = "teddy" if rank == "0" else f"teddy: process {rank}"
+    print(f"{who}: {' '.join(message.split())}", file=sys.stderr, flush=True)
     sys.exit(code)

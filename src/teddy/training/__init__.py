@@ -8,16 +8,18 @@ from teddy.training.config import TrainConfig
 from teddy.training.distributed import World, connected
 from teddy.training.evaluation import Unseen, accuracy
 from teddy.training.loaders import FromFunction, Loader
-from teddy.training.loop import Epoch, TrainResult, train
+from teddy.training.loop import TrainResult, train
 from teddy.training.objective import Objective
-from teddy.training.partitions import Partitions
+from teddy.training.partitions import LoaderLike, Partitions, as_loader
 from teddy.training.seeding import seeded
+from teddy.training.state import Epoch
 
 __all__ = [
     "Checkpoint",
     "Epoch",
     "FromFunction",
     "Loader",
+    "LoaderLike",
     "Objective",
     "Partitions",
     "TrainConfig",
@@ -25,6 +27,7 @@ __all__ = [
     "Unseen",
     "World",
     "accuracy",
+    "as_loader",
     "connected",
     "seeded",
     "train",

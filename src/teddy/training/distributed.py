@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import os
+import signal
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -128,6 +130,7 @@ def connected(device: torch.device | str = "cpu") -> Iterator[World]:
     cuda = torch.device(device).type == "cuda"
     if cuda and not dist.is_nccl_available():
         raise InputError(f"device is '{device}' in {size} processes, expected a torch with nccl")
+    _end_with_parent()
     if cuda:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     with _answers():
@@ -140,6 +143,15 @@ def connected(device: torch.device | str = "cpu") -> Iterator[World]:
         # What is left of a connection to a dead process can't be closed in good order.
         if not _lost:
             dist.destroy_process_group()
+
+
+def _end_with_parent() -> None:
+    """Ask Linux to end this process with torchrun, even if that is killed."""
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        try:
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        except (OSError, AttributeError):  # not on this system
+            return
 
 
 _lost: list[str] = []

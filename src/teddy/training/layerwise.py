@@ -78,13 +78,7 @@ class LayerwiseForward(Evaluation):
         """Logits of the weights as they are now, of all nodes or of these."""
         model = self.model.eval()
 
-        def rows(block: Block) -> Rows:
-            x = self.x
-            if len(self.blocks) > 1:
-                cut = slice(block.start, block.end)
-                x = x.rows(cut.start, cut.stop) if isinstance(x, SparseMatrix) else x[cut]
-            return (x,)
-
+        rows: Callable[[Block], Rows] = self._features
         for index in range(model.num_layers):
             rows = self._layer(index, self._of_all(self._given(index, rows)))
         (logits,) = self._of_all(lambda block: (model.logits(rows(block)),))
@@ -92,6 +86,13 @@ class LayerwiseForward(Evaluation):
         if nodes is None:
             return logits if device.type == "cpu" else logits.to(device)
         return logits.index_select(0, nodes.to(logits.device)).to(device)
+
+    def _features(self, block: Block) -> Rows:
+        start, end = block.start, block.end
+        if end - start == self.num_nodes:
+            return (self.x,)
+        sparse = isinstance(self.x, SparseMatrix)
+        return (self.x.rows(start, end) if sparse else self.x[start:end],)
 
     def _given(self, index: int, rows: Callable[[Block], Rows]) -> Callable[[Block], Rows]:
         return lambda block: self.model.project(index, rows(block))

@@ -91,6 +91,10 @@ class FromFunction(Loader):
             )
         return _Checked(found, graph.num_nodes)
 
+    def __str__(self) -> str:
+        name = getattr(self.make, "__qualname__", type(self.make).__name__)
+        return f"{name}:together={self.together}"
+
 
 class _Checked:
     def __init__(self, found: Iterable[Any], num_nodes: int) -> None:
@@ -120,11 +124,9 @@ def as_batch(data: Any, num_nodes: int) -> Batch:
                 "nodes have"
             )
     nodes, edges = data.n_id, data.edge_index
-    if nodes.dim() != 1 or (
-        nodes.numel() and not 0 <= int(nodes.min()) <= int(nodes.max()) < num_nodes
-    ):
+    if nodes.dim() != 1 or not _within(nodes, num_nodes):
         raise InputError(f"n_id of a batch isn't a list of nodes from 0 to {num_nodes - 1}")
-    if edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < nodes.numel():
+    if not _within(edges, nodes.numel()):
         raise InputError(f"edges of a batch leave its nodes, expected 0 to {nodes.numel() - 1}")
     seeds = data.get("batch_size")
     num_seeds = nodes.numel() if seeds is None else check_count(int(seeds), "batch_size", 0)
@@ -132,6 +134,10 @@ def as_batch(data: Any, num_nodes: int) -> Batch:
     if x is not None and x.size(0) != nodes.numel():
         raise InputError(f"x of a batch has {x.size(0)} rows, expected {nodes.numel()}")
     return Batch(nodes, lambda: edges, min(num_seeds, nodes.numel()), x)
+
+
+def _within(numbers: Tensor, end: int) -> bool:
+    return not numbers.numel() or 0 <= int(numbers.min()) <= int(numbers.max()) < end
 
 
 def graph_to_load(data: Data) -> Data:

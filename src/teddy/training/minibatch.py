@@ -115,7 +115,7 @@ class BatchSteps(Steps):
             x = take_rows(self.data.x, batch.nodes.to(self.data.x.device))
         forward = forward_passes(self.model, x.to(self.device), batch.edges().to(self.device))
         seeds = batch.nodes[: batch.num_seeds]
-        z = forward.training_logits()[: batch.num_seeds]  # type: ignore[attr-defined]
+        z = forward.training_logits()[: batch.num_seeds]
         check_width(z, self.num_classes)
         teacher = self.teacher
         if teacher is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import partial
 from importlib import import_module
@@ -19,8 +19,11 @@ from teddy.edges import SimpleGraph
 from teddy.errors import InputError
 from teddy.numbers import check_count
 from teddy.training.distributed import World
-from teddy.training.loaders import Batch, Loader
+from teddy.training.loaders import Batch, FromFunction, Loader
 from teddy.words import read_option
+
+#: What can be given as a loader: a word, an object, or a function from a graph to a PyG loader.
+LoaderLike = str | Loader | Callable[[Data], Iterable[Data]]
 
 # Edges from which on a partition is kept on disk for the next time: below, METIS takes a second.
 _KEEP_FROM = 1 << 20
@@ -163,3 +166,27 @@ def metis(edge_index: Tensor, num_nodes: int, parts: int) -> Tensor:
     if key:
         cache.save(key, {"part": part})
     return part
+
+
+def as_loader(given: LoaderLike | None) -> Loader | None:
+    """Read what a user gave as a loader.
+
+    Example:
+        >>> as_loader("partitions:parts=8")
+        Partitions(parts=8, batch=4, together=2)
+        >>> as_loader(3)
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: loader is 3, expected partitions:parts=32:batch=4, or a function
+        from a graph to a loader
+    """
+    if given is None or isinstance(given, Loader):
+        return given
+    if isinstance(given, str):
+        return Partitions.parse(given)
+    if not callable(given):
+        raise InputError(
+            f"loader is {given}, expected partitions:parts=32:batch=4, or a function from a graph "
+            "to a loader"
+        )
+    return FromFunction(given)
