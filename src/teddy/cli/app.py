@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from typing import Any
 
 import typer
 
+from teddy.cli import launched
 from teddy.cli.bench import bench
 from teddy.cli.datasets import datasets
 from teddy.cli.find import find
@@ -59,6 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; bad input is one line on stderr and exit code 2."""
     logging.basicConfig(level=logging.WARNING, format="teddy: %(message)s")
     logging.getLogger("teddy").setLevel(logging.INFO)
+    launched.join_job()
     try:
         code = app(args=arguments, standalone_mode=False)
     except InputError as error:
@@ -92,7 +93,5 @@ def _usage_error(error: Any) -> str:
 
 
 def _fail(message: str, code: int) -> None:
-    rank = os.environ.get("RANK", "0")  # as torchrun numbers its processes
-    who = "teddy" if rank == "0" else f"teddy: process {rank}"
-    print(f"{who}: {' '.join(message.split())}", file=sys.stderr, flush=True)
+    print(f"{launched.name()}: {' '.join(message.split())}", file=sys.stderr, flush=True)
     sys.exit(code)

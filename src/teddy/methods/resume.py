@@ -21,7 +21,7 @@ import torch
 from filelock import FileLock, Timeout
 from torch import nn
 
-from teddy.atomic import StrPath, write_atomically
+from teddy.atomic import UNFINISHED, StrPath, write_atomically
 from teddy.data.checks import MASKS
 from teddy.errors import InputError
 from teddy.methods.level import Level
@@ -87,13 +87,16 @@ class SearchFolder:
     def _open(self, path: Path, lock: FileLock, settings: dict[str, Any]) -> None:
         try:
             path.mkdir(parents=True, exist_ok=True)
-            others = sorted({p.name for p in path.iterdir()} - {"lock"})
+            names = {p.name for p in path.iterdir() if not p.name.startswith(UNFINISHED)}
+            others = sorted(names - {"lock"})
             if others and not (path / "search.json").exists():
                 raise InputError(
                     f"{path}: has {others[0]} but no search.json, expected a search's folder or a "
                     "new one"
                 )
             lock.acquire(timeout=_PATIENCE)
+            for unfinished in path.glob(f"{UNFINISHED}*"):  # of a process that was killed
+                unfinished.unlink(missing_ok=True)
         except Timeout:
             raise InputError(f"{path}: another process is at work there") from None
         except OSError as error:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import os
-import signal
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -130,7 +129,6 @@ def connected(device: torch.device | str = "cpu") -> Iterator[World]:
     cuda = torch.device(device).type == "cuda"
     if cuda and not dist.is_nccl_available():
         raise InputError(f"device is '{device}' in {size} processes, expected a torch with nccl")
-    _end_with_parent()
     if cuda:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     with _answers():
@@ -145,15 +143,6 @@ def connected(device: torch.device | str = "cpu") -> Iterator[World]:
             dist.destroy_process_group()
 
 
-def _end_with_parent() -> None:
-    """Ask Linux to end this process with torchrun, even if that is killed."""
-    if "TORCHELASTIC_RUN_ID" in os.environ:
-        try:
-            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-        except (OSError, AttributeError):  # not on this system
-            return
-
-
 _lost: list[str] = []
 
 
@@ -163,7 +152,8 @@ def _answers() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        reason = " ".join(str(error).split())[:120]
+        # Without the place in the source that it comes from.
+        reason = " ".join(re.sub(r"\[\S*:\d+\]", "", str(error).splitlines()[0]).split())[:120]
         _lost.append(reason)
         raise ProcessError(
             f"another process of the job has ended or doesn't answer ({reason})"
