@@ -27,12 +27,14 @@ class Block:
     Attributes:
         start: The first.
         end: One past the last.
+        x: Their features.
         adjacency: Their rows.
         neighbours: The nodes that its columns stand for; None: all.
     """
 
     start: int
     end: int
+    x: Features
     adjacency: SparseMatrix
     neighbours: Tensor | None
 
@@ -64,35 +66,28 @@ class LayerwiseForward(Evaluation):
     ) -> None:
         assert model.by_layer
         self.model, self.world = model, World.current()
-        self.x, adjacency = model.prepare(x, edge_index)
-        self.num_nodes = self.x.shape[0]
+        features, adjacency = model.prepare(x, edge_index)
+        self.num_nodes: int = features.shape[0]
         size = block or max(1, _BLOCK_BYTES // (4 * max(model.channels[1:])))
-        on_cpu = adjacency.values.device.type == "cpu"
         self.blocks = [
-            _block(adjacency, start, min(start + size, self.num_nodes), on_cpu)
+            _block(features, adjacency, start, min(start + size, self.num_nodes))
             for start in range(0, self.num_nodes, size)
         ]
+        self._scratch: dict[tuple[int, int], Tensor] = {}
 
     @torch.no_grad()
     def evaluation_logits(self, nodes: Tensor | None = None) -> Tensor:
         """Logits of the weights as they are now, of all nodes or of these."""
-        model = self.model.eval()
-
-        rows: Callable[[Block], Rows] = self._features
-        for index in range(model.num_layers):
-            rows = self._layer(index, self._of_all(self._given(index, rows)))
-        (logits,) = self._of_all(lambda block: (model.logits(rows(block)),))
+        model, last = self.model.eval(), self.model.num_layers
+        rows: Callable[[Block], Rows] = _features
+        for index in range(last):
+            rows = self._layer(index, self._of_all(index, self._given(index, rows)))
+        (logits,) = self._of_all(last, lambda block: (model.logits(rows(block)),))
         device = next(model.parameters()).device
         if nodes is None:
-            return logits if device.type == "cpu" else logits.to(device)
+            self._scratch.pop((last, 0), None)  # what is handed out isn't written to again
+            return logits.to(device)
         return logits.index_select(0, nodes.to(logits.device)).to(device)
-
-    def _features(self, block: Block) -> Rows:
-        start, end = block.start, block.end
-        if end - start == self.num_nodes:
-            return (self.x,)
-        sparse = isinstance(self.x, SparseMatrix)
-        return (self.x.rows(start, end) if sparse else self.x[start:end],)
 
     def _given(self, index: int, rows: Callable[[Block], Rows]) -> Callable[[Block], Rows]:
         return lambda block: self.model.project(index, rows(block))
@@ -110,24 +105,29 @@ class LayerwiseForward(Evaluation):
 
         return rows
 
-    def _of_all(self, compute: Callable[[Block], Rows]) -> tuple[Tensor, ...]:
+    def _of_all(self, stage: int, compute: Callable[[Block], Rows]) -> tuple[Tensor, ...]:
         """Rows of all nodes, of each process its blocks; on the disk where there are several."""
-        if len(self.blocks) == 1 and self.world.size == 1:
+        world = self.world
+        if len(self.blocks) == 1 and world.size == 1:
             return tuple(part.cpu() for part in compute(self.blocks[0]))
         whole: list[Tensor] = []
-        widths: list[tuple[int, torch.dtype]] | None = None
         for number, block in enumerate(self.blocks):
-            owner = number % self.world.size
-            parts = compute(block) if owner == self.world.rank else ()
-            if widths is None:
-                widths = self.world.shared([(part.size(1), part.dtype) for part in parts])
-                whole = [scratch(self.num_nodes, width, kind) for width, kind in widths]
+            parts = compute(block) if number % world.size == world.rank else ()
+            if number == 0:  # the first process's
+                kinds = world.shared([(part.size(1), part.dtype) for part in parts])
+                whole = [self._room(stage, place, *kind) for place, kind in enumerate(kinds)]
             for target, part in zip(whole, parts, strict=False):
                 target[block.start : block.end] = part
         for number, block in enumerate(self.blocks):
             for target in whole:
-                self.world.broadcast_(target[block.start : block.end], number % self.world.size)
+                world.broadcast_(target[block.start : block.end], number % world.size)
         return tuple(whole)
+
+    def _room(self, stage: int, place: int, width: int, kind: torch.dtype) -> Tensor:
+        """An array on the disk, the same every time: new pages cost more than what they hold."""
+        if (stage, place) not in self._scratch:
+            self._scratch[stage, place] = scratch(self.num_nodes, width, kind)
+        return self._scratch[stage, place]
 
 
 def evaluation_passes(
@@ -145,10 +145,20 @@ def evaluation_passes(
     return forward_passes(model, x, edge_index)
 
 
-def _block(adjacency: SparseMatrix, start: int, end: int, all_columns: bool) -> Block:
+def _block(x: Features, adjacency: SparseMatrix, start: int, end: int) -> Block:
+    own = x.rows(start, end) if isinstance(x, SparseMatrix) else x[start:end]
     rows = adjacency.rows(start, end)
-    if all_columns:  # rows of a factor on the disk can be read where they are
-        return Block(start, end, rows, None)
+    if rows.values.device.type == "cpu":  # what is on the disk can be read where it is
+        return Block(start, end, own, rows, None)
+    return Block(start, end, own, *_compact(rows))
+
+
+def _compact(rows: SparseMatrix) -> tuple[SparseMatrix, Tensor]:
+    """The same with a column for each node that has an entry, and which nodes these are."""
     neighbours, col = rows.pattern.col.unique(return_inverse=True)
-    pattern = Pattern(rows.pattern.crow, col, (end - start, neighbours.numel()))
-    return Block(start, end, SparseMatrix(pattern, rows.values, rows.unit), neighbours.cpu())
+    pattern = Pattern(rows.pattern.crow, col, (rows.shape[0], neighbours.numel()))
+    return SparseMatrix(pattern, rows.values, rows.unit), neighbours.cpu()
+
+
+def _features(block: Block) -> Rows:
+    return (block.x,)

@@ -83,7 +83,7 @@ class FromFunction(Loader):
         try:
             found = self.make(graph)
         except ImportError as error:
-            raise InputError(f"the loader can't be made: {error}") from None
+            raise InputError(f"the loader can't be used: {error}") from None
         if isinstance(found, Iterator) or not isinstance(found, Iterable):
             raise InputError(
                 f"the loader is a {type(found).__name__}, expected what can be gone through anew "
@@ -101,8 +101,11 @@ class _Checked:
         self.found, self.num_nodes = found, num_nodes
 
     def __iter__(self) -> Iterator[Batch]:
-        for data in self.found:
-            yield as_batch(data, self.num_nodes)
+        try:
+            for data in self.found:
+                yield as_batch(data, self.num_nodes)
+        except ImportError as error:
+            raise InputError(f"the loader can't be used: {error}") from None
 
 
 def as_batch(data: Any, num_nodes: int) -> Batch:

@@ -25,7 +25,11 @@ def seeded(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
     """
     devices = [torch.device(device)] if torch.device(device).type == "cuda" else []
     with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
+        if torch.device(device).type == "cpu":
+            # As torch.manual_seed, which also leaves a note for GPUs that nobody may ever use.
+            torch.default_generator.manual_seed(seed)
+        else:
+            torch.manual_seed(seed)
         yield
 
 
