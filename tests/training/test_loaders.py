@@ -107,7 +107,6 @@ def test_batches_of_seeds_learn_from_their_first_nodes():
         batch.batch_size = 25
         return [batch]
 
-    weights, _ = trained(data, FromFunction(seeds_first))
     expected_data = copy.copy(data)
     expected_data.train_mask = data.train_mask & (torch.arange(40) >= 15)
     config = TrainConfig(epochs=8, distill_nodes="training")

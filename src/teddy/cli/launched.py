@@ -6,14 +6,16 @@ import ctypes
 import os
 import signal
 import sys
-from types import FrameType
+import threading
 
 
 def join_job() -> None:
     """Under torchrun, end with it however it ends, and say why when it ends this process."""
     if "TORCHELASTIC_RUN_ID" not in os.environ:
         return
-    signal.signal(signal.SIGTERM, _told_to_end)
+    # A thread of its own: the others may be waiting for a process that is no more.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    threading.Thread(target=_wait_to_end, daemon=True).start()
     launcher = os.getppid()
     try:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, of Linux
@@ -34,7 +36,8 @@ def name() -> str:
     return "teddy" if rank == "0" else f"teddy: process {rank}"
 
 
-def _told_to_end(number: int, frame: FrameType | None) -> None:
+def _wait_to_end() -> None:
+    number = signal.sigwait({signal.SIGTERM})
     print(
         f"{name()}: told to end, as when another process of the job has; with --checkpoint the "
         "same command goes on",

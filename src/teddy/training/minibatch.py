@@ -81,12 +81,17 @@ class BatchSteps(Steps):
             totals = self._totals(step)
             if totals[0] or (self.teacher is not None and totals[1]):
                 self.optimizer.zero_grad()
-                loss = torch.zeros((), device=self.device)
+                loss, statistics = torch.zeros((), device=self.device), Statistics(self.model)
                 for place, batch in enumerate(step):
-                    if place % self.world.size == self.world.rank and self._teaches(batch):
+                    if not self._teaches(batch):
+                        continue
+                    statistics.begin()
+                    if place % self.world.size == self.world.rank:
                         seed = derived_seed(self.seed, index, "batch", number + place)
                         with seeded(seed, self.device):
                             loss += self._learn(batch, totals)
+                        statistics.end()
+                statistics.average(self.world)
                 losses.append(self._step(loss))
             number += len(step)
         if not losses:
@@ -130,8 +135,6 @@ class BatchSteps(Steps):
         """Sum gradients and loss over processes, and make a step."""
         if self.world.size > 1:
             self._sum_gradients(loss)
-            for buffer in self.model.buffers():  # as of the first, as DistributedDataParallel does
-                self.world.broadcast_(buffer)
         self.optimizer.step()
         if self.after_step is not None:
             self.after_step()
@@ -148,6 +151,51 @@ class BatchSteps(Steps):
         for p, grad, found in zip(self.parameters, summed, there.tolist(), strict=True):
             p.grad = grad.view_as(p).to(p.dtype) if found else None
         loss.copy_(total[0])
+
+
+class Statistics:
+    """Running statistics of a module, such as BatchNorm's, over the batches of a step.
+
+    Each batch begins with those before the step; after it they are the mean of what the batches
+    made of them, in whatever order and by whichever process.
+
+    Args:
+        model: The module.
+
+    Example:
+        >>> norm = nn.BatchNorm1d(1)
+        >>> statistics = Statistics(norm)
+        >>> for batch in (torch.tensor([[1.0], [3.0]]), torch.tensor([[5.0], [7.0]])):
+        ...     statistics.begin()
+        ...     _ = norm(batch)
+        ...     statistics.end()
+        >>> statistics.average(World())
+        >>> norm.running_mean  # a tenth of the way from 0 to the mean of 2 and 6
+        tensor([0.4000])
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self.buffers = [buffer for buffer in model.buffers() if buffer.numel()]
+        self.before = [buffer.clone() for buffer in self.buffers]
+        self.sums = [torch.zeros_like(buffer, dtype=torch.float64) for buffer in self.buffers]
+        self.count = 0
+
+    def begin(self) -> None:
+        """A batch begins."""
+        self.count += 1
+        for buffer, before in zip(self.buffers, self.before, strict=True):
+            buffer.copy_(before)
+
+    def end(self) -> None:
+        """This process has computed it."""
+        for total, buffer in zip(self.sums, self.buffers, strict=True):
+            total += buffer
+
+    def average(self, world: World) -> None:
+        """All batches are computed."""
+        for total, buffer in zip(self.sums, self.buffers, strict=True):
+            world.sum_(total)
+            buffer.copy_(total / self.count)
 
 
 def check_takes_batches(model: nn.Module) -> None:
