@@ -68,5 +68,5 @@ def content_digest(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> 
     for name in sorted(tensors):
         tensor = tensors[name]
         digest.update(f"{name} {tensor.dtype} {list(tensor.shape)} ".encode())
-        digest.update(tensor.contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+        digest.update(tensor.contiguous().view(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()

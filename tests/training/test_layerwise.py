@@ -122,3 +122,18 @@ def test_memory_is_that_of_a_block(name):
     with Largest() as largest, torch.no_grad():
         model.eval()(x, edge_index)
     assert largest.numel >= 4000 * hidden
+
+
+def test_what_lies_between_layers_and_the_logits_are_on_the_disk(monkeypatch):
+    made = []
+
+    def scratch(rows, columns, kind):
+        made.append((rows, columns))
+        return torch.zeros(rows, columns, dtype=kind)
+
+    monkeypatch.setattr(layerwise, "scratch", scratch)
+    data = small_graph()
+    forward = LayerwiseForward(model_of("gcn", 3), data.x, data.edge_index, 7)
+    forward.evaluation_logits()
+    forward.evaluation_logits(torch.tensor([0]))
+    assert made == [(40, 8), (40, 8), (40, 3), (40, 3), (40, 3)]  # the logits handed out are kept

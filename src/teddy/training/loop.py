@@ -113,9 +113,7 @@ def train(
     started = time.perf_counter()
     world = World.current()
     if loader is not None:
-        check_takes_batches(model)
-        if regularizer is not None:
-            raise InputError("a regularizer is of all nodes at once, expected no loader")
+        check_takes_batches(model, regularizer)
     elif world.size > 1:
         raise InputError(f"{world.size} processes share batches, expected a loader")
     train_nodes = data.train_mask.nonzero().flatten()

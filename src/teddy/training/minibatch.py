@@ -198,8 +198,8 @@ class Statistics:
             buffer.copy_(total / self.count)
 
 
-def check_takes_batches(model: nn.Module) -> None:
-    """Raise if a model can't learn from parts of a graph.
+def check_takes_batches(model: nn.Module, regularizer: object = None) -> None:
+    """Raise if a model, or a term of its loss, needs all nodes at once.
 
     Example:
         >>> from teddy.models import NAGphormer
@@ -208,7 +208,7 @@ def check_takes_batches(model: nn.Module) -> None:
         ...
         teddy.errors.InputError: NAGphormer needs the whole graph, expected no loader
     """
-    if isinstance(model, Masked):
+    if isinstance(model, Masked) or regularizer is not None:
         raise InputError("masks are learned on all nodes at once, expected no loader")
     if isinstance(model, GNN) and not isinstance(model, LayeredGNN):
         raise InputError(f"{type(model).__name__} needs the whole graph, expected no loader")
