@@ -152,8 +152,9 @@ def _answers() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        # Without the place in the source that it comes from.
-        reason = " ".join(re.sub(r"\[\S*:\d+\]", "", str(error).splitlines()[0]).split())[:120]
+        # Its first sentence, without the place in the source that it comes from.
+        plain = re.sub(r"\[\S*:\d+\]", "", str(error)).split(". ")[0]
+        reason = " ".join(plain.split())[:120]
         _lost.append(reason)
         raise ProcessError(
             f"another process of the job has ended or doesn't answer ({reason})"
