@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import precompute
+from benchmarks import minibatch, precompute
 from benchmarks.methods import separation, simulations, throughput
 from benchmarks.scaling import doubling, find_memory, large_graph
 from benchmarks.scoring import scoring
@@ -28,6 +28,10 @@ PARTS = (
     "projection", "epochs", "scoring", "large", "doubling", "memory", "methods", "jobs",
     "precompute", "tables",
 )  # fmt: skip
+#: Those that take long, and are run when asked for.
+LONG = ("minibatch",)
+
+KINDS = ("dense", "ticket")
 
 
 def main() -> None:
@@ -36,7 +40,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="of both sides")
     parser.add_argument("--sets", default="citeseer,cora,pubmed")
     parser.add_argument("--models", default="gcn,gin,gat")
-    parser.add_argument("--parts", default=",".join(PARTS), help="of " + ", ".join(PARTS))
+    parser.add_argument("--parts", default=",".join(PARTS), help="of " + ", ".join(PARTS + LONG))
     parser.add_argument("--json", type=Path, default=Path("bench.json"))
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -106,6 +110,18 @@ def main() -> None:
             print(f"{entry['work']}: {entry.get('refused') or took}", flush=True)
     if "tables" in parts:
         result["tables"] = tables((10**7,), ("memory", "stream", "duckdb"))
+    if "minibatch" in parts:
+        result["minibatch"] = []
+        for entry in minibatch.accuracies():
+            result["minibatch"].append(entry)
+            dense, ticket = (f"{entry[k]['mean']:.1f} ± {entry[k]['std']:.1f}" for k in KINDS)
+            print(
+                f"{entry['work']}, {entry['loader']}: dense {dense}, ticket {ticket}, "
+                f"{entry['ms_per_epoch']:.0f} ms an epoch",
+                flush=True,
+            )
+        result["processes"] = minibatch.processes()
+        print(f"{result['processes']['work']}: {result['processes']['ratio']:.2f} times as fast")
     arguments.json.write_text(json.dumps(result, indent=1) + "\n")
 
 

@@ -11,7 +11,10 @@ ROOT = Path(__file__).parents[1]
 PAGES_OF_DOCS = sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
 
 
-PAGES = ["README.md", "docs/tickets.md", "docs/comparison.md", "docs/sweeps.md", "docs/scale.md"]
+PAGES = [
+    "README.md", "docs/tickets.md", "docs/comparison.md", "docs/sweeps.md", "docs/scale.md",
+    "docs/training.md",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("page", PAGES)

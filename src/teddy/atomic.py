@@ -8,6 +8,9 @@ from pathlib import Path
 
 from teddy.errors import InputError
 
+#: How the names of files begin that aren't whole yet.
+UNFINISHED = ".teddy-"
+
 StrPath = str | os.PathLike[str]
 
 
@@ -26,7 +29,7 @@ def write_atomically(path: StrPath, content: bytes) -> None:
     """
     target, temporary = _target(path), None
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".teddy-")
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=UNFINISHED)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
@@ -51,7 +54,7 @@ def check_writable(path: StrPath) -> None:
     """
     target = _target(path)
     try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".teddy-"):
+        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=UNFINISHED):
             pass
     except OSError as error:
         raise InputError(f"{path}: can't be written ({error.strerror})") from None

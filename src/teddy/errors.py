@@ -1,4 +1,4 @@
-"""The one exception for input that can't be used."""
+"""The exceptions that are one line to a user."""
 
 
 class InputError(ValueError):
@@ -6,3 +6,7 @@ class InputError(ValueError):
 
     The command line prints it as it is and exits with code 2.
     """
+
+
+class ProcessError(RuntimeError):
+    """Processes of one job have lost each other, or compute different things."""

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as stnp
 from scipy.sparse import csr_matrix
 
-from teddy.data.features import compact, csr_tensor, normalise_rows
+from teddy.data.features import compact, csr_tensor, normalise_rows, take_rows
 
 matrices = stnp.arrays(
     np.float32,
@@ -51,3 +51,10 @@ def test_input_that_wants_gradients(layout):
     x = torch.eye(2, requires_grad=True)
     out = compact(x if layout == "dense" else x.to_sparse_csr())
     assert not out.requires_grad
+
+
+@given(matrices, st.lists(st.integers(0, 5)))
+def test_rows_are_taken_in_any_order_and_number(matrix, index):
+    rows = torch.tensor([i % len(matrix) for i in index], dtype=torch.long)
+    for x in (torch.from_numpy(matrix), csr_tensor(csr_matrix(matrix))):
+        assert torch.equal(take_rows(x, rows).to_dense(), torch.from_numpy(matrix)[rows])

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from teddy.cli import launched
 from teddy.cli.bench import bench
 from teddy.cli.datasets import datasets
 from teddy.cli.find import find
@@ -18,7 +19,7 @@ from teddy.cli.reproduce import reproduce
 from teddy.cli.sparsify import sparsify
 from teddy.cli.sweep import sweep
 from teddy.cli.tune import tune
-from teddy.errors import InputError
+from teddy.errors import InputError, ProcessError
 
 # Typer carries its own copy of click; this is the base of its usage errors.
 ClickException: Any = typer.BadParameter.mro()[2]
@@ -60,6 +61,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; bad input is one line on stderr and exit code 2."""
     logging.basicConfig(level=logging.WARNING, format="teddy: %(message)s")
     logging.getLogger("teddy").setLevel(logging.INFO)
+    launched.join_job()
     try:
         code = app(args=arguments, standalone_mode=False)
     except InputError as error:
@@ -74,6 +76,8 @@ def main(arguments: list[str] | None = None) -> None:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         _fail(f"{place}{error.strerror or error}", 2)
+    except ProcessError as error:
+        _fail(f"{error}; with --checkpoint the same command goes on", 1)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and "allocate" not in str(error):
             raise
@@ -91,5 +95,5 @@ def _usage_error(error: Any) -> str:
 
 
 def _fail(message: str, code: int) -> None:
-    print(f"teddy: {' '.join(message.split())}", file=sys.stderr)
+    print(f"{launched.name()}: {' '.join(message.split())}", file=sys.stderr, flush=True)
     sys.exit(code)

@@ -10,12 +10,15 @@ import typer
 
 from teddy.atomic import check_writable
 from teddy.cli.options import (
+    CheckpointFolder,
+    CheckpointSeconds,
     DataDir,
     Dataset,
     Device,
     Divergence,
     DropoutShare,
     Epochs,
+    EvaluateEvery,
     Heads,
     Hidden,
     Inductive,
@@ -23,6 +26,7 @@ from teddy.cli.options import (
     Layers,
     LearningRate,
     Load,
+    LoaderWord,
     Nodes,
     Patience,
     Report,
@@ -93,6 +97,10 @@ def find(
     temperature: Temperature = 1.0,
     divergence: Divergence = "dense-sparse",
     patience: Patience = None,
+    loader: LoaderWord = None,
+    evaluate_every: EvaluateEvery = None,
+    checkpoint: CheckpointFolder = None,
+    checkpoint_seconds: CheckpointSeconds = 30.0,
 ) -> None:
     """Find a ticket and compare it with the dense model."""
     if seeds < 1:
@@ -111,6 +119,7 @@ def find(
     from teddy.methods.spec import MethodSpec
     from teddy.sweep import find_over_seeds
     from teddy.sweep.tuned import tuned_settings
+    from teddy.training import as_loader, connected
 
     if threads is not None:
         torch.set_num_threads(check_count(threads, "threads"))
@@ -133,10 +142,14 @@ def find(
         "weight_decay": weight_decay, "temperature": temperature, "divergence": divergence,
         "distill_nodes": chosen.distill_nodes or "all", "patience": patience, "device": device,
         "inductive": inductive, "inference": chosen.inference or "scored",
+        "loader": as_loader(loader), "evaluate_every": evaluate_every,
+        "checkpoint": checkpoint, "checkpoint_seconds": checkpoint_seconds,
         **{name: value for name, value in options.items() if value is not None},
     }  # fmt: skip
-    with seed_progress(seeds) as progress:
+    with connected(device) as world, seed_progress(seeds, not world.first) as progress:
         study = find_over_seeds(data, seeds=range(seeds), progress=progress, **settings)
+    if not world.first:
+        return
     if out is not None:
         study.best.save(out)
     if report is not None:

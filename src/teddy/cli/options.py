@@ -89,6 +89,30 @@ Inductive = Annotated[
         "teddy:inference=training.",
     ),
 ]
+LoaderWord = Annotated[
+    str | None,
+    typer.Option(
+        "--loader",
+        help="Train on batches of the graph's partitions, as partitions:parts=32:batch=4; "
+        "torchrun's processes share them.",
+        show_default=False,
+    ),
+]
+EvaluateEvery = Annotated[
+    int | None,
+    typer.Option(help="Epochs from one validation to the next: 1.", show_default=False),
+]
+CheckpointFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        help="Keep in this folder how far it is; the same command goes on from there.",
+        show_default=False,
+    ),
+]
+CheckpointSeconds = Annotated[
+    float, typer.Option(help="From one writing of a checkpoint to the next.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

@@ -11,7 +11,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 
 @contextmanager
-def seed_progress(seeds: int) -> Iterator[Callable[[int, str, Any, float], None]]:
+def seed_progress(
+    seeds: int, silent: bool = False
+) -> Iterator[Callable[[int, str, Any, float], None]]:
     """Show seed, phase and accuracy, with the time left."""
     console = Console(stderr=True)
     columns = (
@@ -20,7 +22,7 @@ def seed_progress(seeds: int) -> Iterator[Callable[[int, str, Any, float], None]
         TimeRemainingColumn(),
         TextColumn("{task.fields[accuracy]}"),
     )
-    silent = not console.is_terminal
+    silent = silent or not console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=silent) as bar:
         task = bar.add_task("", total=seeds, accuracy="")
 

@@ -88,6 +88,28 @@ def select_rows(x: Tensor, rows: Tensor) -> Tensor:
     return torch.sparse_csr_tensor(*parts, shape, check_invariants=False)  # as good as x
 
 
+def take_rows(x: Tensor, index: Tensor) -> Tensor:
+    """Rows of a matrix, dense or CSR, by their numbers, in that order.
+
+    Args:
+        x: ``[N, F]``.
+        index: int64 ``[n]``.
+
+    Example:
+        >>> take_rows(torch.eye(3).to_sparse_csr(), torch.tensor([2, 0])).to_dense()
+        tensor([[0., 0., 1.],
+                [1., 0., 0.]])
+    """
+    if x.layout == torch.strided:
+        return x.index_select(0, index)
+    lengths = x.crow_indices().diff().index_select(0, index)
+    crow = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+    shift = x.crow_indices().index_select(0, index) - crow[:-1]
+    entries = torch.arange(int(crow[-1]), device=x.device) + shift.repeat_interleave(lengths)
+    shape = (index.numel(), x.size(1))
+    return torch.sparse_csr_tensor(crow, x.col_indices()[entries], x.values()[entries], shape)
+
+
 def _scipy(x: Tensor) -> csr_matrix:
     """Return a CSR tensor as a SciPy matrix of its own: sorted, no duplicates, no stored zeros."""
     parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())

@@ -8,12 +8,14 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
+from teddy.atomic import StrPath
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.method import METHODS
 from teddy.methods.problem import ModelLike, Problem, Progress
+from teddy.methods.resume import SearchFolder, search_settings
 from teddy.ticket import Ticket
-from teddy.training import TrainConfig
+from teddy.training import LoaderLike, TrainConfig, as_loader
 
 
 def find_ticket(
@@ -34,6 +36,10 @@ def find_ticket(
     patience: int | None = None,
     inductive: bool = False,
     inference: str = "scored",
+    loader: LoaderLike | None = None,
+    evaluate_every: int | None = None,
+    checkpoint: StrPath | None = None,
+    checkpoint_seconds: float = 30.0,
     device: str | torch.device = "cpu",
     progress: Progress | None = None,
     **options: Any,
@@ -68,6 +74,13 @@ def find_ticket(
             the graph with the validation nodes, tested on the whole, and can be used on any.
         inference: How it prunes such a graph: ``scored``, ``training`` or ``none``, see
             :func:`teddy.ticket.inference.edges_at_inference`.
+        loader: Train on batches: ``"partitions:parts=32:batch=4"`` (METIS), or a function that
+            makes any PyG loader of the pruned graph, ``lambda graph: RandomNodeLoader(graph, 8)``;
+            see :class:`teddy.training.FromFunction`. By default a step is on the whole graph.
+        evaluate_every: Epochs from one validation to the next; 1 by default.
+        checkpoint: A folder to keep how far the search is; the same search goes on from there,
+            with the same result.
+        checkpoint_seconds: From one writing to the next.
         device: To train on.
         progress: Called after each epoch with the phase, the :class:`teddy.training.Epoch` and the
             share that is done.
@@ -84,16 +97,20 @@ def find_ticket(
     chosen = METHODS[method]
     distill = chosen.distill if distill is None else distill
     config = TrainConfig(
-        epochs, lr, weight_decay, distill, temperature, divergence, patience, distill_nodes
-    )
+        epochs, lr, weight_decay, distill, temperature, divergence, patience, distill_nodes,
+        evaluate_every,
+    )  # fmt: skip
     level = Level(graph_sparsity, weight_sparsity)
     of_method = {name: value for name, value in options.items() if name in chosen.options}
     of_model = {name: value for name, value in options.items() if name not in of_method}
+    device, batches = check_device(device), as_loader(loader)
+    folder = SearchFolder(checkpoint, checkpoint_seconds)
     problem = Problem(
-        data, model, of_model, seed, config, check_device(device), progress,
-        inductive=inductive, inference=inference,
+        data, model, of_model, seed, config, device, progress, folder.store,
+        inductive, inference, batches, folder.checkpoints,
     )  # fmt: skip
-    (ticket,) = chosen.tickets(problem, [level], **of_method)
+    with folder.held(lambda: search_settings(problem, chosen.name, level, of_method)):
+        (ticket,) = chosen.tickets(problem, [level], **of_method)
     return ticket
 
 

@@ -15,19 +15,29 @@ from torch_geometric.data import Data
 from teddy.data import check_data
 from teddy.data.checks import MASKS
 from teddy.edges import SimpleGraph
+from teddy.entries import Entry
 from teddy.errors import InputError
 from teddy.methods import growth
 from teddy.methods.growth import Stage
 from teddy.methods.level import Level
 from teddy.methods.record import Choice, Dense, accuracy_of, make_ticket
-from teddy.methods.store import Entry, Memory, Store
+from teddy.methods.store import Memory, Store
 from teddy.models import GNN, build_model
 from teddy.models.macs import count_macs
 from teddy.numbers import check_seed
 from teddy.sparsity import num_pruned_edges
 from teddy.ticket import Accuracy, Ticket
 from teddy.ticket.inference import check_rule, edges_at_inference
-from teddy.training import Epoch, TrainConfig, TrainResult, Unseen, seeded, train
+from teddy.training import (
+    Checkpoint,
+    Epoch,
+    Loader,
+    TrainConfig,
+    TrainResult,
+    Unseen,
+    seeded,
+    train,
+)
 from teddy.training.forward import dense_input, forward_passes
 from teddy.training.loop import Callback
 from teddy.weights import FixedMask
@@ -58,6 +68,8 @@ class Problem:
             it is validated on the graph with the validation nodes, and tested on the whole.
         inference: How a grown graph is pruned; see
             :func:`teddy.ticket.inference.edges_at_inference`.
+        loader: Gives the batches of a training; None: the whole graph in a step.
+        checkpoints: From the name of a training to where it goes on from.
 
     Attributes:
         graph: The graph to prune: the whole, or that of the training nodes.
@@ -77,11 +89,14 @@ class Problem:
         store: Store | None = None,
         inductive: bool = False,
         inference: str = "scored",
+        loader: Loader | None = None,
+        checkpoints: Callable[[str], Checkpoint] | None = None,
     ) -> None:
         device = device or torch.device("cpu")
         self.seed, self.device = check_seed(seed), device
         self.config = (config or TrainConfig()).of(model)
         self.progress, self.store = progress, store or Memory()
+        self.loader, self.checkpoints = loader, checkpoints
         self.begin(phases=2)
         self.given = check_data(data)
         self.model, self.options = model, options
@@ -110,6 +125,7 @@ class Problem:
         weight_sparsity: float = 0.0,
         weight_masks: Sequence[Tensor] | None = None,
         callbacks: tuple[Callback, ...] = (),
+        phase: str | None = None,
     ) -> tuple[nn.Module, TrainResult]:
         """Train from the seed's initial weights, on the kept edges or the whole graph.
 
@@ -132,6 +148,8 @@ class Problem:
                 after_step=fixed,
                 callbacks=callbacks,
                 unseen=self.unseen(choice),
+                loader=self.loader,
+                checkpoint=self.checkpoint(phase),
             )
         return model, result
 
@@ -139,7 +157,7 @@ class Problem:
         """The dense model, trained once (*Pretraining on Entire Graph* of Algorithm 1)."""
         known = self.store.load("dense")
         if known is None:
-            model, result = self.train(callbacks=self.report("dense"))
+            model, result = self.train(callbacks=self.report("dense"), phase="dense")
             facts: dict[str, Any] = {
                 "accuracy": asdict(accuracy_of(result)),
                 "macs": self.macs(model),
@@ -149,9 +167,10 @@ class Problem:
             self.store.save("dense", known)
         else:
             self.skip("dense")
-        facts = known.facts
+        facts, logits = known.facts, known.tensors["logits"]
         return Dense(
-            known.tensors["logits"].to(self.device),
+            # With a loader rows are taken from them; they may be on the disk, and stay there.
+            logits.to(self.device) if self.loader is None else logits,
             Accuracy(**facts["accuracy"]),
             facts["macs"],
             facts["seconds"],
@@ -188,6 +207,7 @@ class Problem:
             level.weight_sparsity if weight_masks is None else 0.0,
             weight_masks,
             self.report("sparse"),
+            "sparse",
         )
         return make_ticket(
             self, method, level, choice, model, sparse, dense, seconds or {}, settings
@@ -260,6 +280,12 @@ class Problem:
         if progress is None:
             return ()
         return (lambda e: progress(phase, e, (before + (e.index + 1) / epochs) / phases),)
+
+    def checkpoint(self, phase: str | None) -> Checkpoint | None:
+        """Where a training goes on from, if it is kept anywhere."""
+        if phase is None or self.checkpoints is None:
+            return None
+        return self.checkpoints(phase)
 
     def make_model(self) -> nn.Module:
         """Make a model with initial weights; of a module given by the user, a copy."""

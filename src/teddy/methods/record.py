@@ -58,7 +58,9 @@ def make_ticket(
     """Put the parts of a ticket together."""
     macs = Macs(dense.macs, problem.macs(model, choice))
     weights = [p for p in model.parameters() if p.requires_grad]
-    where = {"device": str(problem.device), "threads": torch.get_num_threads()}
+    where: dict[str, Any] = {"device": str(problem.device), "threads": torch.get_num_threads()}
+    if problem.loader is not None:
+        where["loader"] = str(problem.loader)
     names = problem.given.get("class_names")
     info = TicketInfo(
         method=method,

@@ -20,10 +20,10 @@ from teddy.bits import pack, unpack
 from teddy.edges import SCORES
 from teddy.edges.prune import prune_pairs
 from teddy.edges.select import lowest_edges
+from teddy.entries import Entry
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.problem import Problem
-from teddy.methods.store import Entry
 from teddy.models.masked import Masked, check_takes_edge_weights
 from teddy.numbers import check_count, check_number
 from teddy.sparsity import num_kept_weights, simulation_sparsity
@@ -88,6 +88,10 @@ class Scheme:
         """Find a ticket for each level; what levels have in common is computed once."""
         for level in levels:
             path = self._path(level)
+            if path and problem.loader is not None:
+                raise InputError(
+                    f"{self.method} learns masks on all nodes at once, expected no loader"
+                )
             problem.begin(phases=2 + len(path))
             problem.dense()  # pretraining on the entire graph
             state = self._state(problem, level, path)
@@ -200,6 +204,7 @@ class Scheme:
                 after_step=clamp if self.clamp else None,
                 callbacks=problem.report(phase),
                 unseen=problem.unseen_under_masks(state.keep),
+                checkpoint=problem.checkpoint(phase),
             )
         return masked
 

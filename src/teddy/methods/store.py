@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Protocol
 
-from torch import Tensor
-
-
-@dataclass(frozen=True)
-class Entry:
-    """Tensors and plain numbers that belong together."""
-
-    tensors: dict[str, Tensor]
-    facts: dict[str, Any] = field(default_factory=dict)
+from teddy.entries import Entry, read_entry, write_entry
+from teddy.training import World
 
 
 class Store(Protocol):
@@ -46,3 +39,45 @@ class Memory:
     def save(self, name: str, entry: Entry) -> None:
         """Keep an entry."""
         self._entries[name] = entry
+
+
+class Files:
+    """A store of files in a folder; a damaged file is as good as none.
+
+    Example:
+        >>> import tempfile
+        >>> store = Files(Path(tempfile.mkdtemp()))
+        >>> store.save("dense", Entry({}, {"seconds": 2.0}))
+        >>> store.load("dense").facts, store.load("other")
+        ({'seconds': 2.0}, None)
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def load(self, name: str) -> Entry | None:
+        """Return an entry, None if there is none."""
+        return read_entry(self._path(name))
+
+    def save(self, name: str, entry: Entry) -> None:
+        """Keep an entry."""
+        write_entry(self._path(name), entry)
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}.safetensors"
+
+
+class OfFirst:
+    """A store that the first process of a job has, and all read."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.world = store, World.current()
+
+    def load(self, name: str) -> Entry | None:
+        """Return an entry, None if there is none."""
+        return self.world.shared(self.store.load(name) if self.world.first else None)
+
+    def save(self, name: str, entry: Entry) -> None:
+        """Keep an entry."""
+        if self.world.first:
+            self.store.save(name, entry)

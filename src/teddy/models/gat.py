@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from teddy.models.base import Features, product_macs
-from teddy.models.layered import Input, LayeredGNN, loop_weights, multiply
+from teddy.models.layered import Input, LayeredGNN, Rows, loop_weights, multiply
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix, row_softmax
 
@@ -41,6 +41,8 @@ class GAT(LayeredGNN):
     """
 
     OPTIONS: ClassVar[dict[str, Any]] = {"hidden": 64, "layers": 2, "dropout": 0.6, "heads": 8}
+
+    by_layer: ClassVar[bool] = True
 
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
         super().__init__(in_channels, out_channels, **options)
@@ -80,11 +82,20 @@ class GAT(LayeredGNN):
 
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer and its ELU; in training with dropout of its attention."""
-        heads, last = self.heads[index], index == self.num_layers - 1
-        g = multiply(h, self.weights[index])
-        per_node = multiply(g, self._attention_matrix(index))  # [N, 2 heads]
-        source, target = per_node.split(heads, dim=1)
+        given = self.project(index, (h,))
+        output: Tensor = self.gather(index, given, given, adjacency)[0]
+        return output
 
+    def project(self, index: int, rows: Rows) -> Rows:
+        """G = H W, and the products of G with both attention vectors, ``[N, heads]`` each."""
+        g = multiply(rows[0], self.weights[index])
+        per_node = multiply(g, self._attention_matrix(index))
+        return g, *per_node.split(self.heads[index], dim=1)
+
+    def gather(self, index: int, given: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
+        """Attend to the neighbours."""
+        heads, last = self.heads[index], index == self.num_layers - 1
+        (g, source, _), (_, _, target) = given, own
         pattern = adjacency.pattern.repeat(heads)  # row and column: node and head
         scores = target.reshape(-1).index_select(0, pattern.row)
         scores = F.leaky_relu(scores + source.reshape(-1).index_select(0, pattern.col), 0.2)
@@ -96,8 +107,8 @@ class GAT(LayeredGNN):
         if not last:
             attention = self.dropout(attention)
         output = SparseMatrix(pattern, attention) @ g.view(pattern.shape[1], -1)
-        output = output.view(g.size(0), -1)
-        return output if last else F.elu(output)
+        output = output.view(target.size(0), -1)
+        return (output if last else F.elu(output),)
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: H W, both products with the attention vectors, an entry times each output."""

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from teddy.models.base import Features, product_macs
-from teddy.models.layered import Input, LayeredGNN, loop_weights, propagate, row_sums
+from teddy.models.layered import (
+    Input,
+    LayeredGNN,
+    Rows,
+    loop_weights,
+    multiply,
+    propagate,
+    row_sums,
+)
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix
 
@@ -30,6 +38,8 @@ class GCN(LayeredGNN):
         >>> model(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
         torch.Size([2, 2])
     """
+
+    by_layer: ClassVar[bool] = True
 
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
         super().__init__(in_channels, out_channels, **options)
@@ -55,6 +65,15 @@ class GCN(LayeredGNN):
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer."""
         return propagate(adjacency, h, self.weights[index])
+
+    def project(self, index: int, rows: Rows) -> Rows:
+        """H W."""
+        (h,) = rows
+        return (multiply(h if index == 0 else self.hidden(h), self.weights[index]),)
+
+    def gather(self, index: int, given: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
+        """Rows of A (H W)."""
+        return (adjacency @ given[0],)
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: H W, plus an entry of A times each output."""

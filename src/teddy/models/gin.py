@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from teddy.models.base import Features, product_macs
-from teddy.models.layered import Input, LayeredGNN, multiply, propagate
+from teddy.models.layered import Input, LayeredGNN, Rows, multiply, propagate
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix, shifted_product
 
@@ -31,6 +31,8 @@ class GIN(LayeredGNN):
     """
 
     OPTIONS: ClassVar[dict[str, Any]] = {"hidden": 512, "layers": 2, "dropout": 0.0}
+
+    by_layer: ClassVar[bool] = True
 
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
         super().__init__(in_channels, out_channels, **options)
@@ -69,6 +71,26 @@ class GIN(LayeredGNN):
             outputs.append(output)
             h = shifted_product(adjacency, 1 + self.eps[layer], g)
         return sum(outputs, h.relu()) / self.num_layers
+
+    def project(self, index: int, rows: Rows) -> Rows:
+        """H W and, after the first layer, the sum of readouts so far."""
+        if index == 0:
+            return (multiply(rows[0], self.weights[0]),)
+        z, *total = rows
+        h = self.hidden(z)
+        output = multiply(h, self.readouts[index - 1])
+        return multiply(h, self.weights[index]), sum(total, output)
+
+    def gather(self, index: int, given: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
+        """Rows of ((1 + eps) I + A) (H W); readouts are a node's own."""
+        g, *total = own
+        return (adjacency @ given[0] + (1 + self.eps[index]) * g, *total)
+
+    def logits(self, rows: Rows) -> Tensor:
+        """The mean of all layers' outputs."""
+        z, *total = rows
+        logits: Tensor = sum(total, z.relu()) / self.num_layers
+        return logits
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: H W, an entry of (1 + eps) I + A times each output, and the readout."""

@@ -20,6 +20,9 @@ from teddy.models.sparse import (
 
 Input = Features | Hidden
 
+#: What nodes have between two layers, a row for each; before the first: their features.
+Rows = tuple[Any, ...]
+
 
 class LayeredGNN(GNN):
     """A graph neural network of layers; edges can have weights.
@@ -32,6 +35,9 @@ class LayeredGNN(GNN):
     """
 
     OPTIONS: ClassVar[dict[str, Any]] = {"hidden": 512, "layers": 2, "dropout": 0.5}
+
+    #: Whether a layer can be evaluated for some nodes at a time: ``project``, then ``gather``.
+    by_layer: ClassVar[bool] = False
 
     @property
     def num_layers(self) -> int:
@@ -77,6 +83,26 @@ class LayeredGNN(GNN):
         for index in range(1, self.num_layers):
             h = self.layer(index, self.hidden(h), adjacency)
         return h
+
+    def project(self, index: int, rows: Rows) -> Rows:
+        """What nodes give to a layer, each from its own row alone; in evaluation."""
+        raise NotImplementedError
+
+    def gather(self, index: int, given: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
+        """Compute a layer for some nodes; in evaluation.
+
+        Args:
+            index: Of the layer.
+            given: What all nodes gave, or those that the columns of ``adjacency`` stand for.
+            own: What these nodes themselves gave.
+            adjacency: Their rows of it.
+        """
+        raise NotImplementedError
+
+    def logits(self, rows: Rows) -> Tensor:
+        """What the last layer has left, as logits."""
+        logits: Tensor = rows[0]
+        return logits
 
     def hidden(self, z: Tensor) -> Hidden:
         """ReLU and, in training, dropout of a layer's output."""

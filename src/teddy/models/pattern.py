@@ -74,6 +74,17 @@ class Pattern:
         origin = torch.cat([entries, torch.full_like(nodes, self.nnz)])
         return Pattern(_offsets(rows[order], self.shape[0]), cols[order], self.shape, origin[order])
 
+    def rows(self, start: int, end: int) -> Pattern:
+        """Some rows of it, one after the other, with all columns.
+
+        Example:
+            >>> Pattern.of(torch.tensor([0, 1]), torch.tensor([1, 0]), (2, 2)).rows(1, 2).col
+            tensor([0])
+        """
+        crow = self.crow[start : end + 1]
+        col = self.col[int(crow[0]) : int(crow[-1])]
+        return Pattern(crow - crow[0], col, (end - start, self.shape[1]))
+
     def repeat(self, heads: int) -> Pattern:
         """Repeat for each head: row (and column) ``i`` becomes ``i * heads + head``; made once."""
         if heads not in self._repeated:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from teddy.models.base import Features, product_macs
-from teddy.models.layered import Input, LayeredGNN, multiply, propagate, row_sums
+from teddy.models.layered import Input, LayeredGNN, Rows, multiply, propagate, row_sums
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix
 
@@ -29,6 +29,8 @@ class SAGE(LayeredGNN):
         >>> model(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
         torch.Size([2, 2])
     """
+
+    by_layer: ClassVar[bool] = True
 
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
         super().__init__(in_channels, out_channels, **options)
@@ -53,6 +55,16 @@ class SAGE(LayeredGNN):
         """Compute one layer."""
         neighbours = propagate(adjacency, h, self.neighbour_weights[index])
         return multiply(h, self.self_weights[index]) + neighbours
+
+    def project(self, index: int, rows: Rows) -> Rows:
+        """Both products with H."""
+        h = rows[0] if index == 0 else self.hidden(rows[0])
+        weights = self.self_weights[index], self.neighbour_weights[index]
+        return tuple(multiply(h, weight) for weight in weights)
+
+    def gather(self, index: int, given: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
+        """Nodes themselves plus the mean of their neighbours."""
+        return (own[0] + adjacency @ given[1],)
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: both products with H, plus an entry of A times each output."""

@@ -52,6 +52,17 @@ class SparseMatrix:
         """Rows and columns."""
         return self.pattern.shape
 
+    def rows(self, start: int, end: int) -> SparseMatrix:
+        """Some rows, one after the other, without gradients.
+
+        Example:
+            >>> SparseMatrix.of(torch.eye(3)).rows(1, 3).shape
+            (2, 3)
+        """
+        first, last = (int(self.pattern.crow[place]) for place in (start, end))
+        values = self.values.detach()[first:last]
+        return SparseMatrix(self.pattern.rows(start, end), values, self.unit)
+
     def product(self, dense: Tensor, shift: float = 0.0) -> Tensor:
         """Multiply the matrix plus ``shift`` times the identity with ``dense``; no gradients."""
         _check(self, dense)

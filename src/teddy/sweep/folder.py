@@ -21,14 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save as to_safetensors
 
 from teddy.atomic import write_atomically
+from teddy.entries import Entry, read_entry, write_entry
 from teddy.errors import InputError
-from teddy.methods.store import Entry
 from teddy.sweep.grid import Cell, Task
-from teddy.ticket.file import content_digest
 
 FORMAT = 1
 
@@ -210,27 +207,13 @@ class FolderStore:
 
     def load(self, name: str) -> Entry | None:
         """Return an entry, None if there is none."""
-        try:
-            with safe_open(self._path(name), framework="pt") as file:
-                metadata = file.metadata()
-                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-            facts = json.loads(metadata["teddy"])
-            if metadata["sha256"] != content_digest(facts, tensors):
-                return None
-            return Entry(tensors, facts)
-        except (OSError, SafetensorError, KeyError, TypeError, ValueError):
-            return None
+        return read_entry(self._path(name))
 
     def save(self, name: str, entry: Entry) -> None:
         """Keep an entry."""
         path = self._path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        tensors = {key: tensor.contiguous() for key, tensor in entry.tensors.items()}
-        metadata = {
-            "teddy": json.dumps(entry.facts),
-            "sha256": content_digest(entry.facts, tensors),
-        }
-        write_atomically(path, to_safetensors(tensors, metadata))
+        write_entry(path, entry)
 
     def _path(self, name: str) -> Path:
         return (self.shared if name == "dense" else self.own) / f"{name}.safetensors"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from torch_geometric.data import Data
 
+from teddy.atomic import StrPath
 from teddy.edges import GraphHealth, graph_health
 from teddy.errors import InputError
 from teddy.methods import find_ticket
@@ -105,6 +107,7 @@ def find_over_seeds(
     *,
     seeds: Sequence[int],
     progress: Callable[[int, str, Any, float], None] | None = None,
+    checkpoint: StrPath | None = None,
     **settings: Any,
 ) -> Study:
     """Find a ticket for each seed.
@@ -113,6 +116,7 @@ def find_over_seeds(
         data: The graph.
         seeds: The seeds.
         progress: Called with seed, phase, epoch and the share of this seed that is done.
+        checkpoint: A folder with one for each seed to go on from.
         settings: As of :func:`teddy.find_ticket`.
 
     Example:
@@ -132,7 +136,9 @@ def find_over_seeds(
             if progress is not None:
                 progress(seed, phase, epoch, done)
 
-        tickets.append(find_ticket(data, seed=seed, progress=report, **settings))
+        folder = None if checkpoint is None else Path(checkpoint) / f"seed-{seed}"
+        settings = {**settings, "progress": report, "checkpoint": folder}
+        tickets.append(find_ticket(data, seed=seed, **settings))
     study = Study(tickets, {}, 0.0)
     for when, graph in (("before", data), ("after", study.best.apply(data))):
         study.health[when] = graph_health(graph.edge_index, data.num_nodes, data.y)

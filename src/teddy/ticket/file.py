@@ -9,7 +9,6 @@ over everything.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -17,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
 from teddy.atomic import StrPath, write_atomically
 from teddy.bits import pack, unpack
+from teddy.entries import content_digest
 from teddy.errors import InputError
 from teddy.ticket.info import TicketInfo
 
@@ -104,21 +103,6 @@ def _content(header: dict[str, Any], tensors: dict[str, Tensor]) -> Content:
         if name.startswith("buffer/")
     }
     return Content(info, keep, parameters, buffers)
-
-
-def content_digest(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
-    """Return the sha256 of a header and tensors, however they are stored.
-
-    Example:
-        >>> len(content_digest({"seed": 0}, {"edges": torch.ones(2)}))
-        64
-    """
-    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
-    for name in sorted(tensors):
-        tensor = tensors[name]
-        digest.update(f"{name} {tensor.dtype} {list(tensor.shape)} ".encode())
-        digest.update(tensor.contiguous().view(-1).view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
 
 
 def _fill(mask: Tensor, values: Tensor, shape: list[int]) -> Tensor:

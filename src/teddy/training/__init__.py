@@ -1,21 +1,34 @@
-"""One training loop: dense or projected, distilled or not.
+"""One training loop: dense or projected, distilled or not, full batch or any loader.
 
 May import: data, edges, weights, models.
 """
 
+from teddy.training.checkpoint import Checkpoint
 from teddy.training.config import TrainConfig
+from teddy.training.distributed import World, connected
 from teddy.training.evaluation import Unseen, accuracy
-from teddy.training.loop import Epoch, TrainResult, train
+from teddy.training.loaders import FromFunction, Loader
+from teddy.training.loop import TrainResult, train
 from teddy.training.objective import Objective
+from teddy.training.partitions import LoaderLike, Partitions, as_loader
 from teddy.training.seeding import seeded
+from teddy.training.state import Epoch
 
 __all__ = [
+    "Checkpoint",
     "Epoch",
+    "FromFunction",
+    "Loader",
+    "LoaderLike",
     "Objective",
+    "Partitions",
     "TrainConfig",
     "TrainResult",
     "Unseen",
+    "World",
     "accuracy",
+    "as_loader",
+    "connected",
     "seeded",
     "train",
 ]

@@ -33,6 +33,8 @@ class TrainConfig:
         patience: Stop when the validation accuracy hasn't improved for so many epochs; None:
             never.
         distill_nodes: ``all``, as published, test nodes among them; or ``training`` nodes only.
+        evaluate_every: Epochs from one validation to the next, where it is costly; the last epoch
+            is validated, too. None: 1.
 
     Example:
         >>> TrainConfig(epochs=10).of("gcn").lr
@@ -51,11 +53,13 @@ class TrainConfig:
     divergence: str = "dense-sparse"
     patience: int | None = None
     distill_nodes: str = "all"
+    evaluate_every: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epochs", check_count(self.epochs, "epochs"))
-        if self.patience is not None:
-            object.__setattr__(self, "patience", check_count(self.patience, "patience"))
+        for name in ("patience", "evaluate_every"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, check_count(getattr(self, name), name))
         for name in ("lr", "weight_decay", "distill", "temperature"):
             if getattr(self, name) is None and name in OWN:
                 continue
@@ -65,6 +69,16 @@ class TrainConfig:
             if getattr(self, name) not in known:
                 got, words = getattr(self, name), name.replace("_", " ")
                 raise InputError(f"unknown {words} '{got}', expected one of: {', '.join(known)}")
+
+    def evaluates(self, index: int) -> bool:
+        """Whether an epoch is validated.
+
+        Example:
+            >>> config = TrainConfig(epochs=6, evaluate_every=4)
+            >>> [index for index in range(6) if config.evaluates(index)]
+            [3, 5]
+        """
+        return (index + 1) % (self.evaluate_every or 1) == 0 or index == self.epochs - 1
 
     def of(self, model: object) -> TrainConfig:
         """Fill in what is the model's own.

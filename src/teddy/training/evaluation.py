@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from teddy.training.forward import Forward, forward_passes
+from teddy.training.forward import Evaluation, forward_passes
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Judge:
         learns: Whether training, too, is on this graph, and goes on from what is computed here.
     """
 
-    def __init__(self, forward: Forward, y: Tensor, nodes: Tensor, learns: bool) -> None:
+    def __init__(self, forward: Evaluation, y: Tensor, nodes: Tensor, learns: bool) -> None:
         self.forward, self.learns = forward, learns
         self.nodes = nodes.nonzero().flatten()
         self.y = y.index_select(0, self.nodes)
@@ -53,7 +54,12 @@ class Judge:
 
 
 def judges(
-    model: nn.Module, data: Data, forward: Forward, unseen: Unseen | None
+    model: nn.Module,
+    data: Data,
+    forward: Evaluation,
+    unseen: Unseen | None,
+    passes: Callable[..., Evaluation] = forward_passes,
+    learns: bool = True,
 ) -> tuple[Judge, Judge]:
     """Who judges on validation nodes, and who on test nodes.
 
@@ -62,14 +68,16 @@ def judges(
         data: The graph that it is trained on.
         forward: The passes over it.
         unseen: The graphs to judge it on instead.
+        passes: How to run a model on such a graph.
+        learns: Whether training goes on from what is computed on ``data``.
     """
     masks = "val_mask", "test_mask"
     if unseen is None:
-        val, test = (Judge(forward, data.y, data[mask], True) for mask in masks)
+        val, test = (Judge(forward, data.y, data[mask], learns) for mask in masks)
         return val, test
     val, test = (
         Judge(
-            forward_passes(model, graph.x, graph.edge_index, graph.get("mask_of_edge")),
+            passes(model, graph.x, graph.edge_index, graph.get("mask_of_edge")),
             graph.y,
             graph[mask],
             False,

@@ -17,16 +17,20 @@ from teddy.models.masked import Masked
 from teddy.models.pattern import Pattern
 
 
-class Forward(ABC):
+class Evaluation(ABC):
+    """A model on a graph, as it is judged."""
+
+    @abstractmethod
+    def evaluation_logits(self, nodes: Tensor | None = None) -> Tensor:
+        """Logits of the weights as they are now, of all nodes or of these."""
+
+
+class Forward(Evaluation):
     """A model on a graph, as a training runs it."""
 
     @abstractmethod
     def training_logits(self) -> Tensor:
         """Logits to learn from."""
-
-    @abstractmethod
-    def evaluation_logits(self, nodes: Tensor | None = None) -> Tensor:
-        """Logits of the weights as they are now, of all nodes or of these."""
 
 
 class GraphForward(Forward):

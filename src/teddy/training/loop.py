@@ -17,24 +17,22 @@ from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.masked import Masked
 from teddy.training.batches import Batches
+from teddy.training.checkpoint import Checkpoint
 from teddy.training.config import TrainConfig
+from teddy.training.distributed import World
 from teddy.training.evaluation import Unseen, judges
-from teddy.training.forward import NodeForward, forward_passes
+from teddy.training.forward import Forward, forward_passes
+from teddy.training.layerwise import evaluation_passes
+from teddy.training.loaders import Loader
 from teddy.training.memory import keep_freed_memory
+from teddy.training.minibatch import BatchSteps, check_takes_batches
 from teddy.training.objective import Objective
+from teddy.training.state import Epoch, State
+from teddy.training.steps import GraphSteps, Steps
 from teddy.weights import L0Projected
 
 #: Weight decay of learned masks: that of UGS's code, whatever the weights of a model have.
 MASK_DECAY = 5e-4
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """One epoch: the loss before its step, the validation accuracy (in percent) after it."""
-
-    index: int
-    loss: float
-    val: float
 
 
 Callback = Callable[[Epoch], None]
@@ -52,7 +50,7 @@ class TrainResult:
         best: The best epoch.
         test: Test accuracy in percent, with the best epoch's weights.
         last_test: The same with the last's: what one gets without selection on validation.
-        history: Every epoch.
+        history: Every epoch that was validated.
         seconds: Wall-clock time.
     """
 
@@ -77,6 +75,8 @@ def train(
     after_step: Callable[[], None] | None = None,
     callbacks: Iterable[Callback] = (),
     unseen: Unseen | None = None,
+    loader: Loader | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> TrainResult:
     r"""Train on one graph by Adam: all nodes in a step, or batches of them.
 
@@ -94,6 +94,9 @@ def train(
         after_step: Called after every step, to project the parameters in another way.
         callbacks: Called with each :class:`Epoch`.
         unseen: Graphs to validate and test on, of nodes that aren't in ``data``.
+        loader: Gives the batches of a step; then evaluation is layer by layer, and the processes
+            that torch.distributed connects share the work. None: the whole graph in a step.
+        checkpoint: Where to keep how far it is, and to go on from.
 
     Example:
         >>> from teddy.models import GCN
@@ -108,66 +111,69 @@ def train(
     network = model.model if isinstance(model, Masked) else model
     config = (config or TrainConfig()).of(network)
     started = time.perf_counter()
+    world = World.current()
+    if loader is not None:
+        check_takes_batches(model, regularizer)
+    elif world.size > 1:
+        raise InputError(f"{world.size} processes share batches, expected a loader")
     train_nodes = data.train_mask.nonzero().flatten()
-    objective = Objective(data.y, train_nodes, teacher, config)
     if isinstance(network, GNN):
         network.learn_labels(data.y, train_nodes)
         if unseen is not None and network.knows_labels:
             raise InputError(
                 "labels are an input of this model, expected label_rate 0 where nodes are unseen"
             )
-    forward = forward_passes(model, data.x, data.edge_index)
-    val, test = judges(model, data, forward, unseen)
+    passes = forward_passes if loader is None else evaluation_passes
+    forward = passes(model, data.x, data.edge_index)
+    val, test = judges(model, data, forward, unseen, passes, learns=loader is None)
     optimizer = _optimizer(model, config, weight_sparsity)
-    num_classes = int(data.y.max()) + 1
-    batches = Batches(model, objective.nodes, data.y.numel())
-    history: list[Epoch] = []
-    best: Epoch | None = None
-    best_state: dict[str, Tensor] = {}
-    for index in range(config.epochs):
-        losses = []
-        for nodes in batches:
-            if nodes is None:
-                z = forward.training_logits()
-                loss_of = objective
-            else:
-                assert isinstance(forward, NodeForward)
-                z = forward.training_logits(nodes)
-                loss_of = objective.of(nodes)
-            if z.size(1) < num_classes:
-                raise InputError(f"the model returned {z.size(1)} logits, expected {num_classes}")
-            loss = loss_of(z, getattr(network, "to_predict", None))
-            if regularizer is not None:
-                loss = loss + regularizer(z)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            if after_step is not None:
-                after_step()
-            losses.append(float(loss.detach()))
-        logits = val.logits()
-        epoch = Epoch(index, sum(losses) / len(losses), val.accuracy(logits))
-        if not (math.isfinite(epoch.loss) and _finite(logits)):
+    steps: Steps
+    if loader is None:
+        assert isinstance(forward, Forward)
+        objective = Objective(data.y, train_nodes, teacher, config)
+        batches = Batches(model, objective.nodes, data.y.numel())
+        num_classes = int(data.y.max()) + 1
+        steps = GraphSteps(
+            network, forward, objective, batches, optimizer, regularizer, after_step, num_classes
+        )
+    else:
+        seed = world.shared(torch.initial_seed())
+        steps = BatchSteps(model, data, config, teacher, loader, optimizer, after_step, seed)
+    world.check_same(model.state_dict().values(), "before the training")
+    state = State()
+    if checkpoint is not None:
+        checkpoint.resume(model, optimizer, state)
+    while not state.ended(config):
+        index = state.index
+        loss = steps.epoch(index)
+        if not math.isfinite(loss):
             raise InputError(f"loss or logits at epoch {index} aren't finite, with lr {config.lr}")
-        history.append(epoch)
-        if best is None or epoch.val > best.val:
-            improved = index
-        if best is None or epoch.val >= best.val:
-            best = epoch
-            copy_state(model, best_state)
-        for callback in callbacks:
-            callback(epoch)
-        if config.patience is not None and index - improved >= config.patience:
-            break
+        state.index += 1
+        if config.evaluates(index):
+            logits = val.logits()
+            epoch = world.shared(Epoch(index, loss, val.accuracy(logits)))
+            if not _finite(logits):
+                raise InputError(
+                    f"loss or logits at epoch {index} aren't finite, with lr {config.lr}"
+                )
+            world.check_same(model.state_dict().values(), f"after epoch {index}")
+            state.add(epoch, model)
+            for callback in callbacks:
+                callback(epoch)
+        if checkpoint is not None:
+            seconds = time.perf_counter() - started
+            checkpoint.save(model, optimizer, state, seconds, state.ended(config))
+    best = state.best
     assert best is not None
     optimizer.zero_grad()
     last_test = test.accuracy()
-    model.load_state_dict(best_state)
+    model.load_state_dict(state.best_weights)
     logits = forward.evaluation_logits()
     if not _finite(logits):
         raise InputError(f"logits at epoch {best.index} aren't finite, with lr {config.lr}")
-    seconds = time.perf_counter() - started
-    return TrainResult(logits, best, test.accuracy(), last_test, history, seconds)
+    seconds = state.seconds + time.perf_counter() - started
+    accuracies = world.shared((test.accuracy(), last_test))
+    return TrainResult(logits, best, *accuracies, state.history, seconds)
 
 
 def _finite(logits: Tensor) -> bool:
@@ -192,19 +198,3 @@ def _optimizer(
         ]
     adam = torch.optim.Adam(groups, lr=config.lr, weight_decay=config.weight_decay, fused=True)
     return L0Projected(adam, weight_sparsity) if weight_sparsity > 0 else adam
-
-
-def copy_state(model: nn.Module, target: dict[str, Tensor]) -> None:
-    """Copy a module's state into ``target``, over what it holds already.
-
-    Example:
-        >>> state = {}
-        >>> copy_state(nn.Linear(1, 1, bias=False), state)
-        >>> list(state)
-        ['weight']
-    """
-    for name, value in model.state_dict().items():
-        if name in target and target[name].shape == value.shape:
-            target[name].copy_(value)
-        else:
-            target[name] = value.clone()

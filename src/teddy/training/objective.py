@@ -25,6 +25,8 @@ class Objective:
         train: Indices of the training nodes.
         teacher: The dense model's logits ``[N, C]``; None for the dense training itself.
         config: Gives lambda, temperature, the nodes and the reading of the divergence.
+        totals: Of a part of a step: how many training nodes, and how many taught ones, the whole
+            step has. The terms are divided by these, so that the parts' losses add up to its.
 
     Example:
         >>> import torch
@@ -34,8 +36,14 @@ class Objective:
     """
 
     def __init__(
-        self, y: Tensor, train: Tensor, teacher: Tensor | None, config: TrainConfig
+        self,
+        y: Tensor,
+        train: Tensor,
+        teacher: Tensor | None,
+        config: TrainConfig,
+        totals: tuple[int, int] | None = None,
     ) -> None:
+        self.totals = totals
         self.config, self.y, self.train, self.teacher = config, y, train, teacher
         self.own = self._places(train)
         self.dense: Tensor | None = None
@@ -57,7 +65,10 @@ class Objective:
         log_p = _log_softmax(logits)
         own = self.own if predict is None else self._places(predict)
         likelihood = log_p.flatten().index_select(0, own)
-        loss = -likelihood.mean() if own.numel() else likelihood.sum()
+        if self.totals is not None:
+            loss = -likelihood.sum() / max(self.totals[0], 1)
+        else:
+            loss = -likelihood.mean() if own.numel() else likelihood.sum()
         if self.dense is None:
             return loss
         if self.taught is not None:
@@ -68,7 +79,8 @@ class Objective:
             divergence = torch.dot(log_p.exp().flatten(), (log_p - self.dense).flatten())
         else:  # the entropy of Q is the same at every step
             divergence = self.q_log_q - torch.dot(self.q.flatten(), log_p.flatten())
-        return loss + self.config.distill / max(logits.size(0), 1) * divergence
+        taught = logits.size(0) if self.totals is None else self.totals[1]
+        return loss + self.config.distill / max(taught, 1) * divergence
 
     @property
     def nodes(self) -> Tensor | None:

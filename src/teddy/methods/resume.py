@@ -1,0 +1,149 @@
+"""The folder that a search goes on from.
+
+::
+
+    search.json                  what is searched, to refuse anything else
+    dense.safetensors            the dense model's logits, once it is trained
+    training-*.safetensors       how far each training is
+    lock                         who is at work; ends with its process, however that ends
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from filelock import FileLock, Timeout
+from torch import nn
+
+from teddy.atomic import UNFINISHED, StrPath, write_atomically
+from teddy.data.checks import MASKS
+from teddy.errors import InputError
+from teddy.methods.level import Level
+from teddy.methods.problem import Problem
+from teddy.methods.store import Files, OfFirst, Store
+from teddy.numbers import check_number
+from teddy.ticket.fingerprint import graph_fingerprint
+from teddy.training import Checkpoint, World
+from teddy.training.distributed import digest_of
+
+# Seconds to wait for a process that was told to end, but hasn't yet.
+_PATIENCE = 20.0
+
+
+class SearchFolder:
+    """Files of a search; the first process of a job has them. Without a folder, nothing is kept.
+
+    Args:
+        path: The folder; it is made.
+        seconds: Between two checkpoints of a training.
+    """
+
+    def __init__(self, path: StrPath | None, seconds: float = 30.0) -> None:
+        self.path = None if path is None else Path(path)
+        self.seconds = check_number(seconds, "checkpoint_seconds")
+        self.world = World.current()
+
+    @property
+    def store(self) -> Store | None:
+        """What the search keeps besides trainings."""
+        return None if self.path is None else OfFirst(Files(self.path))
+
+    @property
+    def checkpoints(self) -> Callable[[str], Checkpoint] | None:
+        """From the name of a training to its checkpoint."""
+        path, seconds = self.path, self.seconds
+        if path is None:
+            return None
+        return lambda phase: Checkpoint(
+            path / f"training-{phase.replace(' ', '-')}.safetensors", seconds
+        )
+
+    @contextmanager
+    def held(self, settings: Callable[[], dict[str, Any]]) -> Iterator[None]:
+        """Hold the folder for a search with these settings, or raise if it is another's."""
+        if self.path is None:
+            yield
+            return
+        lock, refused = FileLock(self.path / "lock"), None
+        if self.world.first:
+            try:
+                self._open(self.path, lock, settings())
+            except InputError as error:
+                refused = str(error)
+        try:
+            refused = self.world.shared(refused)
+            if refused is not None:
+                raise InputError(refused)
+            yield
+        finally:
+            lock.release()
+
+    def _open(self, path: Path, lock: FileLock, settings: dict[str, Any]) -> None:
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            names = {p.name for p in path.iterdir() if not p.name.startswith(UNFINISHED)}
+            others = sorted(names - {"lock"})
+            if others and not (path / "search.json").exists():
+                raise InputError(
+                    f"{path}: has {others[0]} but no search.json, expected a search's folder or a "
+                    "new one"
+                )
+            lock.acquire(timeout=_PATIENCE)
+            for unfinished in path.glob(f"{UNFINISHED}*"):  # of a process that was killed
+                unfinished.unlink(missing_ok=True)
+        except Timeout:
+            raise InputError(f"{path}: another process is at work there") from None
+        except OSError as error:
+            raise InputError(f"{path}: can't be made ({error.strerror})") from None
+        self._agree(path / "search.json", settings)
+
+    def _agree(self, file: Path, settings: dict[str, Any]) -> None:
+        settings = json.loads(json.dumps(settings))
+        try:
+            known = json.loads(file.read_bytes()) if file.exists() else settings
+            assert isinstance(known, dict)
+        except (OSError, ValueError, AssertionError):
+            raise InputError(f"{file}: damaged, not a whole file; delete its folder") from None
+        for name in {**known, **settings}:
+            before, now = known.get(name), settings.get(name)
+            if before != now:
+                raise InputError(
+                    f"{file.parent}: holds a search with {name} {before}, got {now}; "
+                    "expected the same, or another folder"
+                )
+        write_atomically(file, (json.dumps(settings, indent=1) + "\n").encode())
+
+
+def search_settings(
+    problem: Problem, method: str, level: Level, options: dict[str, Any]
+) -> dict[str, Any]:
+    """What decides the result of a search, as plain data."""
+    model, x = problem.model, problem.given.x
+    if isinstance(model, nn.Module):
+        kind = f"{type(model).__qualname__} {digest_of(model.state_dict().values())[:16]}"
+    else:
+        kind = model if isinstance(model, str) else getattr(model, "__qualname__", "a function")
+    parts = [x] if x.layout == torch.strided else [x.crow_indices(), x.col_indices(), x.values()]
+    tensors = [*parts, problem.given.y]
+    tensors += [problem.given[mask] for mask in MASKS]
+    return {
+        "method": method,
+        **options,
+        "model": kind,
+        **problem.options,
+        **asdict(level),
+        "seed": problem.seed,
+        **asdict(problem.config),
+        "loader": None if problem.loader is None else str(problem.loader),
+        "inductive": problem.grown is not None,
+        "inference": problem.inference,
+        "device": problem.device.type,
+        "graph": graph_fingerprint(problem.deployed.graph),
+        "data": digest_of(tensors),
+    }

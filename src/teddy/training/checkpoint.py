@@ -1,0 +1,141 @@
+"""A file that a training goes on from, after whatever ended its process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from teddy.entries import Entry, read_entry, write_entry
+from teddy.errors import InputError
+from teddy.training.distributed import World, digest_of
+from teddy.training.state import Epoch, State
+
+
+class Checkpoint:
+    """Weights, the optimizer's state, the best epoch's weights and where torch's generator is.
+
+    The first process writes it after an epoch, whole or not at all; when a training begins, all
+    processes go on from what is there. A training that was ended and goes on gives what it would
+    have given, bit for bit, with as many processes and threads.
+
+    Args:
+        path: The file.
+        seconds: Least time from one writing to the next; the end is always written.
+
+    Example:
+        >>> import tempfile
+        >>> from teddy.models import GCN
+        >>> model, state = GCN(2, 2), State(index=3)
+        >>> optimizer = torch.optim.Adam(model.parameters())
+        >>> checkpoint = Checkpoint(Path(tempfile.mkdtemp()) / "dense.safetensors", 0)
+        >>> checkpoint.resume(model, optimizer, State())  # there is nothing yet
+        >>> checkpoint.save(model, optimizer, state, 1.0, False)
+        >>> again = State()
+        >>> checkpoint.resume(model, optimizer, again)
+        >>> again.index
+        3
+    """
+
+    def __init__(self, path: Path, seconds: float = 30.0) -> None:
+        self.path, self.seconds = path, seconds
+        self._written = time.monotonic()
+        self._initial = ""
+
+    def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer, state: State) -> None:
+        """Set everything to where the file says it was; without one, leave it as it is.
+
+        Args:
+            model: With its initial weights.
+            optimizer: Before its first step.
+            state: To be filled in.
+        """
+        world = World.current()
+        self._initial = self._initial or digest_of(model.state_dict().values())
+        entry = world.shared(read_entry(self.path) if world.first else None)
+        if entry is None:
+            return
+        if entry.facts["initial"] != self._initial:
+            raise InputError(
+                f"{self.path}: is of a training from other weights; expected the same, or "
+                "another folder"
+            )
+        tensors, facts = entry.tensors, entry.facts
+        device = next(model.parameters()).device
+        model.load_state_dict(_part(tensors, "model"))
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, value in _part(tensors, "optimizer").items():
+            place, key = name.split("/")
+            moments.setdefault(int(place), {})[key] = value
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
+        state.index, state.improved, state.seconds = (
+            facts[name] for name in ("index", "improved", "seconds")
+        )
+        state.history = [Epoch(**epoch) for epoch in facts["history"]]
+        state.best = None if facts["best"] is None else Epoch(**facts["best"])
+        state.best_weights = {
+            name: value.to(device).clone() for name, value in _part(tensors, "best").items()
+        }
+        torch.set_rng_state(tensors["generator"])
+        if "cuda" in tensors and device.type == "cuda":
+            torch.cuda.set_rng_state(tensors["cuda"], device)
+
+    def save(
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        state: State,
+        seconds: float,
+        ended: bool,
+    ) -> None:
+        """Write the file, if it is time.
+
+        Args:
+            model: As it is now.
+            optimizer: As it is now.
+            state: How far it is.
+            seconds: That this process has worked.
+            ended: Whether that was the last epoch.
+        """
+        due = ended or time.monotonic() - self._written >= self.seconds
+        if not due or not World.current().first:
+            return
+        facts: dict[str, Any] = {
+            "initial": self._initial,
+            "index": state.index,
+            "improved": state.improved,
+            "seconds": state.seconds + seconds,
+            "history": [asdict(epoch) for epoch in state.history],
+            "best": None if state.best is None else asdict(state.best),
+        }
+        write_entry(self.path, Entry(dict(_tensors(model, optimizer, state)), facts))
+        self._written = time.monotonic()
+
+
+def _tensors(
+    model: nn.Module, optimizer: torch.optim.Optimizer, state: State
+) -> Iterator[tuple[str, Tensor]]:
+    for name, value in model.state_dict().items():
+        yield f"model/{name}", value.clone()  # parameters may share memory, the file's must not
+    for name, value in state.best_weights.items():
+        yield f"best/{name}", value
+    for place, moments in optimizer.state_dict()["state"].items():
+        for name, value in moments.items():
+            yield f"optimizer/{place}/{name}", value
+    yield "generator", torch.get_rng_state()
+    device = next(model.parameters()).device
+    if device.type == "cuda":
+        yield "cuda", torch.cuda.get_rng_state(device)
+
+
+def _part(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
+    return {
+        key.removeprefix(f"{name}/"): value
+        for key, value in tensors.items()
+        if key.startswith(f"{name}/")
+    }

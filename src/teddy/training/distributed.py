@@ -1,0 +1,161 @@
+"""The processes of a job, under torchrun or whatever else sets its environment variables."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from teddy.errors import InputError, ProcessError
+from teddy.numbers import check_number
+
+T = TypeVar("T")
+
+#: Seconds without an answer after which a process is taken for dead; TEDDY_TIMEOUT is another.
+TIMEOUT = 600.0
+
+_NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+@dataclass(frozen=True)
+class World:
+    """This process among those of the job; alone, nothing is sent.
+
+    Attributes:
+        rank: Its number; the first, 0, is the one that writes.
+        size: How many there are.
+
+    Example:
+        >>> world = World.current()
+        >>> world, world.first, world.shared("all know it")
+        (World(rank=0, size=1), True, 'all know it')
+    """
+
+    rank: int = 0
+    size: int = 1
+
+    @staticmethod
+    def current() -> World:
+        """The processes that torch.distributed connects; without it, this one."""
+        if dist.is_available() and dist.is_initialized():
+            return World(dist.get_rank(), dist.get_world_size())
+        return World()
+
+    @property
+    def first(self) -> bool:
+        """Whether it is the one that writes."""
+        return self.rank == 0
+
+    def sum_(self, tensor: Tensor) -> None:
+        """Replace a tensor by its sum over all processes."""
+        if self.size > 1:
+            with _answers():
+                dist.all_reduce(tensor)
+
+    def broadcast_(self, tensor: Tensor, source: int = 0) -> None:
+        """Replace a tensor, whose rows lie one after the other, by that of one process."""
+        if self.size > 1 and tensor.numel():
+            with _answers():
+                dist.broadcast(tensor, source)
+
+    def shared(self, value: T) -> T:
+        """The first process's value, in all processes."""
+        if self.size == 1:
+            return value
+        holder = [value if self.first else None]
+        with _answers():
+            dist.broadcast_object_list(holder, 0)
+        found: T = holder[0]  # type: ignore[assignment]
+        return found
+
+    def check_same(self, tensors: Iterable[Tensor], when: str) -> None:
+        """Raise unless tensors are the same in all processes, by a hash of their bytes."""
+        if self.size == 1:
+            return
+        digests: list[str | None] = [None] * self.size
+        with _answers():
+            dist.all_gather_object(digests, digest_of(tensors))
+        for rank, digest in enumerate(digests):
+            if digest != digests[0]:
+                raise ProcessError(
+                    f"the weights of process {rank} aren't those of process 0 {when}; expected "
+                    "the same software, data and kind of machine everywhere"
+                )
+
+
+def digest_of(tensors: Iterable[Tensor]) -> str:
+    """The sha256 of tensors, one after the other.
+
+    Example:
+        >>> digest_of([torch.zeros(1)]) == digest_of([torch.zeros(2)])
+        False
+    """
+    digest = hashlib.sha256()
+    for tensor in tensors:
+        plain = tensor.detach().cpu().contiguous().view(-1)
+        digest.update(plain.view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+@contextmanager
+def connected(device: torch.device | str = "cpu") -> Iterator[World]:
+    """Within the context this process works with the others that torchrun has started.
+
+    Without torchrun's environment variables, or where the caller has connected already, nothing
+    is done. ``gloo`` carries what is on the CPU, ``nccl`` what is on a GPU.
+
+    Args:
+        device: To train on; for ``cuda`` each process of a machine takes its own GPU.
+
+    Example:
+        >>> with connected() as world:
+        ...     world.size
+        1
+    """
+    size = os.environ.get("WORLD_SIZE", "1")
+    if dist.is_initialized() or size == "1" or any(name not in os.environ for name in _NEEDED):
+        yield World.current()
+        return
+    seconds = check_number(os.environ.get("TEDDY_TIMEOUT", TIMEOUT), "TEDDY_TIMEOUT", True)
+    cuda = torch.device(device).type == "cuda"
+    if cuda and not dist.is_nccl_available():
+        raise InputError(f"device is '{device}' in {size} processes, expected a torch with nccl")
+    if cuda:
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
+    with _answers():
+        dist.init_process_group(
+            "cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=timedelta(seconds=seconds)
+        )
+    try:
+        yield World.current()
+    finally:
+        # What is left of a connection to a dead process can't be closed in good order.
+        if not _lost:
+            dist.destroy_process_group()
+
+
+_lost: list[str] = []
+
+
+@contextmanager
+def _answers() -> Iterator[None]:
+    """Say in one line what a dozen errors of the layers below mean."""
+    try:
+        yield
+    except RuntimeError as error:
+        # Its first sentence, without the place in the source that it comes from.
+        plain = re.sub(r"\[\S*:\d+\]", "", str(error)).split(". ")[0]
+        reason = " ".join(plain.split())[:120]
+        _lost.append(reason)
+        raise ProcessError(
+            f"another process of the job has ended or doesn't answer ({reason})"
+        ) from None

@@ -1,0 +1,216 @@
+"""The steps of an epoch on batches that a loader gives, shared by processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from teddy.data.features import take_rows
+from teddy.errors import InputError
+from teddy.models import GNN
+from teddy.models.layered import LayeredGNN
+from teddy.models.masked import Masked
+from teddy.training.config import TrainConfig
+from teddy.training.distributed import World
+from teddy.training.forward import forward_passes
+from teddy.training.loaders import Batch, Loader, graph_to_load, grouped
+from teddy.training.objective import Objective
+from teddy.training.seeding import derived_seed, seeded, seeded_items
+from teddy.training.steps import Steps, check_width
+
+
+class BatchSteps(Steps):
+    r"""Steps on parts of the graph.
+
+    The loss of a step with batches :math:`b` of training nodes :math:`T_b` and nodes :math:`S_b` is
+
+    .. math::
+        \sum_b \Big( \frac{1}{\sum |T_b|} \sum_{i \in T_b} \mathrm{CE}_i +
+        \frac{\lambda_{dt}}{\sum |S_b|} \sum_{i \in S_b} \mathrm{KL}_i \Big)
+
+    of which each process computes some batches; then gradients are summed over processes, and each
+    makes the same step. All that is drawn is drawn from the seed, the epoch and the batch's number:
+    never from the process's. A batch that has nothing to learn from is left out.
+
+    Args:
+        model: The model.
+        data: The graph.
+        config: Settings.
+        teacher: The dense model's logits; rows are taken from them, so they may be on the disk.
+        loader: Gives the batches.
+        optimizer: Makes a step.
+        after_step: Called after every step.
+        seed: Of what is drawn.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        data: Data,
+        config: TrainConfig,
+        teacher: Tensor | None,
+        loader: Loader,
+        optimizer: torch.optim.Optimizer,
+        after_step: Callable[[], None] | None,
+        seed: int,
+    ) -> None:
+        self.world = World.current()
+        self.model, self.data, self.config = model, data, config
+        self.teacher = teacher if config.distill > 0 else None
+        self.optimizer, self.after_step = optimizer, after_step
+        if loader.together < self.world.size:
+            raise InputError(
+                f"a step has {loader.together} batches together, expected at least one for each "
+                f"of {self.world.size} processes"
+            )
+        self.together, self.seed = loader.together, seed
+        self.batches: Iterable[Batch] = loader.load(graph_to_load(data))
+        self.y, self.trains = data.y.cpu(), data.train_mask.cpu()
+        self.num_classes = int(self.y.max()) + 1
+        self.device = next(model.parameters()).device
+        self.parameters = [p for group in optimizer.param_groups for p in group["params"]]
+
+    def epoch(self, index: int) -> float:
+        """Do the steps of an epoch; return the mean of their losses."""
+        losses, number = [], 0
+        drawn = seeded_items(self.batches, derived_seed(self.seed, index, "batches"))
+        for step in grouped(drawn, self.together):
+            totals = self._totals(step)
+            if totals[0] or (self.teacher is not None and totals[1]):
+                self.optimizer.zero_grad()
+                loss, statistics = torch.zeros((), device=self.device), Statistics(self.model)
+                for place, batch in enumerate(step):
+                    if not self._teaches(batch):
+                        continue
+                    statistics.begin()
+                    if place % self.world.size == self.world.rank:
+                        seed = derived_seed(self.seed, index, "batch", number + place)
+                        with seeded(seed, self.device):
+                            loss += self._learn(batch, totals)
+                        statistics.end()
+                statistics.average(self.world)
+                losses.append(self._step(loss))
+            number += len(step)
+        if not losses:
+            raise InputError(
+                f"epoch {index} had {number} batches with nothing to learn from, expected a "
+                "loader that gives training nodes"
+            )
+        return sum(losses) / len(losses)
+
+    def _totals(self, step: list[Batch]) -> tuple[int, int]:
+        """How many training nodes, and how many taught ones, a step has."""
+        seeds = [batch.nodes[: batch.num_seeds] for batch in step]
+        train = sum(int(self.trains[nodes].sum()) for nodes in seeds)
+        every = sum(nodes.numel() for nodes in seeds)
+        return train, train if self.config.distill_nodes == "training" else every
+
+    def _teaches(self, batch: Batch) -> bool:
+        """Whether there is something to learn from."""
+        train, taught = self._totals([batch])
+        return train > 0 or (self.teacher is not None and taught > 0)
+
+    def _learn(self, batch: Batch, totals: tuple[int, int]) -> Tensor:
+        """Add a batch's part of the gradients; return its part of the loss."""
+        x = batch.x
+        if x is None:
+            x = take_rows(self.data.x, batch.nodes.to(self.data.x.device))
+        forward = forward_passes(self.model, x.to(self.device), batch.edges().to(self.device))
+        seeds = batch.nodes[: batch.num_seeds]
+        z = forward.training_logits()[: batch.num_seeds]
+        check_width(z, self.num_classes)
+        teacher = self.teacher
+        if teacher is not None:
+            teacher = teacher.index_select(0, seeds.to(teacher.device)).to(self.device)
+        train = self.trains[seeds].nonzero().flatten()
+        y, train = self.y[seeds].to(self.device), train.to(self.device)
+        loss: Tensor = Objective(y, train, teacher, self.config, totals)(z)
+        loss.backward()
+        return loss.detach()
+
+    def _step(self, loss: Tensor) -> float:
+        """Sum gradients and loss over processes, and make a step."""
+        if self.world.size > 1:
+            self._sum_gradients(loss)
+        self.optimizer.step()
+        if self.after_step is not None:
+            self.after_step()
+        return float(loss)
+
+    def _sum_gradients(self, loss: Tensor) -> None:
+        """One message: gradients, whether a process has any of each parameter, and the loss."""
+        grads = [p.new_zeros(p.shape) if p.grad is None else p.grad for p in self.parameters]
+        there = loss.new_tensor([p.grad is not None for p in self.parameters])
+        message = torch.cat([*(grad.flatten() for grad in grads), there, loss.view(1)])
+        self.world.sum_(message)
+        sizes = [p.numel() for p in self.parameters]
+        *summed, there, total = message.split([*sizes, len(sizes), 1])
+        for p, grad, found in zip(self.parameters, summed, there.tolist(), strict=True):
+            p.grad = grad.view_as(p).to(p.dtype) if found else None
+        loss.copy_(total[0])
+
+
+class Statistics:
+    """Running statistics of a module, such as BatchNorm's, over the batches of a step.
+
+    Each batch begins with those before the step; after it they are the mean of what the batches
+    made of them, in whatever order and by whichever process.
+
+    Args:
+        model: The module.
+
+    Example:
+        >>> norm = nn.BatchNorm1d(1)
+        >>> statistics = Statistics(norm)
+        >>> for batch in (torch.tensor([[1.0], [3.0]]), torch.tensor([[5.0], [7.0]])):
+        ...     statistics.begin()
+        ...     _ = norm(batch)
+        ...     statistics.end()
+        >>> statistics.average(World())
+        >>> norm.running_mean  # a tenth of the way from 0 to the mean of 2 and 6
+        tensor([0.4000])
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        self.buffers = [buffer for buffer in model.buffers() if buffer.numel()]
+        self.before = [buffer.clone() for buffer in self.buffers]
+        self.sums = [torch.zeros_like(buffer, dtype=torch.float64) for buffer in self.buffers]
+        self.count = 0
+
+    def begin(self) -> None:
+        """A batch begins."""
+        self.count += 1
+        for buffer, before in zip(self.buffers, self.before, strict=True):
+            buffer.copy_(before)
+
+    def end(self) -> None:
+        """This process has computed it."""
+        for total, buffer in zip(self.sums, self.buffers, strict=True):
+            total += buffer
+
+    def average(self, world: World) -> None:
+        """All batches are computed."""
+        for total, buffer in zip(self.sums, self.buffers, strict=True):
+            world.sum_(total)
+            buffer.copy_(total / self.count)
+
+
+def check_takes_batches(model: nn.Module, regularizer: object = None) -> None:
+    """Raise if a model, or a term of its loss, needs all nodes at once.
+
+    Example:
+        >>> from teddy.models import NAGphormer
+        >>> check_takes_batches(NAGphormer(3, 2))
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: NAGphormer needs the whole graph, expected no loader
+    """
+    if isinstance(model, Masked) or regularizer is not None:
+        raise InputError("masks are learned on all nodes at once, expected no loader")
+    if isinstance(model, GNN) and not isinstance(model, LayeredGNN):
+        raise InputError(f"{type(model).__name__} needs the whole graph, expected no loader")
+    if isinstance(model, GNN) and model.options.get("label_rate"):
+        raise InputError("labels are an input of this model, expected label_rate 0 with a loader")

@@ -1,0 +1,171 @@
+"""Searches that are ended and go on: the same ticket, byte for byte."""
+
+from __future__ import annotations
+
+import copy
+import random
+
+import pytest
+import torch
+from torch import nn
+from torch_geometric.nn import GCNConv
+
+import teddy
+from conftest import small_graph
+from teddy.errors import InputError
+from teddy.methods import resume
+from teddy.models import build_model
+from teddy.training import Checkpoint, FromFunction, TrainConfig, seeded, train
+
+
+class EndedError(Exception):
+    """Stands for whatever ends a process."""
+
+
+class Own(nn.Module):
+    """With random numbers and a state of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm, self.last = GCNConv(12, 8), nn.BatchNorm1d(8), GCNConv(8, 3)
+
+    def forward(self, x, edge_index):
+        h = nn.functional.dropout(self.norm(self.first(x, edge_index)).relu(), 0.5, self.training)
+        return self.last(h, edge_index)
+
+
+def find(path, checkpoint=None, end_after=None, **settings):
+    """Find a ticket, or end after so many epochs; return its bytes."""
+    left = [end_after]
+
+    def look(*_):
+        if left[0] is not None:
+            left[0] -= 1
+            if left[0] < 0:
+                raise EndedError
+
+    settings = {"model": "gcn", "epochs": 10, **settings}
+    if isinstance(settings["model"], str):
+        settings = {"hidden": 8, **settings}
+    ticket = teddy.find_ticket(
+        small_graph(), graph_sparsity=0.3, weight_sparsity=0.3, checkpoint=checkpoint,
+        checkpoint_seconds=0, progress=look, **settings,
+    )  # fmt: skip
+    ticket.save(path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"model": "gcn"},
+        {"model": "gin"},
+        {"model": "gat"},
+        {"model": "nagphormer:batch=16", "hidden": 8},
+        {"model": Own},
+        {"patience": 3, "epochs": 40},
+        {"evaluate_every": 4},
+        {"method": "ugs", "epochs": 4},
+        {"inductive": True},
+        {"loader": "partitions:parts=6:batch=2"},
+        {"model": Own, "loader": "partitions:parts=6:batch=2", "evaluate_every": 3},
+    ],
+    ids=str,
+)
+def test_a_search_that_was_ended_anywhere_gives_the_same_ticket(settings, tmp_path):
+    whole = find(tmp_path / "whole", **settings)
+    folder, draw, ends = tmp_path / "folder", random.Random(0), 0
+    while True:
+        try:
+            found = find(tmp_path / "parts", folder, draw.randrange(6), **settings)
+            break
+        except EndedError:
+            ends += 1
+            assert ends < 60
+    assert ends > 0
+    assert found == whole
+    assert find(tmp_path / "again", folder, 0, **settings) == whole  # not an epoch was left
+
+
+def test_what_is_damaged_is_done_again(tmp_path):
+    whole, folder = find(tmp_path / "whole"), tmp_path / "folder"
+    with pytest.raises(EndedError):
+        find(tmp_path / "x", folder, 14)  # in the second training
+    for path in folder.glob("*.safetensors"):
+        path.write_bytes(path.read_bytes()[:-7])
+    (folder / ".teddy-abc").write_bytes(b"not whole")  # of a process that was killed
+    assert find(tmp_path / "x", folder) == whole
+    assert not list(folder.glob(".teddy-*"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epochs": 11}, "holds a search with epochs 10, got 11; expected the same, or another"),
+        ({"seed": 1}, "holds a search with seed 0, got 1"),
+        ({"model": "gin"}, "holds a search with model gcn, got gin"),
+        ({"hidden": 4}, "holds a search with hidden 8, got 4"),
+        ({"loader": "partitions"}, "holds a search with loader None, got partitions:parts=32"),
+    ],
+)
+def test_a_folder_of_another_search_is_refused(change, message, tmp_path):
+    find(tmp_path / "one", tmp_path / "folder")
+    with pytest.raises(InputError, match=message):
+        find(tmp_path / "two", tmp_path / "folder", **change)
+
+
+def test_another_graph_or_module_is_refused(tmp_path):
+    module = Own()
+    teddy.find_ticket(small_graph(), module, epochs=2, checkpoint=tmp_path)
+    with pytest.raises(InputError, match="holds a search with graph"):
+        teddy.find_ticket(small_graph(1), module, epochs=2, checkpoint=tmp_path)
+    data = small_graph()
+    data.x = data.x + 1
+    with pytest.raises(InputError, match="holds a search with data"):
+        teddy.find_ticket(data, module, epochs=2, checkpoint=tmp_path)
+    other = copy.deepcopy(module)
+    nn.init.zeros_(other.last.bias.data[:1])
+    nn.init.ones_(other.first.bias.data[:1])
+    with pytest.raises(InputError, match="holds a search with model Own"):
+        teddy.find_ticket(small_graph(), other, epochs=2, checkpoint=tmp_path)
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match=r"has thesis.tex but no search.json"):
+        find(tmp_path / "x", tmp_path)
+    (tmp_path / "search.json").write_text("{")
+    with pytest.raises(InputError, match=r"search.json: damaged"):
+        find(tmp_path / "x", tmp_path)
+    with pytest.raises(InputError, match="can't be made"):
+        find(tmp_path / "x", tmp_path / "thesis.tex")
+
+
+def test_two_searches_at_once_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(resume, "_PATIENCE", 0.1)
+    folder = tmp_path / "folder"
+
+    def look(*_):
+        with pytest.raises(InputError, match="another process is at work there"):
+            find(tmp_path / "x", folder)
+        raise EndedError
+
+    with pytest.raises(EndedError):
+        teddy.find_ticket(small_graph(), "gcn", epochs=2, checkpoint=folder, progress=look)
+
+
+@pytest.mark.parametrize("loader", [None, FromFunction(lambda graph: [graph])])
+def test_a_training_goes_on_from_its_file(tmp_path, loader):
+    data, config = small_graph(), TrainConfig(epochs=6)
+
+    def weights(epochs, checkpoint, seed=0):
+        with seeded(seed):
+            model = build_model("gcn", 12, 3, hidden=8)
+            train(model, data, TrainConfig(epochs=epochs), loader=loader, checkpoint=checkpoint)
+        return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+    path = tmp_path / "one.safetensors"
+    weights(3, Checkpoint(path))  # the end is written, whatever the time
+    assert torch.equal(weights(config.epochs, Checkpoint(path)), weights(config.epochs, None))
+    with pytest.raises(InputError, match="is of a training from other weights"):
+        weights(config.epochs, Checkpoint(path), seed=1)
