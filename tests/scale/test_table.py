@@ -211,3 +211,11 @@ def test_bad_options(tmp_path, options, message):
     table = write(tmp_path / "in.parquet", ROWS)
     with pytest.raises(InputError, match=message):
         sparsify_table(table, str(tmp_path / "out.parquet"), **{"sparsity": 0.5, **options})
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream", "duckdb"])
+def test_names_relative_to_where_one_is(tmp_path, monkeypatch, engine):
+    monkeypatch.chdir(tmp_path)
+    write(Path("in it"), ROWS, files=2)
+    sparsify_table("in it", "out.parquet", 0.5, engine=engine)
+    assert places("out.parquet") == LEFT

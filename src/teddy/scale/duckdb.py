@@ -40,7 +40,7 @@ class DuckDBEngine(SQLEngine):
         table = self.job.table
         if table.format == "csv":
             return self.connection.read_parquet(copy_ids(self.job))
-        files = [str(file) for file in table.files]
+        files = [str(file.resolve()) for file in table.files]
         read = self.connection.read_parquet(files, file_row_number=True, filename=True)
         rows = [parquet.read_metadata(file).num_rows for file in files]
         before = dict(zip(files, accumulate(rows, initial=0), strict=False))
