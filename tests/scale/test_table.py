@@ -150,12 +150,10 @@ def test_bad_tables(tmp_path, case, engine):
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
 
 
-def test_integers_that_become_text(tmp_path, monkeypatch):
-    from teddy.scale import table
-
-    monkeypatch.setattr(table, "BATCH", 2)
-    (tmp_path / "in.csv").write_text("source,target\n1,2\n2,3\n3,x9\n")
-    with pytest.raises(InputError, match="row 3: target is 'x9', expected a 64-bit integer"):
+def test_integers_that_become_text(tmp_path):
+    """After the first megabyte, by which they are judged."""
+    (tmp_path / "in.csv").write_text("source,target\n" + "1,2\n" * 300_000 + "3,x9\n")
+    with pytest.raises(InputError, match="row 300001: target is 'x9', expected a 64-bit integer"):
         sparsify(tmp_path / "in.csv", tmp_path / "out.csv", engine="stream")
     done = sparsify(tmp_path / "in.csv", tmp_path / "out.csv", engine="stream", ids="text")
     assert done.degrees.nodes == 4

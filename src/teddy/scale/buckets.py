@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from teddy.scale import kernels
+from teddy.scale.ahead import map_ahead
 
 Keys = NDArray[np.uint64]
-T = TypeVar("T")
-R = TypeVar("R")
 
 #: Keys that are sorted at once, and keys of a chunk that is read.
 SORTED, CHUNK = 1 << 23, 1 << 21
@@ -111,27 +107,3 @@ def _unique_part(path: Path, part: int, parts: int) -> Keys:
         keys = np.concatenate(found)
     keys.sort()
     return keys[: kernels.unique_sorted(keys)]
-
-
-def map_ahead(
-    function: Callable[[T], R], items: Iterable[T], threads: int | None = None
-) -> Iterator[R]:
-    """Apply a function in other threads, a few items ahead; results come in order.
-
-    Example:
-        >>> list(map_ahead(abs, [-1, 2, -3]))
-        [1, 2, 3]
-    """
-    threads = threads or torch.get_num_threads()
-    source = iter(items)
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="teddy-ahead")
-    try:
-        running: list[Future[R]] = [
-            pool.submit(function, item) for item in islice(source, threads + 1)
-        ]
-        while running:
-            result = running.pop(0).result()
-            running.extend(pool.submit(function, item) for item in islice(source, 1))
-            yield result
-    finally:
-        pool.shutdown(cancel_futures=True)

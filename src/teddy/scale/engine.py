@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from teddy.scale.ahead import map_ahead
 from teddy.scale.output import Output
 from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import Threshold
@@ -109,8 +110,6 @@ class Engine(ABC):
 
     def write(self, output: Output) -> int:
         """Write the rows that stay, in the order of the table; return how many."""
-        from teddy.scale.buckets import map_ahead
-
         writer, table, done = output.writer(), self.job.table, 0
 
         def kept(item: tuple[int, Any]) -> Any:

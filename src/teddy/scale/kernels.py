@@ -130,18 +130,29 @@ def compare_rows(
 
 
 @compiled
-def join_components(keys: Array, values: Array, score: float, parents: Array) -> Any:
+def join_components(keys: Array, values: Array, score: float, parents: Array, equal: Array) -> Any:
     """Join the components of edges above a score; the root of each is its lowest number.
 
+    Args:
+        keys: The edges.
+        values: Of nodes.
+        score: The score.
+        parents: Of nodes, a root's is itself.
+        equal: For the places of edges of that very score.
+
     Returns:
-        By how many the number of components has fallen.
+        By how many the number of components has fallen, and how many edges are equal.
     """
-    joined = 0
+    joined, count = 0, 0
     for i in range(keys.size):
         s, t = keys[i] >> _UP, keys[i] & _LOW
-        if values[s] * values[t] > score:
+        own = values[s] * values[t]
+        if own > score:
             joined += join(s, t, parents)
-    return joined
+        elif own == score:
+            equal[count] = i
+            count += 1
+    return joined, count
 
 
 @compiled

@@ -169,10 +169,12 @@ class StreamEngine(Engine):
         parents = np.arange(self.numbers.size, dtype=np.uint32)
         joined, score = 0, self.threshold.score
         for keys in self._edges("joined"):
-            joined += int(kernels.join_components(keys, self.values, score, parents))
-            equal = self._within(keys, score, score)
+            places = np.empty(keys.size, np.int64)
+            fewer, count = kernels.join_components(keys, self.values, score, parents, places)
+            equal = keys[places[:count]]
             stay = equal[self._digests(equal) > self.threshold.digest.encode()]
-            joined += int(kernels.join_components(stay, self.values, 0.0, parents))
+            also, _ = kernels.join_components(stay, self.values, 0.0, parents, places)
+            joined += int(fewer) + int(also)
         return self.degrees.nodes - joined
 
     def _edges(self, what: str) -> Iterator[Any]:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from teddy.data.columns import as_integers
-from teddy.data.reading import reading, reason, shorten
+from teddy.data.reading import reason, shorten
 from teddy.errors import InputError
+from teddy.scale.ahead import read_ahead
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyarrow import dataset as ds
 
 #: Names of the two columns of ids that are looked for, in this order.
 ENDS = (
@@ -100,21 +100,19 @@ class EdgeTable:
             raise InputError(f"unknown kind of ids '{ids}', expected one of: {', '.join(IDS)}")
         if kind == "csv":
             schema = _with_text(schema, ends)
-            text = _csv_text(files[0], schema, ends) if ids == "auto" else ids == "text"
+            text = _csv_text(files[0], ends) if ids == "auto" else ids == "text"
         else:
             text = has_text_ids(name, schema, ends, ids)
         return EdgeTable(name, files, kind, schema, *ends, text)
 
     @cached_property
-    def dataset(self) -> ds.Dataset:
-        """The table for pyarrow."""
-        return _dataset(self.files, self.format, self.schema)
-
-    @cached_property
     def num_rows(self) -> int:
         """Its rows: read from Parquet's footers, counted in CSV."""
-        with reading(Path(self.name), "a table"):
-            return int(self.dataset.count_rows())
+        if self.format == "csv":
+            return sum(batch.num_rows for batch in self.batches([self.source]))
+        from pyarrow import parquet
+
+        return sum(int(parquet.read_metadata(file).num_rows) for file in self.files)
 
     @property
     def num_bytes(self) -> int:
@@ -135,15 +133,32 @@ class EdgeTable:
         return min((low for low, _ in known), default=0), max((h for _, h in known), default=0)
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """All rows in their order, a batch at a time."""
-        try:
-            yield from _merged(
-                self.dataset.to_batches(
-                    columns=columns, batch_size=BATCH, batch_readahead=4, fragment_readahead=1
+        """All rows in their order, a batch at a time, a few of them ahead."""
+        for file in self.files:
+            try:
+                yield from read_ahead(_merged(self._read(file, columns)))
+            except (OSError, ValueError) as error:  # pyarrow's are of these
+                raise InputError(f"{self.name}: {why(error)}") from error
+
+    def _read(self, file: Path, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
+        # Not by pyarrow.dataset, which reads ahead as far as the memory goes.
+        from pyarrow import csv, parquet
+
+        if self.format == "parquet":
+            with parquet.ParquetFile(file, pre_buffer=False) as content:
+                yield from content.iter_batches(BATCH, columns=columns)
+            return
+        types = {field.name: field.type for field in self.schema}
+        options = csv.ConvertOptions(
+            column_types=types, include_columns=columns, strings_can_be_null=False
+        )
+        with csv.open_csv(file, convert_options=options) as rows:
+            if columns is None and rows.schema.names != self.schema.names:
+                got = _columns(rows.schema)
+                raise InputError(
+                    f"{file.name}: columns are {got}, expected {_columns(self.schema)}"
                 )
-            )
-        except (OSError, ValueError) as error:  # pyarrow's are of these
-            raise InputError(f"{self.name}: {why(error)}") from error
+            yield from rows
 
     def ends(self, batch: pa.RecordBatch, first_row: int) -> tuple[pa.Array, pa.Array]:
         """The ids of both ends, int64 or text, without nulls.
@@ -201,7 +216,7 @@ class EdgeTable:
 
 
 def _merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Put small batches together, as of files with many small groups of rows."""
+    """Put small batches together, as of a file with many small groups of rows."""
     import pyarrow as pa
 
     waiting: list[pa.RecordBatch] = []
@@ -262,19 +277,6 @@ def _format(name: str, files: tuple[Path, ...]) -> str:
         got = ", ".join(sorted({file.suffix or file.name for file in files}))
         raise InputError(f"{name}: files are {got}, expected .parquet or .csv, all alike")
     return str(kinds.pop())
-
-
-def _dataset(files: tuple[Path, ...], kind: str, schema: pa.Schema | None) -> ds.Dataset:
-    from pyarrow import csv
-    from pyarrow import dataset as ds
-
-    if kind == "parquet":
-        return ds.dataset(list(map(str, files)), format="parquet", schema=schema)
-    types = {field.name: field.type for field in schema} if schema is not None else {}
-    options = csv.ConvertOptions(column_types=types, strings_can_be_null=False)
-    return ds.dataset(
-        list(map(str, files)), format=ds.CsvFileFormat(convert_options=options), schema=schema
-    )
 
 
 def _parquet_schema(files: tuple[Path, ...]) -> pa.Schema:
@@ -356,12 +358,19 @@ def find_ends(
     )
 
 
-def _csv_text(file: Path, schema: pa.Schema, ends: tuple[str, str]) -> bool:
+def _csv_text(file: Path, ends: tuple[str, str]) -> bool:
+    """Whether ids don't look like integers in the first rows."""
+    import pyarrow as pa
     import pyarrow.compute as pc
+    from pyarrow import csv
 
-    head = _dataset((file,), "csv", schema).head(BATCH, columns=list(ends))
+    options = csv.ConvertOptions(column_types=dict.fromkeys(ends, pa.string()))
+    with csv.open_csv(file, convert_options=options) as rows:
+        head = next(iter(rows), None)
+    if head is None:
+        return False
     columns = [pc.utf8_trim_whitespace(head[end]) for end in ends]
-    filled = [column.filter(pc.not_equal(column, "")) for column in columns]
+    filled = [pa.chunked_array([column.filter(pc.not_equal(column, ""))]) for column in columns]
     return any(as_integers(column) is None for column in filled)
 
 

@@ -1,0 +1,51 @@
+"""Work in other threads, a few items ahead; results come in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import TypeVar
+
+import torch
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def map_ahead(
+    function: Callable[[T], R], items: Iterable[T], threads: int | None = None
+) -> Iterator[R]:
+    """Apply a function to items.
+
+    Example:
+        >>> list(map_ahead(abs, [-1, 2, -3]))
+        [1, 2, 3]
+    """
+    threads = threads or torch.get_num_threads()
+    source = iter(items)
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="teddy-ahead")
+    try:
+        running: list[Future[R]] = [
+            pool.submit(function, item) for item in islice(source, threads + 1)
+        ]
+        while running:
+            result = running.pop(0).result()
+            running.extend(pool.submit(function, item) for item in islice(source, 1))
+            yield result
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def read_ahead(items: Iterator[T]) -> Iterator[T]:
+    """Take the next item while this one is used.
+
+    Example:
+        >>> list(read_ahead(iter("abc")))
+        ['a', 'b', 'c']
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="teddy-read") as pool:
+        upcoming = pool.submit(next, items, None)
+        while (item := upcoming.result()) is not None:
+            upcoming = pool.submit(next, items, None)
+            yield item
