@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +29,20 @@ def run(*arguments, cwd, **environment):
         text=True,
         timeout=300,
     )
+
+
+def run_here(*arguments, cwd):
+    """The same in this process, which has loaded everything already."""
+    from teddy.cli import main
+
+    out, errors = io.StringIO(), io.StringIO()
+    with chdir(cwd), redirect_stdout(out), redirect_stderr(errors):
+        try:
+            main([str(argument) for argument in arguments])
+            code = 0
+        except SystemExit as end:
+            code = end.code or 0
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), errors.getvalue())
 
 
 def refused(done):

@@ -10,12 +10,12 @@ import sys
 import torch
 
 import teddy
-from cli.command import DOCUMENTED, FAST, refused, run
+from cli.command import DOCUMENTED, FAST, refused, run, run_here
 from conftest import small_graph
 
 
 def test_find_prints_the_documented_json_and_writes_a_ticket(tmp_path):
-    done = run("find", *FAST, "--seeds", 2, "--json", "--out", "a.ticket", cwd=tmp_path)
+    done = run_here("find", *FAST, "--seeds", 2, "--json", "--out", "a.ticket", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert len(done.stdout.splitlines()) == 1
@@ -36,11 +36,11 @@ def test_find_prints_the_documented_json_and_writes_a_ticket(tmp_path):
 
 
 def test_an_inductive_search_says_which_graph_its_edges_are_of(tmp_path):
-    done = run("find", *FAST, "--inductive", "--split", "20/40/40", "--out", "a.ticket",
+    done = run_here("find", *FAST, "--inductive", "--split", "20/40/40", "--out", "a.ticket",
                cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     info = teddy.Ticket.load(tmp_path / "a.ticket").info
-    inspected = run("inspect", "a.ticket", cwd=tmp_path)
+    inspected = run_here("inspect", "a.ticket", cwd=tmp_path)
     for text in (done.stdout, inspected.stdout):
         assert "(20/40/40 split, inductive)" in text
         lines = [line.split() for line in text.splitlines() if "undirected edges" in line]
@@ -60,10 +60,11 @@ def test_every_option_reaches_the_ticket(tmp_path):
         for name, value in (settings | options).items()
         for word in (f"--{name.replace('_', '-')}", str(value))
     ]
-    done = run("find", "--model", "gat", "--method", "degree-low:weights=masks", "--threads", "1",
-               *arguments,
-               "--out", "[bold]x.ticket",
-               "--split", "random", "--split-seed", "3", cwd=tmp_path)  # fmt: skip
+    done = run_here(
+        "find", "--model", "gat", "--method", "degree-low:weights=masks", "--threads", "1",
+        *arguments, "--out", "[bold]x.ticket", "--split", "random", "--split-seed", "3",
+        cwd=tmp_path,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "[bold]x.ticket" in done.stdout
     assert "degree-low" in done.stdout
@@ -77,44 +78,48 @@ def test_every_option_reaches_the_ticket(tmp_path):
 
 def test_predict_knows_the_split_that_the_ticket_was_found_on(tmp_path):
     arguments = ["--split", "20/40/40", "--split-seed", "7"]
-    result = json.loads(run("find", *FAST, *arguments, "--json", "--out", "a", cwd=tmp_path).stdout)
+    result = json.loads(
+        run_here("find", *FAST, *arguments, "--json", "--out", "a", cwd=tmp_path).stdout
+    )
     recorded = result["ticket"]["test"][0]
-    same = run("predict", "a", "--json", cwd=tmp_path)
+    same = run_here("predict", "a", "--json", cwd=tmp_path)
     assert json.loads(same.stdout)["test"] == recorded
-    seed = run("predict", "a", "--split-seed", "8", cwd=tmp_path)
+    seed = run_here("predict", "a", "--split-seed", "8", cwd=tmp_path)
     assert "no accuracy" in seed.stderr
-    other = run("predict", "a", "--split", "random", "--json", "--out", "p.json", cwd=tmp_path)
+    other = run_here("predict", "a", "--split", "random", "--json", "--out", "p.json", cwd=tmp_path)
     assert "no accuracy" in other.stderr
     assert json.loads((tmp_path / "p.json").read_text())["test"] is None
 
 
 def test_two_runs_of_one_command_write_the_same_bytes(tmp_path):
     for name in ("a", "b"):
-        assert run("find", *FAST, "--model", "gat", "--out", name, cwd=tmp_path).returncode == 0
+        assert (
+            run_here("find", *FAST, "--model", "gat", "--out", name, cwd=tmp_path).returncode == 0
+        )
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_find_inspect_and_predict_for_people(tmp_path):
-    found = run("find", *FAST, "--out", "a.ticket", cwd=tmp_path)
+    found = run_here("find", *FAST, "--out", "a.ticket", cwd=tmp_path)
     assert found.returncode == 0, found.stderr
     for words in ("undirected edges", "test accuracy %", "Verdict: undecided", "a.ticket"):
         assert words in found.stdout
     assert "Warning" not in found.stderr
 
-    seen = run("inspect", "a.ticket", cwd=tmp_path)
+    seen = run_here("inspect", "a.ticket", cwd=tmp_path)
     assert "weights.0" in seen.stdout
-    plain = json.loads(run("inspect", "a.ticket", "--json", cwd=tmp_path).stdout)
+    plain = json.loads(run_here("inspect", "a.ticket", "--json", cwd=tmp_path).stdout)
     assert plain["edges"] == {"total": 4552, "kept": 1638}
 
-    predicted = run("predict", "a.ticket", cwd=tmp_path)
+    predicted = run_here("predict", "a.ticket", cwd=tmp_path)
     rows = list(csv.DictReader(predicted.stdout.splitlines()))
     assert len(rows) == 3327
     expected = teddy.Ticket.load(tmp_path / "a.ticket").predict(teddy.load_dataset("citeseer"))
     assert [int(row["class"]) for row in rows] == expected.tolist()
-    again = run("predict", "a.ticket", "citeseer", "--out", "p.csv", cwd=tmp_path)
+    again = run_here("predict", "a.ticket", "citeseer", "--out", "p.csv", cwd=tmp_path)
     assert again.stdout == ""
     assert (tmp_path / "p.csv").read_text() == predicted.stdout
-    as_json = json.loads(run("predict", "a.ticket", "--json", cwd=tmp_path).stdout)
+    as_json = json.loads(run_here("predict", "a.ticket", "--json", cwd=tmp_path).stdout)
     assert as_json["test"] == plain["ticket"]["test"]
 
 
@@ -130,39 +135,41 @@ def test_the_users_own_tables_from_find_to_predict(tmp_path):
         for i, row in enumerate(data.x.tolist()):
             file.write(f"{names[i]},{animals[data.y[i]]}," + ",".join(map(str, row)) + "\n")
     arguments = ["--split", "40/30/30", "--split-seed", 3]
-    found = run("find", ".", *FAST, *arguments, "--out", "a.ticket", cwd=tmp_path)
+    found = run_here("find", ".", *FAST, *arguments, "--out", "a.ticket", cwd=tmp_path)
     assert found.returncode == 0, found.stderr
-    predicted = run("predict", "a.ticket", "edges.csv", *arguments, cwd=tmp_path)
+    predicted = run_here("predict", "a.ticket", "edges.csv", *arguments, cwd=tmp_path)
     assert predicted.returncode == 0, predicted.stderr
     rows = list(csv.DictReader(predicted.stdout.splitlines()))
     assert {row["node"] for row in rows} == set(names)
     assert {row["class"] for row in rows} <= set(animals)
-    unnamed = run("predict", "a.ticket", cwd=tmp_path)
+    unnamed = run_here("predict", "a.ticket", cwd=tmp_path)
     assert "expected its graph" in refused(unnamed)
     table = (tmp_path / "nodes.csv").read_text()
     (tmp_path / "nodes.csv").write_text(table.replace("emu", "ant"))
-    renamed = run("predict", "a.ticket", "edges.csv", *arguments, cwd=tmp_path)
+    renamed = run_here("predict", "a.ticket", "edges.csv", *arguments, cwd=tmp_path)
     assert "knows the classes" in refused(renamed)
 
 
 def test_datasets_lists_what_there_is(tmp_path):
-    listed = run("datasets", cwd=tmp_path)
+    listed = run_here("datasets", cwd=tmp_path)
     assert "citeseer" in listed.stdout
     assert "3,327" in listed.stdout
-    known = json.loads(run("datasets", "--json", cwd=tmp_path).stdout)["datasets"]
+    known = json.loads(run_here("datasets", "--json", cwd=tmp_path).stdout)["datasets"]
     assert {"citeseer", "pubmed", "cora"} <= {entry["name"] for entry in known}
 
 
 def test_bench_times_kernels_and_torch(tmp_path):
-    timed = run("bench", "--models", "gcn", "--epochs", "3", "--json", cwd=tmp_path)
+    timed = run_here("bench", "--models", "gcn", "--epochs", "3", "--json", cwd=tmp_path)
     rows = json.loads(timed.stdout)["rows"]
     assert {row["model"] for row in rows} == {"gcn"}
     assert rows[0]["threads"] == 1
     assert all(row["torch_ms"] > 0 for row in rows)
-    for_people = run("bench", "--models", "gcn", "--epochs", "3", cwd=tmp_path)
+    for_people = run_here("bench", "--models", "gcn", "--epochs", "3", cwd=tmp_path)
     assert "plain torch" in for_people.stdout
-    assert "expected one of" in refused(run("bench", "--models", "gcm", cwd=tmp_path))
-    assert "expected a whole number from 3" in refused(run("bench", "--epochs", "1", cwd=tmp_path))
+    assert "expected one of" in refused(run_here("bench", "--models", "gcm", cwd=tmp_path))
+    assert "expected a whole number from 3" in refused(
+        run_here("bench", "--epochs", "1", cwd=tmp_path)
+    )
 
 
 def test_cora_from_a_folder(shared_data, tmp_path):
@@ -178,7 +185,7 @@ def test_help_and_version_need_no_torch(tmp_path):
 
 
 def test_the_seed_of_a_study_is_the_seed_of_the_library(tmp_path):
-    run("find", *FAST, "--model", "gcn", "--out", "a.ticket", cwd=tmp_path)
+    run_here("find", *FAST, "--model", "gcn", "--out", "a.ticket", cwd=tmp_path)
     loaded = teddy.Ticket.load(tmp_path / "a.ticket")
     data = teddy.load_dataset("citeseer")
     alone = teddy.find_ticket(data, "gcn", epochs=4, hidden=16)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cli.command import FAST, refused, run, save_npz
+from cli.command import FAST, refused, run, run_here, save_npz
 from conftest import small_graph
 
 
@@ -53,7 +53,7 @@ BAD = [
 
 @pytest.mark.parametrize(("arguments", "words"), BAD, ids=lambda value: str(value)[:40])
 def test_bad_input_is_one_line_and_exit_code_2(arguments, words, tmp_path):
-    assert words in refused(run(*arguments, cwd=tmp_path))
+    assert words in refused(run_here(*arguments, cwd=tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -73,19 +73,19 @@ def test_bad_graphs_are_one_line_and_nothing_is_overwritten(tmp_path):
     }
     for name, (change, words) in cases.items():
         save_npz(tmp_path / name, **change)
-        line = refused(run("find", name, *FAST, "--out", "a.ticket", cwd=tmp_path))
+        line = refused(run_here("find", name, *FAST, "--out", "a.ticket", cwd=tmp_path))
         assert name in line
         assert words in line
         assert out.read_text() == "the old one"
 
 
 def test_a_ticket_and_another_graph_are_one_line(tmp_path):
-    assert run("find", *FAST, "--out", "a.ticket", cwd=tmp_path).returncode == 0
-    assert "belongs to citeseer" in refused(run("predict", "a.ticket", "pubmed", cwd=tmp_path))
+    assert run_here("find", *FAST, "--out", "a.ticket", cwd=tmp_path).returncode == 0
+    assert "belongs to citeseer" in refused(run_here("predict", "a.ticket", "pubmed", cwd=tmp_path))
     content = (tmp_path / "a.ticket").read_bytes()
     (tmp_path / "a.ticket").write_bytes(content[:-100])
     for command in ("inspect", "predict"):
-        assert "damaged" in refused(run(command, "a.ticket", cwd=tmp_path))
+        assert "damaged" in refused(run_here(command, "a.ticket", cwd=tmp_path))
 
 
 def test_a_full_disk_is_one_line_and_the_old_ticket_stays(full_disk, tmp_path):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cli.command import refused, run
+from cli.command import refused, run, run_here
 from report.rows import sweep
 from teddy.sweep.table import write_table
 
@@ -19,7 +19,9 @@ def folder(tmp_path):
 
 
 def test_a_sweep_becomes_a_page_and_plots(folder):
-    done = run("report", "run", "-o", "my.html", "--plots", "plots", "--title", "Mine", cwd=folder)
+    done = run_here(
+        "report", "run", "-o", "my.html", "--plots", "plots", "--title", "Mine", cwd=folder
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["my.html", "plots/accuracy.png", "plots/accuracy.pdf"]
     assert "<title>Mine</title>" in (folder / "my.html").read_text()
@@ -27,13 +29,13 @@ def test_a_sweep_becomes_a_page_and_plots(folder):
 
 
 def test_json_says_what_was_written(folder):
-    done = run("report", "run/results.parquet", "--json", cwd=folder)
+    done = run_here("report", "run/results.parquet", "--json", cwd=folder)
     assert json.loads(done.stdout) == {"report": "report.html", "cells": 54, "plots": []}
 
 
 def test_bad_input_is_one_line_and_nothing_is_written(folder):
-    assert "nowhere: no results here" in refused(run("report", "nowhere", cwd=folder))
-    line = refused(run("report", "run", "-o", "nowhere/a.html", cwd=folder))
+    assert "nowhere: no results here" in refused(run_here("report", "nowhere", cwd=folder))
+    line = refused(run_here("report", "run", "-o", "nowhere/a.html", cwd=folder))
     assert "there is no folder nowhere" in line
     assert [path.name for path in folder.iterdir()] == ["run"]
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from cli.command import FAST, refused, run
+from cli.command import FAST, refused, run_here
 from data.test_large_sets import write_arxiv
 from teddy.paper.claims import CLAIMS
 
@@ -18,13 +18,13 @@ SMALL = ["--quick", "--datasets", "citeseer", "--models", "gin", "--seeds", 1, "
 def made(tmp_path_factory):
     """The degrees and the extreme regime, coarse and small."""
     folder = tmp_path_factory.mktemp("paper")
-    done = run("reproduce", "table2", "extreme", *SMALL, "--out", "p", "--json", cwd=folder)
+    done = run_here("reproduce", "table2", "extreme", *SMALL, "--out", "p", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder, json.loads(done.stdout)
 
 
 def test_where_nothing_could_be_made_nothing_is_written(tmp_path):
-    done = run("reproduce", "extreme", "macs", "--no-run", "--out", "nowhere", cwd=tmp_path)
+    done = run_here("reproduce", "extreme", "macs", "--no-run", "--out", "nowhere", cwd=tmp_path)
     assert done.returncode == 1
     assert [line.split(":")[1].strip() for line in done.stderr.splitlines()] == [
         "without extreme", "without macs"
@@ -56,7 +56,7 @@ def test_the_same_again_computes_nothing_and_says_the_same(made):
     folder, result = made
     cells = {path: path.stat().st_mtime_ns for path in (folder / "p/sweep/cells").iterdir()}
     table = (folder / "p/extreme/extreme.csv").read_bytes()
-    again = run("reproduce", "table2", "extreme", *SMALL, "--out", "p", "--json", cwd=folder)
+    again = run_here("reproduce", "table2", "extreme", *SMALL, "--out", "p", "--json", cwd=folder)
     assert json.loads(again.stdout) == result
     assert {p: p.stat().st_mtime_ns for p in (folder / "p/sweep/cells").iterdir()} == cells
     assert (folder / "p/extreme/extreme.csv").read_bytes() == table
@@ -64,7 +64,7 @@ def test_the_same_again_computes_nothing_and_says_the_same(made):
 
 def test_without_a_run_it_shows_what_is_there_elsewhere_too(made):
     folder, _ = made
-    done = run("reproduce", "pruned-degrees", *SMALL, "--out", "p", "--artefacts", "docs",
+    done = run_here("reproduce", "pruned-degrees", *SMALL, "--out", "p", "--artefacts", "docs",
                "--no-run", cwd=folder)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "): can't tell; too coarse to judge" in " ".join(done.stdout.split())
@@ -88,17 +88,17 @@ def test_a_dry_run_says_what_is_missing_and_computes_nothing(made):
     cells = sorted((folder / "p/sweep/cells").iterdir())
     for levels, missing in (("1,2", 0), ("1,2,3", 2)):
         arguments = ["degree-importance", *SMALL[:-1], levels, "--out", "p", "--dry-run"]
-        done = run("reproduce", *arguments, "--json", cwd=folder)
+        done = run_here("reproduce", *arguments, "--json", cwd=folder)
         (row,) = json.loads(done.stdout)["plan"]
         assert row["to_compute"] == missing
         assert row["cells"] >= 4 + missing
-        assert "degree-importance" in run("reproduce", *arguments, cwd=folder).stdout
+        assert "degree-importance" in run_here("reproduce", *arguments, cwd=folder).stdout
     assert sorted((folder / "p/sweep/cells").iterdir()) == cells
 
 
 def test_the_folder_of_a_reproduction_can_be_reported(made):
     folder, _ = made
-    done = run("report", "p", "-o", "p.html", cwd=folder)
+    done = run_here("report", "p", "-o", "p.html", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert (folder / "p.html").is_file()
 
@@ -106,10 +106,10 @@ def test_the_folder_of_a_reproduction_can_be_reported(made):
 def test_nothing_is_written_over_what_is_there_without_results(made):
     folder, _ = made
     before = (folder / "p/extreme/extreme.csv").read_bytes()
-    done = run("reproduce", "extreme", *SMALL, "--out", "typo", "--artefacts", "p", "--no-run",
+    done = run_here("reproduce", "extreme", *SMALL, "--out", "typo", "--artefacts", "p", "--no-run",
                cwd=folder)  # fmt: skip
     assert "typo/sweep: no results here" in refused(done)
-    done = run("reproduce", "extreme", "--datasets", "citeseer", "--out", "p", "--no-run",
+    done = run_here("reproduce", "extreme", "--datasets", "citeseer", "--out", "p", "--no-run",
                cwd=folder)  # fmt: skip
     assert "holds results with" in refused(done)
     assert (folder / "p/extreme/extreme.csv").read_bytes() == before
@@ -119,7 +119,7 @@ def test_nothing_is_written_over_what_is_there_without_results(made):
 def test_of_several_those_without_the_methods_that_are_asked_for_are_left_out(made):
     folder, _ = made
     both = ["degree-importance", "extreme", *SMALL, "--methods", "teddy", "--out", "p", "--json"]
-    done = run("reproduce", *both, cwd=folder)
+    done = run_here("reproduce", *both, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert [entry["name"] for entry in json.loads(done.stdout)["made"]] == ["extreme"]
 
@@ -135,15 +135,17 @@ def test_the_order_of_levels_does_not_matter(made):
     folder, _ = made
     found = []
     for levels in ("1,2", "2,1"):
-        done = run("reproduce", "degree-importance", *SMALL[:-1], levels, "--out", "p", "--no-run",
-                   "--artefacts", f"a{levels}", "--json", cwd=folder)  # fmt: skip
+        arguments = ["--out", "p", "--no-run", "--artefacts", f"a{levels}", "--json"]
+        done = run_here(
+            "reproduce", "degree-importance", *SMALL[:-1], levels, *arguments, cwd=folder
+        )
         found.append(json.loads(done.stdout)["made"][0]["findings"])
     assert found[0] == found[1]
 
 
 def test_a_full_run_does_not_mix_with_a_quick_one(made):
     folder, _ = made
-    done = run("reproduce", "extreme", "--datasets", "citeseer", "--out", "p", cwd=folder)
+    done = run_here("reproduce", "extreme", "--datasets", "citeseer", "--out", "p", cwd=folder)
     assert "holds results with model_options {'hidden': 32}, got {}" in refused(done)
 
 
@@ -164,22 +166,22 @@ def test_a_full_run_does_not_mix_with_a_quick_one(made):
     ],
 )
 def test_bad_input_is_one_line(arguments, message, tmp_path):
-    assert message in refused(run("reproduce", *arguments, cwd=tmp_path))
+    assert message in refused(run_here("reproduce", *arguments, cwd=tmp_path))
     assert not list(tmp_path.iterdir())
 
 
 def test_without_a_name_it_lists_what_there_is(tmp_path):
-    done = run("reproduce", cwd=tmp_path)
+    done = run_here("reproduce", cwd=tmp_path)
     assert done.returncode == 0
     for word in ("extreme", "Table 1", "attribution", "ours"):
         assert word in done.stdout
 
 
 def test_find_and_sweep_make_the_page_directly(tmp_path):
-    done = run("find", *FAST, "--seeds", 2, "--report", "f.html", "--json", cwd=tmp_path)
+    done = run_here("find", *FAST, "--seeds", 2, "--report", "f.html", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["report"] == "f.html"
-    done = run("sweep", *FAST, "--simulations", "0,1", "--seeds", 1, "--out", "s", "--report",
+    done = run_here("sweep", *FAST, "--simulations", "0,1", "--seeds", 1, "--out", "s", "--report",
                "s.html", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     for page in ("f.html", "s.html"):
@@ -188,18 +190,18 @@ def test_find_and_sweep_make_the_page_directly(tmp_path):
         assert "citeseer" in text
     where = "nowhere/x.html"
     for command in ("find", "sweep"):
-        assert "nowhere" in refused(run(command, *FAST, "--report", where, cwd=tmp_path))
+        assert "nowhere" in refused(run_here(command, *FAST, "--report", where, cwd=tmp_path))
 
 
 def test_large_scale_is_of_its_own_sets(tmp_path):
     """By its name only, on whatever of arxiv and Reddit can be read; the rest is said."""
     write_arxiv(tmp_path / "sets" / "ogbn_arxiv")
     arguments = ["--quick", "--levels", 5, "--seeds", 1, "--data-dir", "sets", "--out", "out"]
-    done = run("reproduce", "large-scale", *arguments, "--datasets", "arxiv", cwd=tmp_path)
+    done = run_here("reproduce", "large-scale", *arguments, "--datasets", "arxiv", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "gcn:hidden=16:layers=3" in done.stdout
     assert (tmp_path / "out/large-scale/seconds.csv").exists()
-    wrong = run("reproduce", "large-scale", "--datasets", "cora", cwd=tmp_path)
+    wrong = run_here("reproduce", "large-scale", "--datasets", "cora", cwd=tmp_path)
     assert "datasets has 'cora', expected some of: arxiv, arxiv-surrogate" in refused(wrong)
-    plan = run("reproduce", "all", "--dry-run", "--json", "--quick", cwd=tmp_path)
+    plan = run_here("reproduce", "all", "--dry-run", "--json", "--quick", cwd=tmp_path)
     assert "large-scale" not in plan.stdout

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cli.command import refused, run
+from cli.command import refused, run, run_here
 from scale.tables import places, write
 
 ROWS = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 3), (1, 0)]
@@ -25,7 +25,7 @@ def test_a_table_and_a_report(tmp_path):
 def test_json(tmp_path):
     write(tmp_path / "in.csv", ROWS)
     arguments = ["in.csv", "out.csv", "--sparsity", 0.5, "--engine", "stream", "--json"]
-    done = json.loads(run("sparsify", *arguments, cwd=tmp_path).stdout)
+    done = json.loads(run_here("sparsify", *arguments, cwd=tmp_path).stdout)
     assert done["engine"] == "stream"
     assert done["edges"] == {"total": 4, "kept": 2}
     assert done["rows"] == {"total": 6, "kept": 4}
@@ -38,7 +38,7 @@ def test_json(tmp_path):
 def test_directed(tmp_path):
     write(tmp_path / "in.parquet", ROWS)
     arguments = ["in.parquet", "out.parquet", "--sparsity", 0.5, "--directed", "--json"]
-    done = json.loads(run("sparsify", *arguments, cwd=tmp_path).stdout)
+    done = json.loads(run_here("sparsify", *arguments, cwd=tmp_path).stdout)
     assert done["edges"] == {"total": 5, "kept": 2}
 
 
@@ -64,5 +64,5 @@ def test_directed(tmp_path):
 )
 def test_bad_input(tmp_path, arguments, message):
     write(tmp_path / "in.parquet", ROWS)
-    assert message in refused(run("sparsify", *arguments, cwd=tmp_path))
+    assert message in refused(run_here("sparsify", *arguments, cwd=tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
