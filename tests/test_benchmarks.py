@@ -7,6 +7,7 @@ import torch
 from benchmarks.published import PUBLISHED, PublishedTraining
 from benchmarks.scaling import doubling
 from benchmarks.scoring import published_prune, random_graph
+from benchmarks.spark_bytes import add_up
 from benchmarks.tables import tables
 
 import teddy
@@ -56,3 +57,21 @@ def test_tables_of_any_size(tmp_path, capsys):
     assert all(row["peak_bytes"] > 10**8 and row["seconds"] > 0 for row in rows)
     assert "stream, 20,000 edges, 2,000 nodes" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
+
+
+def test_bytes_of_an_event_log():
+    def task(read, shuffled):
+        metrics = {
+            "Input Metrics": {"Bytes Read": read},
+            "Shuffle Write Metrics": {"Shuffle Bytes Written": shuffled},
+        }
+        return {"Event": "SparkListenerTaskEnd", "Task Metrics": metrics}
+
+    events = [
+        {"Event": "SparkListenerJobStart"}, task(5, 7), task(1, 2),
+        {"Event": "SparkListenerTaskEnd", "Task Metrics": None},
+        {"Event": "SparkListenerStageCompleted"},
+    ]  # fmt: skip
+    totals, stages, jobs = add_up(events)
+    assert dict(totals) == {"read": 6, "shuffled": 9, "written": 0}
+    assert (stages, jobs) == (1, 1)
