@@ -131,3 +131,18 @@ def test_ctrl_c_leaves_no_traceback_and_no_file(tmp_path):
     assert "interrupted, nothing was written" in errors
     assert "Traceback" not in errors
     assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_with_a_checkpoint_says_how_to_go_on(tmp_path, monkeypatch):
+    from teddy import sweep
+
+    def interrupted(*_args, **_settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sweep, "find_over_seeds", interrupted)
+    done = run_here("find", *FAST, "--checkpoint", "c", cwd=tmp_path)
+    assert done.returncode == 130
+    assert done.stderr == "teddy: interrupted; the same command goes on in c\n"
+    without = run_here("find", *FAST, cwd=tmp_path)
+    assert without.returncode == 130
+    assert "interrupted, nothing was written" in without.stderr

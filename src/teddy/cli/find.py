@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -146,8 +147,14 @@ def find(
         "checkpoint": checkpoint, "checkpoint_seconds": checkpoint_seconds,
         **{name: value for name, value in options.items() if value is not None},
     }  # fmt: skip
-    with connected(device) as world, seed_progress(seeds, not world.first) as progress:
-        study = find_over_seeds(data, seeds=range(seeds), progress=progress, **settings)
+    try:
+        with connected(device) as world, seed_progress(seeds, not world.first) as progress:
+            study = find_over_seeds(data, seeds=range(seeds), progress=progress, **settings)
+    except KeyboardInterrupt:
+        if checkpoint is None:
+            raise
+        print(f"teddy: interrupted; the same command goes on in {checkpoint}", file=sys.stderr)
+        sys.exit(130)
     if not world.first:
         return
     if out is not None:
