@@ -30,6 +30,9 @@ def test_a_table_elsewhere(tmp_path, spark):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
     with pytest.raises(InputError, match="exists, expected a new name or --overwrite"):
         sparsify_table(table, out, 0.5)
+    for place in (table, f"file://{tmp_path}"):
+        with pytest.raises(InputError, match="holds the input"):
+            sparsify_table(table, place, 0.5, overwrite=True)
     sparsify_table(table, out, 1.0, overwrite=True)
     assert all(a == b for a, b in zip(*parquet.read_table(tmp_path / "out").columns[:2]))  # noqa: B905
 

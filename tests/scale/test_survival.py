@@ -41,7 +41,7 @@ def test_kill_9(tmp_path, table, expected, engine, steps):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         for _ in range(steps):
-            process.stdout.readline()
+            assert process.stdout.readline()
         time.sleep(0.01 * steps)
         os.kill(process.pid, signal.SIGKILL)
     assert not out.exists() or out.read_bytes() == expected
@@ -81,3 +81,17 @@ def test_a_folder_is_replaced_whole(tmp_path, table):
     sparsify_table(table, str(tmp_path / "one.parquet"), 0.5, engine="stream")
     assert places(tmp_path / "out") == places(tmp_path / "one.parquet")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.parquet", "out"]
+
+
+def test_a_kill_between_two_renames_loses_nothing(tmp_path, table):
+    sparsify_table(table, str(tmp_path / "out"), 0.5, engine="stream")
+    before = places(tmp_path / "out")
+    (tmp_path / ".out.teddy").mkdir()
+    (tmp_path / "out").rename(tmp_path / ".out.teddy" / "replaced")
+    with pytest.raises(KeyboardInterrupt):
+        sparsify_table(table, str(tmp_path / "out"), 0.9, engine="stream", progress=interrupt)
+    assert places(tmp_path / "out") == before
+
+
+def interrupt(what, done, total):
+    raise KeyboardInterrupt

@@ -217,3 +217,20 @@ def test_names_relative_to_where_one_is(tmp_path, monkeypatch, engine):
     write(Path("in it"), ROWS, files=2)
     sparsify_table("in it", "out.parquet", 0.5, engine=engine)
     assert places("out.parquet") == LEFT
+
+
+@pytest.mark.parametrize("engine", ["memory", "stream", "duckdb"])
+def test_folders_that_look_like_partitions(tmp_path, engine):
+    """A file's own columns count, not what the names of folders say."""
+    (tmp_path / "in" / "target=5").mkdir(parents=True)
+    write(tmp_path / "in" / "target=5" / "x.parquet", ROWS)
+    sparsify_table(str(tmp_path / "in"), str(tmp_path / "out.parquet"), 0.5, engine=engine)
+    assert places(tmp_path / "out.parquet") == LEFT
+
+
+def test_text_of_csv_in_a_folder(tmp_path):
+    (tmp_path / "in.csv").write_text("source,target,w\n0,1,0.50\n1,2,007\n2,0,1\n2,3,1e3\n")
+    sparsify(tmp_path / "in.csv", tmp_path / "out")
+    assert (tmp_path / "out/part-00000.csv").read_text().split() == [
+        "source,target,w", "0,1,0.50", "2,3,1e3",
+    ]  # fmt: skip

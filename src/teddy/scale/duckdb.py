@@ -41,7 +41,9 @@ class DuckDBEngine(SQLEngine):
         if table.format == "csv":
             return self.connection.read_parquet(copy_ids(self.job))
         files = [str(file.resolve()) for file in table.files]
-        read = self.connection.read_parquet(files, file_row_number=True, filename=True)
+        read = self.connection.read_parquet(
+            files, file_row_number=True, filename=True, hive_partitioning=False
+        )
         rows = [parquet.read_metadata(file).num_rows for file in files]
         before = dict(zip(files, accumulate(rows, initial=0), strict=False))
         kind = "string" if table.text_ids else "int64"

@@ -53,7 +53,7 @@ class Output:
         ours = {file.resolve() for file in self.table.files}
         if any(self.path.resolve() in (file, *file.parents) for file in ours):
             raise InputError(f"{path}: holds the input, expected another place")
-        if self.path.exists():
+        if os.path.lexists(self.path):
             if self.path.is_dir() == self.one_file:
                 kind = "folder" if self.one_file else "file"
                 raise InputError(f"{path}: is a {kind}, expected a new name")
@@ -65,6 +65,9 @@ class Output:
             self._lock.acquire(timeout=0)
         except Timeout:
             raise InputError(f"{self.path}: another run is writing it") from None
+        replaced = self.work / "replaced"
+        if replaced.exists() and not self.path.exists():  # killed between the two renames
+            replaced.rename(self.path)
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir()
         return self

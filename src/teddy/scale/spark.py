@@ -112,6 +112,7 @@ class RemoteOutput:
 
     Args:
         session: Of Spark.
+        table: The input, which it can't replace.
         path: The folder.
         overwrite: Whether it may be replaced.
 
@@ -119,12 +120,14 @@ class RemoteOutput:
         work: A place for whatever the run needs, beside it.
     """
 
-    def __init__(self, session: Any, path: str, overwrite: bool) -> None:
+    def __init__(self, session: Any, table: str, path: str, overwrite: bool) -> None:
         self.path, self.work = path.rstrip("/"), f"{path.rstrip('/')}.teddy"
         jvm: Any = session._jvm
         self._as_path = jvm.org.apache.hadoop.fs.Path
         self._files = self._as_path(path).getFileSystem(session._jsc.hadoopConfiguration())
         self._overwrite = overwrite
+        if f"{self._qualified(table)}/".startswith(f"{self._qualified(self.path)}/"):
+            raise InputError(f"{path}: holds the input, expected another place")
         if self._exists(self.path) and not overwrite:
             raise InputError(f"{path}: exists, expected a new name or --overwrite")
 
@@ -141,6 +144,9 @@ class RemoteOutput:
             self._remove(self.path)
         if not self._files.rename(self._as_path(made), self._as_path(self.path)):
             raise InputError(f"{self.path}: can't be written")
+
+    def _qualified(self, path: str) -> str:
+        return str(self._files.makeQualified(self._as_path(path)).toString()).rstrip("/")
 
     def _exists(self, path: str) -> bool:
         return bool(self._files.exists(self._as_path(path)))

@@ -139,7 +139,7 @@ def sparsify_table(
                                    overwrite)  # fmt: skip
         name, reason = "spark", "the table is where Spark reads"
     else:
-        edges = EdgeTable.open(table, source, target, ids, as_text=table_format(out) == "csv")
+        edges = EdgeTable.open(table, source, target, ids, as_text=table_format(out) != "parquet")
         name, reason = choose_engine(edges, room) if engine == "auto" else (engine, "asked for")
         output = Output(out, edges, overwrite)
     with output:
@@ -188,7 +188,7 @@ def _elsewhere(
     if not (is_remote(table) and is_remote(out)):
         raise InputError(f"'{table}' and '{out}': expected both with a scheme, such as file://")
     session, _ = start_session(room, master)
-    output = RemoteOutput(session, out, overwrite)
+    output = RemoteOutput(session, table, out, overwrite)
     return RemoteTable.at(session, table, source, target, ids), output
 
 

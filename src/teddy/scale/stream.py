@@ -18,7 +18,7 @@ from teddy.errors import InputError
 from teddy.scale import kernels
 from teddy.scale.buckets import Buckets, Keys
 from teddy.scale.engine import Degrees, Engine, Job
-from teddy.scale.node_numbers import HashedNumbers, Numbers, RangeNumbers
+from teddy.scale.node_numbers import MOST, HashedNumbers, Numbers, RangeNumbers
 from teddy.scale.threshold import Bins, Candidates, Threshold, find_threshold
 
 if TYPE_CHECKING:
@@ -121,7 +121,8 @@ class StreamEngine(Engine):
         ids = table.id_range()
         if ids is not None:
             low, high = ids
-            if (high - low + 1) * NODE <= room and high - low < 64 * (2 * table.num_rows + 1024):
+            close = high - low < min(64 * (2 * table.num_rows + 1024), MOST)
+            if close and (high - low + 1) * NODE <= room:
                 return RangeNumbers(low, high), (high - low).bit_length()
         return HashedNumbers(table.text_ids, room // 2), None
 

@@ -128,7 +128,7 @@ class EdgeTable:
             return None
         known = _range_in_footers(self.files, (self.source, self.target), self.format)
         if known is None:
-            ends = [ids.to_numpy() for both in self.id_batches() for ids in both if len(ids)]
+            ends = (ids.to_numpy() for both in self.id_batches() for ids in both if len(ids))
             known = [(int(ids.min()), int(ids.max())) for ids in ends]
         return min((low for low, _ in known), default=0), max((h for _, h in known), default=0)
 
