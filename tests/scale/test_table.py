@@ -234,3 +234,25 @@ def test_text_of_csv_in_a_folder(tmp_path):
     assert (tmp_path / "out/part-00000.csv").read_text().split() == [
         "source,target,w", "0,1,0.50", "2,3,1e3",
     ]  # fmt: skip
+
+
+def test_cells_of_several_lines(tmp_path):
+    """More of them than one block of the reader has."""
+    lines = [f'{i},{i + 1},"a {"x" * 20}\nb"' for i in range(60_000)]
+    (tmp_path / "in.csv").write_text("\n".join(["source,target,note", *lines]) + "\n")
+    done = sparsify(tmp_path / "in.csv", tmp_path / "out.csv", engine="stream")
+    assert done.rows == {"total": 60_000, "kept": 30_000}
+
+
+def test_text_that_is_no_unicode(tmp_path):
+    (tmp_path / "in.csv").write_bytes(b"source,target\n\xe4,b\n")
+    with pytest.raises(InputError, match="can't be read as csv"):
+        sparsify(tmp_path / "in.csv", tmp_path / "out.csv")
+
+
+def test_a_later_file_of_other_columns(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.csv").write_text("source,target\n1,2\n")
+    (tmp_path / "in/b.csv").write_text("from,target\n1,2\n")
+    with pytest.raises(InputError, match=r"b\.csv: .*source"):
+        sparsify(tmp_path / "in", tmp_path / "out.csv", engine="stream")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -100,7 +100,10 @@ class EdgeTable:
             raise InputError(f"unknown kind of ids '{ids}', expected one of: {', '.join(IDS)}")
         if kind == "csv":
             schema = _with_text(schema, ends)
-            text = _csv_text(files[0], ends) if ids == "auto" else ids == "text"
+            try:
+                text = _csv_text(files[0], ends) if ids == "auto" else ids == "text"
+            except (OSError, ValueError) as error:
+                raise InputError(f"{name}: can't be read as {kind} ({why(error)})") from error
         else:
             text = has_text_ids(name, schema, ends, ids)
         return EdgeTable(name, files, kind, schema, *ends, text)
@@ -137,8 +140,10 @@ class EdgeTable:
         for file in self.files:
             try:
                 yield from read_ahead(_merged(self._read(file, columns)))
-            except (OSError, ValueError) as error:  # pyarrow's are of these
-                raise InputError(f"{self.name}: {why(error)}") from error
+            except InputError:
+                raise
+            except (OSError, ValueError, KeyError) as error:  # pyarrow's are of these
+                raise InputError(f"{file.name}: {why(error)}") from error
 
     def _read(self, file: Path, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
         # Not by pyarrow.dataset, which reads ahead as far as the memory goes.
@@ -152,7 +157,7 @@ class EdgeTable:
         options = csv.ConvertOptions(
             column_types=types, include_columns=columns, strings_can_be_null=False
         )
-        with csv.open_csv(file, convert_options=options) as rows:
+        with csv.open_csv(file, parse_options=_parsing(), convert_options=options) as rows:
             if columns is None and rows.schema.names != self.schema.names:
                 got = _columns(rows.schema)
                 raise InputError(
@@ -315,13 +320,19 @@ def _range_in_footers(
     return found if kind == "parquet" else None
 
 
+def _parsing() -> Any:
+    from pyarrow import csv
+
+    return csv.ParseOptions(newlines_in_values=True)  # in quotes
+
+
 def _csv_schema(file: Path, as_text: bool) -> pa.Schema:
     import pyarrow as pa
     from pyarrow import csv
 
     if file.stat().st_size == 0:
         raise InputError(f"{file.name}: is empty, expected a header and rows")
-    with csv.open_csv(file) as start:
+    with csv.open_csv(file, parse_options=_parsing()) as start:
         schema = start.schema
     empty = [field.name for field in schema if pa.types.is_null(field.type)]
     return _with_text(schema, schema.names if as_text else empty)
@@ -365,7 +376,7 @@ def _csv_text(file: Path, ends: tuple[str, str]) -> bool:
     from pyarrow import csv
 
     options = csv.ConvertOptions(column_types=dict.fromkeys(ends, pa.string()))
-    with csv.open_csv(file, convert_options=options) as rows:
+    with csv.open_csv(file, parse_options=_parsing(), convert_options=options) as rows:
         head = next(iter(rows), None)
     if head is None:
         return False
