@@ -57,7 +57,7 @@ def test_directed(tmp_path):
         ),
         (
             ["in.parquet", "o.csv", "--sparsity", "0.5", "--engine", "stream", "--memory", "1MB"],
-            "expected more memory or another engine",
+            "memory is 0.0 GB, expected at least 1.2 GB for stream",
         ),
         (["file:///in.parquet", "o", "--sparsity", "0.5"], "expected both with a scheme"),
     ],

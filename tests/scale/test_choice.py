@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from teddy.errors import InputError
-from teddy.scale import sparsify, sparsify_table
+from teddy.scale import sparsify, sparsify_table, stream
 from teddy.scale.sparsify import choose_engine
 from teddy.scale.table import EdgeTable
 
@@ -39,8 +39,9 @@ def many(table: EdgeTable, rows: int) -> EdgeTable:
     [
         ("near", 10_000, 8 * GB, "memory", "10,000 rows take about 0.0 GB of 8.0 GB"),
         ("near", 10**9, 8 * GB, "stream", "10,000 nodes by their ids take 1.2 GB"),
-        ("far", 10**8, 8 * GB, "stream", "200,000,000 nodes at most take 4.4 GB"),
-        ("text", 10**8, 8 * GB, "duckdb", "it spills to disk"),
+        ("far", 10**8, 21 * GB, "stream", "200,000,000 nodes at most take 20.4 GB"),
+        ("far", 10**8, 20 * GB, "duckdb", "it spills to disk"),
+        ("text", 10**8, 20 * GB, "duckdb", "it spills to disk"),
         ("far", 10**9, 8 * GB, "duckdb", "neither 1,000,000,000 rows nor their nodes may fit"),
     ],
 )
@@ -48,6 +49,22 @@ def test_by_size_and_memory(tables, name, rows, room, engine, why):
     chosen, reason = choose_engine(many(tables[name], rows), room)
     assert chosen == engine
     assert why in reason
+
+
+def test_what_auto_takes_is_not_refused_then(tmp_path):
+    """By as much memory as it is said to take, and no more."""
+    ids = np.arange(300_000) * 10**12
+    parquet.write_table(pa.table({"source": ids, "target": ids[::-1]}), tmp_path / "in.parquet")
+    room = stream.FIXED + stream.FAR_NODE * ids.size
+    options = {"engine": "stream", "memory": room}
+    done = sparsify_table(str(tmp_path / "in.parquet"), str(tmp_path / "o.parquet"), 0.5, **options)
+    assert done.degrees.nodes == ids.size
+
+
+def test_memory_is_heeded(tables):
+    table = str(tables["near"].files[0])
+    with pytest.raises(InputError, match=r"10,000 rows take about 0\.0 GB, expected at most 0\.0"):
+        sparsify_table(table, f"{table}.out.parquet", 0.5, engine="memory", memory=10**6)
 
 
 def test_without_what_is_not_installed(tables, monkeypatch):

@@ -13,13 +13,14 @@ from teddy.scale.table import EdgeTable
 
 ROWS = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 3)]
 LEFT = [0, 3, 4]
+ENGINES = ["memory", "stream", "duckdb"]
 
 
 def sparsify(table, out, **options):
     return sparsify_table(str(table), str(out), 0.5, **options)
 
 
-@pytest.mark.parametrize("engine", ["memory", "stream", "duckdb"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_a_folder_and_a_glob(tmp_path, engine):
     folder = Path(write(tmp_path / "in", ROWS, files=3))
     (folder / "_SUCCESS").touch()
@@ -42,7 +43,7 @@ def test_to_a_folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.uint16(), pa.int32(), pa.uint64()])
-@pytest.mark.parametrize("engine", ["memory", "stream", "duckdb"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_ids_of_any_integers(tmp_path, kind, engine):
     ids = {end: pa.array([row[i] for row in ROWS], kind) for i, end in enumerate(("src", "dst"))}
     parquet.write_table(pa.table({**ids, "place": range(5)}), tmp_path / "in.parquet")
@@ -51,7 +52,7 @@ def test_ids_of_any_integers(tmp_path, kind, engine):
 
 
 @pytest.mark.parametrize("kind", [pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
-@pytest.mark.parametrize("engine", ["memory", "stream", "duckdb"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_ids_of_any_text(tmp_path, kind, engine):
     ids = {
         end: pa.array([f"n{row[i]}" for row in ROWS]).cast(kind)
@@ -76,7 +77,7 @@ def test_text_of_csv_stays_as_it_is(tmp_path):
     assert (tmp_path / "out.csv").read_text().splitlines() == [lines[0], lines[1], lines[4]]
 
 
-@pytest.mark.parametrize("engine", ["memory", "stream", "duckdb"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_csv_to_parquet_has_types(tmp_path, engine):
     (tmp_path / "in.csv").write_text("source,target,weight\n 0,1,0.5\n1, 2,1\n2,0,2\n2,3,3\n")
     sparsify(tmp_path / "in.csv", tmp_path / "out.parquet", engine=engine)
@@ -137,7 +138,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("engine", ["memory", "stream", "duckdb"])
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", BAD)
 def test_bad_tables(tmp_path, case, engine):
     make, message = BAD[case]
@@ -211,7 +212,7 @@ def test_bad_options(tmp_path, options, message):
         sparsify_table(table, str(tmp_path / "out.parquet"), **{"sparsity": 0.5, **options})
 
 
-@pytest.mark.parametrize("engine", ["memory", "stream", "duckdb"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_names_relative_to_where_one_is(tmp_path, monkeypatch, engine):
     monkeypatch.chdir(tmp_path)
     write(Path("in it"), ROWS, files=2)
@@ -219,7 +220,7 @@ def test_names_relative_to_where_one_is(tmp_path, monkeypatch, engine):
     assert places("out.parquet") == LEFT
 
 
-@pytest.mark.parametrize("engine", ["memory", "stream", "duckdb"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_folders_that_look_like_partitions(tmp_path, engine):
     """A file's own columns count, not what the names of folders say."""
     (tmp_path / "in" / "target=5").mkdir(parents=True)
@@ -256,3 +257,70 @@ def test_a_later_file_of_other_columns(tmp_path):
     (tmp_path / "in/b.csv").write_text("from,target\n1,2\n")
     with pytest.raises(InputError, match=r"b\.csv: .*source"):
         sparsify(tmp_path / "in", tmp_path / "out.csv", engine="stream")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_file_by_two_names_is_there_twice(tmp_path, engine):
+    write(tmp_path / "in", ROWS[:2], files=2)
+    (tmp_path / "in/2.parquet").symlink_to(tmp_path / "in/1.parquet")
+    done = sparsify(tmp_path / "in", tmp_path / "out.parquet", engine=engine)
+    assert done.rows["total"] == 3
+    assert len(places(tmp_path / "out.parquet")) == done.rows["kept"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_names_that_could_be_patterns(tmp_path, engine):
+    write(tmp_path / "a[1].parquet", ROWS)
+    write(tmp_path / "a1.parquet", ROWS[:1])
+    sparsify(tmp_path / "a[1].parquet", tmp_path / "out.parquet", engine=engine)
+    assert places(tmp_path / "out.parquet") == LEFT
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_columns_of_any_name(tmp_path, engine):
+    names = ("filename", "file_row_number", "row", "file", "Source", "a.b")
+    write(tmp_path / "in.parquet", ROWS, **{name: range(5) for name in names})
+    sparsify(tmp_path / "in.parquet", tmp_path / "out.parquet", engine=engine)
+    assert places(tmp_path / "out.parquet") == LEFT
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("wrong", ["007", "1.6", "x"])
+def test_text_is_not_rounded_to_an_integer(tmp_path, engine, wrong):
+    write(tmp_path / "in.parquet", [("1", "2"), ("2", wrong)])
+    with pytest.raises(InputError, match=f"row 2: target is '{wrong}', expected a 64-bit integer"):
+        sparsify(tmp_path / "in.parquet", tmp_path / "out.parquet", engine=engine, ids="integer")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_text_in_views(tmp_path, engine):
+    rows = {
+        name: pa.array(column, pa.string_view())
+        for name, column in zip(("source", "target"), zip(*ROWS_OF_TEXT, strict=True), strict=True)
+    }
+    table = pa.table({**rows, "note": pa.array(["x"] * 5, pa.string_view()), "place": range(5)})
+    parquet.write_table(table, tmp_path / "in.parquet")
+    sparsify(tmp_path / "in.parquet", tmp_path / "out.parquet", engine=engine)
+    assert places(tmp_path / "out.parquet") == LEFT
+
+
+ROWS_OF_TEXT = [(f"n{a}", f"n{b}") for a, b in ROWS]
+
+
+def test_bytes_that_csv_cannot_hold(tmp_path):
+    write(tmp_path / "in.parquet", ROWS, raw=pa.array([b"\xff"] * 5))
+    with pytest.raises(InputError, match="column 'raw' is binary, which CSV can't hold"):
+        sparsify(tmp_path / "in.parquet", tmp_path / "out.csv")
+
+
+def test_a_file_without_rows_decides_nothing(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a.csv").write_text("source,target\n")
+    (tmp_path / "in/b.csv").write_text("source,target\nann,bob\n")
+    assert sparsify(tmp_path / "in", tmp_path / "out.csv").degrees.nodes == 2
+
+
+def test_an_output_in_the_folder_of_the_input(tmp_path):
+    write(tmp_path / "in", ROWS, files=2)
+    with pytest.raises(InputError, match="is in the input's folder"):
+        sparsify(tmp_path / "in", tmp_path / "in" / "out.parquet")

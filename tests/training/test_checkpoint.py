@@ -8,7 +8,6 @@ import random
 import pytest
 import torch
 from torch import nn
-from torch_geometric.nn import GCNConv
 
 import teddy
 from conftest import small_graph
@@ -16,22 +15,11 @@ from teddy.errors import InputError
 from teddy.methods import resume
 from teddy.models import build_model
 from teddy.training import Checkpoint, FromFunction, TrainConfig, seeded, train
+from training.modules import Own
 
 
 class EndedError(Exception):
     """Stands for whatever ends a process."""
-
-
-class Own(nn.Module):
-    """With random numbers and a state of its own."""
-
-    def __init__(self):
-        super().__init__()
-        self.first, self.norm, self.last = GCNConv(12, 8), nn.BatchNorm1d(8), GCNConv(8, 3)
-
-    def forward(self, x, edge_index):
-        h = nn.functional.dropout(self.norm(self.first(x, edge_index)).relu(), 0.5, self.training)
-        return self.last(h, edge_index)
 
 
 def find(path, checkpoint=None, end_after=None, **settings):

@@ -6,10 +6,8 @@ import copy
 
 import pytest
 import torch
-from torch import nn
 from torch_geometric.data import Data
 from torch_geometric.loader import NeighborLoader, RandomNodeLoader
-from torch_geometric.nn import GCNConv
 from torch_geometric.utils import subgraph
 
 import teddy
@@ -17,6 +15,7 @@ from conftest import LAYERED, small_graph
 from teddy.errors import InputError
 from teddy.models import build_model
 from teddy.training import FromFunction, Partitions, TrainConfig, seeded, train
+from training.modules import Own
 
 CONFIG = TrainConfig(epochs=8)
 TEACHER = torch.randn(40, 3, generator=torch.Generator().manual_seed(3))
@@ -113,18 +112,6 @@ def test_batches_of_seeds_learn_from_their_first_nodes():
     weights, _ = trained(data, FromFunction(seeds_first), config=config)
     expected, _ = trained(expected_data, None, config=config)
     torch.testing.assert_close(weights, expected, rtol=1e-3, atol=1e-5)
-
-
-class Own(nn.Module):
-    """A module as a PyG user writes it."""
-
-    def __init__(self):
-        super().__init__()
-        self.first, self.norm, self.last = GCNConv(12, 8), nn.BatchNorm1d(8), GCNConv(8, 3)
-
-    def forward(self, x, edge_index):
-        h = nn.functional.dropout(self.norm(self.first(x, edge_index)).relu(), 0.5, self.training)
-        return self.last(h, edge_index)
 
 
 @pytest.mark.parametrize("sparse", [True, False])

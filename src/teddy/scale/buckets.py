@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +65,13 @@ class Buckets:
         """End the adding; every edge once, a bucket at a time, sorted; and so on disk from now."""
         self._write(range(len(self._paths)))
         del self._gathered
-        for keys in map_ahead(_unique_keys, self._paths):
-            self.num_edges += sum(part.size for part in keys)
-            yield from keys
+        parts = [part for path in self._paths for part in _parts(path)]
+        self._paths = [part.result for part in parts]
+        for part, keys in zip(parts, map_ahead(_unique_keys, parts), strict=True):
+            self.num_edges += keys.size
+            yield keys
+            if part.number == part.of - 1 and part.of > 1:
+                part.path.unlink()
 
     def chunks(self) -> Iterator[Keys]:
         """All edges, a chunk at a time."""
@@ -83,27 +88,42 @@ def _read(place: tuple[Path, int]) -> Keys:
     return np.fromfile(path, np.uint64, CHUNK, offset=8 * start)
 
 
-def _unique_keys(path: Path) -> list[Keys]:
-    """Sort a file's keys; write them anew if some were there twice."""
-    size = path.stat().st_size // 8
-    parts = -(-size // (2 * SORTED)) or 1  # a hub can make one bucket larger than the others
-    found = [_unique_part(path, part, parts) for part in range(parts)]
-    if sum(keys.size for keys in found) < size:
-        with path.open("wb") as file:
-            for keys in found:
-                keys.tofile(file)
-    return found
+@dataclass(frozen=True)
+class _Part:
+    """Keys of a file that are sorted at once: all, or those whose hash is in one of several parts.
+
+    A hub can make one file larger than the others.
+    """
+
+    path: Path
+    number: int
+    of: int
+
+    @property
+    def result(self) -> Path:
+        """Where its edges are, each once."""
+        return self.path if self.of == 1 else Path(f"{self.path}-{self.number}")
 
 
-def _unique_part(path: Path, part: int, parts: int) -> Keys:
-    if parts == 1:
-        keys = np.fromfile(path, np.uint64)
+def _parts(path: Path) -> list[_Part]:
+    count = -(-path.stat().st_size // (16 * SORTED)) or 1
+    return [_Part(path, number, count) for number in range(count)]
+
+
+def _unique_keys(part: _Part) -> Keys:
+    """Sort keys, and write them if they aren't as they should be on disk."""
+    size = part.path.stat().st_size // 8
+    if part.of == 1:
+        keys = np.fromfile(part.path, np.uint64)
     else:
         found = []
-        for start in range(0, path.stat().st_size // 8, CHUNK):
-            chunk = _read((path, start))
-            count = kernels.slice_of(chunk, part, parts, out := np.empty_like(chunk))
+        for start in range(0, size, CHUNK):
+            chunk = _read((part.path, start))
+            count = kernels.slice_of(chunk, part.number, part.of, out := np.empty_like(chunk))
             found.append(out[:count].copy())
         keys = np.concatenate(found)
     keys.sort()
-    return keys[: kernels.unique_sorted(keys)]
+    keys = keys[: kernels.unique_sorted(keys)]
+    if keys.size < size:
+        keys.tofile(part.result)
+    return keys

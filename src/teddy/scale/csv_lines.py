@@ -58,7 +58,7 @@ def _cells(name: str, column: pa.Array) -> pa.Array:
         column = column.dictionary_decode()
     try:
         text = column.cast(pa.large_string()).fill_null("")
-    except pa.ArrowNotImplementedError:
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         raise InputError(f"column '{name}' is {column.type}, which CSV can't hold") from None
     special = pc.match_substring_regex(text, '[",\r\n]')
     if not pc.any(special).as_py():

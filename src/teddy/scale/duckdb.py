@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import ibis
 import torch
-from pyarrow import parquet
 
 from teddy.errors import InputError
 from teddy.scale.engine import Job
-from teddy.scale.sql import SQLEngine, copy_ids
+from teddy.scale.sql import SQLEngine
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: What Python, torch and duckdb's own code take beside the memory that duckdb counts.
 FIXED = 1_000_000_000
@@ -35,23 +38,13 @@ class DuckDBEngine(SQLEngine):
             threads=torch.get_num_threads(),
         )
 
-    def read(self) -> Any:
-        """Ids ``source`` and ``target`` of each row, null where there are none, and its ``row``."""
-        table = self.job.table
-        if table.format == "csv":
-            return self.connection.read_parquet(copy_ids(self.job))
-        files = [str(file.resolve()) for file in table.files]
-        read = self.connection.read_parquet(
-            files, file_row_number=True, filename=True, hive_partitioning=False
-        )
-        rows = [parquet.read_metadata(file).num_rows for file in files]
-        before = dict(zip(files, accumulate(rows, initial=0), strict=False))
-        kind = "string" if table.text_ids else "int64"
-        return read.select(
-            source=read[table.source].try_cast(kind),
-            target=read[table.target].try_cast(kind),
-            row=read.file_row_number + read.filename.cases(*before.items(), else_=None),
-        )
+    def open(self, path: Path) -> Any:
+        """A table in Parquet."""
+        return self.connection.read_parquet(path)
+
+    def batches(self, table: Any) -> Iterator[pa.RecordBatch]:
+        """Compute a table, a batch at a time."""
+        return iter(table.to_pyarrow_batches(chunk_size=1 << 18))
 
     def make(self, name: str, table: Any) -> Any:
         """Compute a table and keep it."""

@@ -12,18 +12,28 @@ from teddy.edges.scores import SCORES
 from teddy.edges.select import lowest_edges
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.edges.ties import pair_digests
-from teddy.scale.engine import Degrees, Engine
+from teddy.errors import InputError
+from teddy.scale.engine import Degrees, Engine, Job
 from teddy.scale.threshold import NOTHING_GOES, Threshold
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Bytes that it takes for a row, at most.
-ROW = 160
+ROW = 210
 
 
 class MemoryEngine(Engine):
     """Everything in memory, nothing clever: what the others are compared with."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(job)
+        needed = job.table.num_rows * ROW
+        if needed > job.memory:
+            raise InputError(
+                f"{job.table.num_rows:,} rows take about {needed / 1e9:.1f} GB, expected at most "
+                f"{job.memory / 1e9:.1f} GB: expected more memory or another engine"
+            )
 
     def score(self) -> None:
         """Know the graph and the score of each edge (Eq. 6 to 8)."""

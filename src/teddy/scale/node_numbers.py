@@ -74,6 +74,11 @@ class RangeNumbers(Numbers):
 class HashedNumbers(Numbers):
     """Of any ids: in the order in which they are seen.
 
+    Args:
+        text: Whether they are text, else 64-bit integers.
+        most_bytes: Memory that may be taken, by what is here and beside it.
+        beside: Bytes that each number takes elsewhere.
+
     Example:
         >>> import pyarrow as pa
         >>> numbers = HashedNumbers(text=True)
@@ -83,8 +88,8 @@ class HashedNumbers(Numbers):
         (['bob'], 2)
     """
 
-    def __init__(self, text: bool, most_bytes: int | None = None) -> None:
-        self._text, self._most_bytes = text, most_bytes
+    def __init__(self, text: bool, most_bytes: int | None = None, beside: int = 0) -> None:
+        self._text, self._most_bytes, self._beside = text, most_bytes, beside
         self._slots = np.zeros(1 << 12, np.uint32)
         self._starts = np.zeros(1 << 11, np.int64)
         self._arena = np.empty(1 << 15, np.uint8)
@@ -135,6 +140,7 @@ class HashedNumbers(Numbers):
             self._arena = np.concatenate([self._arena, np.empty(self._arena.size + next_id, "u1")])
 
     def _room(self, wanted: int) -> None:
+        wanted += self._beside * self._count
         if self._count >= MOST or (self._most_bytes is not None and wanted > self._most_bytes):
             raise InputError(
                 f"more than {self._count:,} different ids, whose numbers don't fit into memory: "

@@ -12,7 +12,8 @@ from filelock import FileLock, Timeout
 
 from teddy.errors import InputError
 from teddy.scale.csv_lines import CSVFile
-from teddy.scale.table import EdgeTable, table_format
+from teddy.scale.files import table_format
+from teddy.scale.table import EdgeTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,6 +54,10 @@ class Output:
         ours = {file.resolve() for file in self.table.files}
         if any(self.path.resolve() in (file, *file.parents) for file in ours):
             raise InputError(f"{path}: holds the input, expected another place")
+        if Path(self.table.name).is_dir() and Path(self.table.name).resolve() in (
+            self.path.resolve().parents
+        ):
+            raise InputError(f"{path}: is in the input's folder, expected another place")
         if os.path.lexists(self.path):
             if self.path.is_dir() == self.one_file:
                 kind = "folder" if self.one_file else "file"
@@ -79,8 +84,8 @@ class Output:
         trace: TracebackType | None,
     ) -> None:
         shutil.rmtree(self.work, ignore_errors=True)
+        Path(self._lock.lock_file).unlink(missing_ok=True)  # before another run can have it
         self._lock.release()
-        Path(self._lock.lock_file).unlink(missing_ok=True)
 
     @property
     def typed_ids(self) -> bool:

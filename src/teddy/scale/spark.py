@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ibis
 import torch
+from pyarrow import parquet
 
-from teddy.data.reading import reason
 from teddy.errors import InputError
 from teddy.scale.engine import Job
 from teddy.scale.output import Output
-from teddy.scale.sql import SQLEngine, copy_ids
-from teddy.scale.table import EdgeTable, find_ends, has_text_ids
+from teddy.scale.remote import RemoteOutput, RemoteTable
+from teddy.scale.sql import SQLEngine
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class SparkEngine(SQLEngine):
@@ -35,16 +38,33 @@ class SparkEngine(SQLEngine):
         """
         table = self.job.table
         if not isinstance(table, RemoteTable):
-            return self._view("rows", self.session.read.parquet(str(copy_ids(self.job))))
+            return super().read()
         from pyspark.sql import functions
 
         kind = "string" if table.text_ids else "bigint"
-        ids = {"source": table.source, "target": table.target}
-        frame = self.session.read.parquet(table.name).select(
-            *(functions.col(name).try_cast(kind).alias(end) for end, name in ids.items()),
-            functions.struct("*").alias("row"),
-        )
-        return self._view("rows", frame)
+        columns = {"source": table.source, "target": table.target}
+        named = {end: functions.col(f"`{name}`") for end, name in columns.items()}
+        ids = {end: column.try_cast(kind) for end, column in named.items()}
+        frame = self.session.read.parquet(table.name)
+        for end, name in columns.items():
+            same = ids[end].cast("string") == named[end].cast("string")
+            wrong = frame.filter(~functions.coalesce(same, functions.lit(False))).count()
+            if wrong:
+                what = "text" if table.text_ids else "64-bit integers"
+                raise InputError(f"{table.name}: {name} of {wrong:,} rows is none, expected {what}")
+        ends = [ids[end].alias(end) for end in columns]
+        return self._view("rows", frame.select(*ends, functions.struct("*").alias("row")))
+
+    def open(self, path: Path) -> Any:
+        """A table in Parquet."""
+        return self._view(path.stem, self.session.read.parquet(str(path)))
+
+    def batches(self, table: Any) -> Iterator[pa.RecordBatch]:
+        """Compute a table, a batch at a time; in files, so that it needn't fit into the driver."""
+        path = Path(self.job.work) / "tables" / "batches"
+        self.session.sql(self.connection.compile(table)).write.parquet(str(path))
+        for file in sorted(path.glob("*.parquet")):
+            yield from parquet.ParquetFile(file).iter_batches()
 
     def make(self, name: str, table: Any) -> Any:
         """Compute a table and keep it."""
@@ -74,95 +94,6 @@ class SparkEngine(SQLEngine):
             self.session.catalog.dropTempView(view)
         if self._started:
             self.session.stop()
-
-
-@dataclass(frozen=True)
-class RemoteTable(EdgeTable):
-    """A table in Parquet wherever Spark reads: ``hdfs://``, ``s3a://``, ``file://``.
-
-    Attributes:
-        rows: Its rows.
-    """
-
-    rows: int = 0
-
-    @property
-    def num_rows(self) -> int:
-        """Its rows."""
-        return self.rows
-
-    @staticmethod
-    def at(session: Any, name: str, source: str | None, target: str | None, ids: str) -> EdgeTable:
-        """Look at a table."""
-        from pyspark.errors import AnalysisException
-        from pyspark.sql.pandas.types import to_arrow_schema
-
-        try:
-            frame = session.read.parquet(name)
-        except AnalysisException as error:
-            raise InputError(f"{name}: {reason(error)}") from None
-        schema = to_arrow_schema(frame.schema)
-        ends = find_ends(name, schema, source, target)
-        text = has_text_ids(name, schema, ends, ids)
-        return RemoteTable(name, (), "parquet", schema, *ends, text, frame.count())
-
-
-class RemoteOutput:
-    """A folder of Parquet wherever Spark writes, put in its place when it is whole.
-
-    Args:
-        session: Of Spark.
-        table: The input, which it can't replace.
-        path: The folder.
-        overwrite: Whether it may be replaced.
-
-    Attributes:
-        work: A place for whatever the run needs, beside it.
-    """
-
-    def __init__(self, session: Any, table: str, path: str, overwrite: bool) -> None:
-        self.path, self.work = path.rstrip("/"), f"{path.rstrip('/')}.teddy"
-        jvm: Any = session._jvm
-        self._as_path = jvm.org.apache.hadoop.fs.Path
-        self._files = self._as_path(path).getFileSystem(session._jsc.hadoopConfiguration())
-        self._overwrite = overwrite
-        if f"{self._qualified(table)}/".startswith(f"{self._qualified(self.path)}/"):
-            raise InputError(f"{path}: holds the input, expected another place")
-        if self._exists(self.path) and not overwrite:
-            raise InputError(f"{path}: exists, expected a new name or --overwrite")
-
-    def __enter__(self) -> RemoteOutput:
-        self._remove(self.work)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._remove(self.work)
-
-    def publish(self, made: str) -> None:
-        """Put a whole folder in its place."""
-        if self._exists(self.path):
-            self._remove(self.path)
-        if not self._files.rename(self._as_path(made), self._as_path(self.path)):
-            raise InputError(f"{self.path}: can't be written")
-
-    def _qualified(self, path: str) -> str:
-        return str(self._files.makeQualified(self._as_path(path)).toString()).rstrip("/")
-
-    def _exists(self, path: str) -> bool:
-        return bool(self._files.exists(self._as_path(path)))
-
-    def _remove(self, path: str) -> None:
-        self._files.delete(self._as_path(path), True)
-
-
-def is_remote(path: str) -> bool:
-    """Whether a path is for Spark to resolve.
-
-    Example:
-        >>> is_remote("s3a://bucket/edges"), is_remote("edges.parquet")
-        (True, False)
-    """
-    return "://" in path
 
 
 def start_session(

@@ -16,10 +16,11 @@ from teddy.registry import Registry
 from teddy.scale import memory as memory_engine
 from teddy.scale import stream
 from teddy.scale.engine import Degrees, Engine, Job, Progress
+from teddy.scale.files import table_format
 from teddy.scale.memory import MemoryEngine
 from teddy.scale.output import Output
 from teddy.scale.stream import StreamEngine
-from teddy.scale.table import EdgeTable, table_format
+from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import Threshold
 from teddy.sparsity import check_sparsity, num_pruned_edges
 
@@ -181,7 +182,8 @@ def _elsewhere(
 ) -> tuple[EdgeTable, Any]:  # fmt: skip
     """A table and an output where Spark resolves their names."""
     _check_installed("spark", ("ibis", "pyspark"), "spark")
-    from teddy.scale.spark import RemoteOutput, RemoteTable, is_remote, start_session
+    from teddy.scale.remote import RemoteOutput, RemoteTable, is_remote
+    from teddy.scale.spark import start_session
 
     if engine not in ("auto", "spark"):
         raise InputError(f"engine is {engine}, expected spark for '{table}' and '{out}'")
@@ -204,7 +206,7 @@ def choose_engine(table: EdgeTable, room: int) -> tuple[str, str]:
         return "memory", f"{rows} take about {needed / 1e9:.1f} GB of {free}"
     if jit.numba is not None:
         nodes, why = _most_nodes(table)
-        arrays = nodes * (stream.NODE if not table.text_ids else 3 * stream.NODE)
+        arrays = nodes * stream.bytes_of_node(table)
         if stream.FIXED + arrays <= room:
             return "stream", (
                 f"{rows} don't fit into {free}, {nodes:,} nodes {why} take "
@@ -221,8 +223,8 @@ def choose_engine(table: EdgeTable, room: int) -> tuple[str, str]:
 
 
 def _most_nodes(table: EdgeTable) -> tuple[int, str]:
-    ids = None if table.text_ids else table.id_range()
-    if ids is not None and ids[1] - ids[0] < 2 * table.num_rows:
+    ids = table.id_range
+    if ids is not None and stream.lie_close(*ids, table.num_rows):
         return ids[1] - ids[0] + 1, "by their ids"
     return 2 * table.num_rows, "at most"
 

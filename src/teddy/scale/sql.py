@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teddy.edges.ties import pair_digests
-from teddy.errors import InputError
 from teddy.scale import expressions
 from teddy.scale.engine import Degrees, Engine, Job
 from teddy.scale.output import Output, RowWriter
@@ -29,8 +29,16 @@ class SQLEngine(Engine):
     threshold: Threshold
 
     @abstractmethod
+    def open(self, path: Path) -> Any:
+        """A table in Parquet."""
+
+    @abstractmethod
+    def batches(self, table: Any) -> Iterator[pa.RecordBatch]:
+        """Compute a table, a batch at a time."""
+
     def read(self) -> Any:
-        """Ids ``source`` and ``target`` of each row, null where there are none, and its ``row``."""
+        """Ids ``source`` and ``target`` of each row, and its number ``row``."""
+        return self.open(copy_ids(self.job))
 
     @abstractmethod
     def make(self, name: str, table: Any) -> Any:
@@ -39,7 +47,6 @@ class SQLEngine(Engine):
     def score(self) -> None:
         """Know the graph and the value of each node (Eq. 6 and 7)."""
         self.rows = rows = self.read()
-        self._check_ids()
         self.num_loops = int(rows.filter(rows.source == rows.target).count().execute())
         edges = expressions.distinct_edges(rows, self.job.directed)
         self.edges = self._make(1, "edges", edges)
@@ -108,7 +115,7 @@ class SQLEngine(Engine):
         """Write the rows that stay, in the order of the table; return how many."""
         self.stays = np.zeros(-(-self.job.table.num_rows // 8), np.uint8)
         done = 0
-        for batch in self.kept(self.rows).select("row").to_pyarrow_batches(chunk_size=1 << 18):
+        for batch in self.batches(self.kept(self.rows).select("row")):
             rows = np.sort(batch.column(0).to_numpy())
             bits = np.uint8(1) << (rows & 7).astype(np.uint8)
             np.bitwise_or.at(self.stays, rows >> 3, bits)
@@ -121,14 +128,6 @@ class SQLEngine(Engine):
         begin, end = first_row >> 3, (first_row + batch.num_rows + 7) >> 3
         bits = np.unpackbits(self.stays[begin:end], bitorder="little").astype(bool)
         return bits[first_row & 7 :][: batch.num_rows]
-
-    def _check_ids(self) -> None:
-        missing = self.rows.source.isnull() | self.rows.target.isnull()
-        count = int(self.rows.filter(missing).count().execute())
-        if count:
-            for _ in self.job.table.id_batches():
-                """Which one it is, is said as by every engine."""
-            raise InputError(f"{self.job.table.name}: {count:,} rows have no id, expected none")
 
     def _between(self, low: float, high: float) -> Any:
         return self.scored.filter(expressions.within(self.scored.score, low, high))
@@ -143,7 +142,8 @@ class SQLEngine(Engine):
 def copy_ids(job: Job) -> Path:
     """Write ``source``, ``target`` and ``row`` of a table to Parquet.
 
-    What other columns there are, and of what format and types, is then no concern of an engine.
+    What other columns there are, of what types, in files of what names, is then no concern of an
+    engine, and what is no id is refused as by every engine.
     """
     import pyarrow as pa
 
@@ -151,7 +151,7 @@ def copy_ids(job: Job) -> Path:
     schema = pa.schema([("source", kind), ("target", kind), ("row", pa.int64())])
     writer = RowWriter(Path(job.work) / "ids.parquet", "parquet", schema, one_file=True)
     for sources, targets in job.table.id_batches():
-        rows = pa.array(range(writer.num_rows, writer.num_rows + len(sources)), pa.int64())
+        rows = pa.array(np.arange(writer.num_rows, writer.num_rows + len(sources)))
         writer.write(pa.record_batch([sources, targets, rows], schema=schema))
     writer.close()
     return writer.path

@@ -19,6 +19,7 @@ from teddy.scale import kernels
 from teddy.scale.buckets import Buckets, Keys
 from teddy.scale.engine import Degrees, Engine, Job
 from teddy.scale.node_numbers import MOST, HashedNumbers, Numbers, RangeNumbers
+from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import Bins, Candidates, Threshold, find_threshold
 
 if TYPE_CHECKING:
@@ -26,10 +27,14 @@ if TYPE_CHECKING:
 
 #: Bytes of a node: its degree, its sum or value, and the root of its component.
 NODE = 4 + 8 + 4
+#: The same with ids that are far apart, and with text of some 16 bytes; while the table of them
+#: doubles, which takes half of that.
+FAR_NODE, TEXT_NODE = NODE + 80, NODE + 112
 #: What everything else takes: Python, torch, chunks of edges, batches of rows.
 FIXED = 1_200_000_000
 
 _BINS = 20  # bits
+_HASHED = 1 << 16
 
 
 class StreamEngine(Engine):
@@ -41,6 +46,11 @@ class StreamEngine(Engine):
         super().__init__(job)
         if jit.numba is None:
             raise InputError("the stream engine needs numba: pip install 'teddy-glt[scale]'")
+        if job.memory < FIXED:
+            raise InputError(
+                f"memory is {job.memory / 1e9:.1f} GB, expected at least {FIXED / 1e9:.1f} GB for "
+                "stream"
+            )
         self.threshold: Threshold | None = None
 
     def score(self) -> None:
@@ -118,13 +128,12 @@ class StreamEngine(Engine):
     def _numbers(self) -> tuple[Numbers, int | None]:
         """Numbers of nodes, and the bits of the highest if it is known."""
         table, room = self.job.table, self.job.memory - FIXED
-        ids = table.id_range()
+        ids = table.id_range
         if ids is not None:
             low, high = ids
-            close = high - low < min(64 * (2 * table.num_rows + 1024), MOST)
-            if close and (high - low + 1) * NODE <= room:
+            if lie_close(low, high, table.num_rows) and (high - low + 1) * NODE <= room:
                 return RangeNumbers(low, high), (high - low).bit_length()
-        return HashedNumbers(table.text_ids, room // 2), None
+        return HashedNumbers(table.text_ids, room, NODE), None
 
     def _read(self) -> None:
         done, table = 0, self.job.table
@@ -208,10 +217,30 @@ class StreamEngine(Engine):
 
     def _digests(self, keys: Keys) -> NDArray[np.bytes_]:
         """md5 of edges by their ids, of an undirected one the lower id first."""
+        if keys.size > _HASHED:  # texts take a hundred bytes each
+            parts = range(0, keys.size, _HASHED)
+            return np.concatenate([self._digests(keys[i : i + _HASHED]) for i in parts])
         pairs: Any = zip(*map(self.numbers.ids, _ends(keys)), strict=True)
         if not self.job.directed:
             pairs = map(sorted, pairs)
         return pair_digests(*zip(*pairs, strict=True)) if keys.size else np.empty(0, "S32")
+
+
+def lie_close(low: int, high: int, num_rows: int) -> bool:
+    """Whether ids of a range can be numbers themselves, without much waste.
+
+    Example:
+        >>> lie_close(0, 10**6, 10**5), lie_close(0, 10**12, 10**5)
+        (True, False)
+    """
+    return high - low < min(64 * (2 * num_rows + 1024), MOST)
+
+
+def bytes_of_node(table: EdgeTable) -> int:
+    """Bytes that a node of a table takes at most."""
+    if table.id_range is None:
+        return TEXT_NODE
+    return NODE if lie_close(*table.id_range, table.num_rows) else FAR_NODE
 
 
 def _keys(sources: Any, targets: Any) -> Keys:

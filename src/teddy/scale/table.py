@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import glob
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from teddy.data.columns import as_integers
-from teddy.data.reading import reason, shorten
+from teddy.data.reading import shorten
 from teddy.errors import InputError
+from teddy.scale import csv_files, parquet_files
 from teddy.scale.ahead import read_ahead
+from teddy.scale.columns import check_ids, find_ends
+from teddy.scale.files import common_format, find_files, why
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Names of the two columns of ids that are looked for, in this order.
-ENDS = (
-    ("source", "target"),
-    ("src", "dst"),
-    ("from", "to"),
-    ("u", "v"),
-    ("node1", "node2"),
-)
-FORMATS = ("parquet", "csv")
-#: What ids are.
-IDS = ("auto", "integer", "text")
 #: Rows of a batch.
 BATCH = 1 << 18
 
@@ -70,7 +59,7 @@ class EdgeTable:
 
         Args:
             name: A file, a folder or a glob.
-            source: The column of one end; by default one of :data:`ENDS`.
+            source: The column of one end; by default one of :data:`~teddy.scale.columns.ENDS`.
             target: The column of the other.
             ids: ``integer``, ``text``, or ``auto``: what the column is, or in CSV what its first
                 rows look like.
@@ -84,28 +73,26 @@ class EdgeTable:
             >>> table.source, table.text_ids, table.num_rows
             ('src', False, 1)
         """
-        files = _files(name)
-        kind = _format(name, files)
+        check_ids(ids)
+        files = find_files(name)
+        kind = common_format(name, files)
         try:
-            schema = _csv_schema(files[0], as_text) if kind == "csv" else _parquet_schema(files)
+            schema = (
+                parquet_files.schema_of(files)
+                if kind == "parquet"
+                else csv_files.schema_of(files[0], as_text)
+            )
+            _check_once(name, schema)
+            ends = find_ends(name, schema, source, target)
+            if kind == "parquet":
+                text = parquet_files.has_text_ids(name, schema, ends, ids)
+            else:
+                schema = csv_files.with_text(schema, ends)
+                text = csv_files.has_text_ids(files, ends) if ids == "auto" else ids == "text"
         except InputError:
             raise
-        except (OSError, ValueError) as error:  # pyarrow's are of these
+        except (OSError, ValueError, KeyError) as error:  # pyarrow's are of these
             raise InputError(f"{name}: can't be read as {kind} ({why(error)})") from error
-        if len(set(schema.names)) < len(schema.names):
-            twice = next(column for column in schema.names if schema.names.count(column) > 1)
-            raise InputError(f"{name}: column '{twice}' occurs twice, expected it once")
-        ends = find_ends(name, schema, source, target)
-        if ids not in IDS:
-            raise InputError(f"unknown kind of ids '{ids}', expected one of: {', '.join(IDS)}")
-        if kind == "csv":
-            schema = _with_text(schema, ends)
-            try:
-                text = _csv_text(files[0], ends) if ids == "auto" else ids == "text"
-            except (OSError, ValueError) as error:
-                raise InputError(f"{name}: can't be read as {kind} ({why(error)})") from error
-        else:
-            text = has_text_ids(name, schema, ends, ids)
         return EdgeTable(name, files, kind, schema, *ends, text)
 
     @cached_property
@@ -117,11 +104,7 @@ class EdgeTable:
 
         return sum(int(parquet.read_metadata(file).num_rows) for file in self.files)
 
-    @property
-    def num_bytes(self) -> int:
-        """The size of its files."""
-        return sum(file.stat().st_size for file in self.files)
-
+    @cached_property
     def id_range(self) -> tuple[int, int] | None:
         """The lowest and highest integer id, by Parquet's statistics or by reading all; None: text.
 
@@ -129,7 +112,9 @@ class EdgeTable:
         """
         if self.text_ids:
             return None
-        known = _range_in_footers(self.files, (self.source, self.target), self.format)
+        known = None
+        if self.format == "parquet":
+            known = parquet_files.id_ranges(self.files, (self.source, self.target))
         if known is None:
             ends = (ids.to_numpy() for both in self.id_batches() for ids in both if len(ids))
             known = [(int(ids.min()), int(ids.max())) for ids in ends]
@@ -147,23 +132,9 @@ class EdgeTable:
 
     def _read(self, file: Path, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
         # Not by pyarrow.dataset, which reads ahead as far as the memory goes.
-        from pyarrow import csv, parquet
-
         if self.format == "parquet":
-            with parquet.ParquetFile(file, pre_buffer=False) as content:
-                yield from content.iter_batches(BATCH, columns=columns)
-            return
-        types = {field.name: field.type for field in self.schema}
-        options = csv.ConvertOptions(
-            column_types=types, include_columns=columns, strings_can_be_null=False
-        )
-        with csv.open_csv(file, parse_options=_parsing(), convert_options=options) as rows:
-            if columns is None and rows.schema.names != self.schema.names:
-                got = _columns(rows.schema)
-                raise InputError(
-                    f"{file.name}: columns are {got}, expected {_columns(self.schema)}"
-                )
-            yield from rows
+            return parquet_files.read_rows(file, self.schema, columns, BATCH)
+        return csv_files.read_rows(file, self.schema, columns)
 
     def ends(self, batch: pa.RecordBatch, first_row: int) -> tuple[pa.Array, pa.Array]:
         """The ids of both ends, int64 or text, without nulls.
@@ -214,8 +185,8 @@ class EdgeTable:
             if as_integers(pa.chunked_array([[cell.as_py()]], type=column.type)) is None:
                 return InputError(
                     f"{self.name}: row {first_row + row + 1}: {name} is "
-                    f"{shorten(repr(cell.as_py()), 60)}, expected a 64-bit integer as in the first "
-                    "rows; ids=text (--ids text) takes them as text"
+                    f"{shorten(repr(cell.as_py()), 60)}, expected a 64-bit integer; "
+                    "ids=text (--ids text) takes all of them as text"
                 )
         raise AssertionError("a column of integers is one")
 
@@ -234,179 +205,7 @@ def _merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.concat_batches(waiting)
 
 
-def why(error: BaseException) -> str:
-    """What is wrong with a file, of all that pyarrow says.
-
-    Example:
-        >>> why(ValueError("Could not open 'a.csv': Invalid: CSV parse error: Row #2: got 3"))
-        'CSV parse error: Row #2: got 3'
-    """
-    return shorten(reason(ValueError(str(error).split("Invalid: ")[-1])))
-
-
-def table_format(path: str) -> str | None:
-    """The format that a name stands for.
-
-    Example:
-        >>> table_format("a/edges.csv"), table_format("a/edges")
-        ('csv', None)
-    """
-    suffix = Path(path).suffix.lower().removeprefix(".")
-    return {"pq": "parquet"}.get(suffix, suffix if suffix in FORMATS else None)
-
-
-def _files(name: str) -> tuple[Path, ...]:
-    path = Path(name)
-    if path.is_file():
-        return (path,)
-    if path.is_dir():
-        found = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p, path))
-        found = [p for p in found if table_format(p.name)]
-        if not found:
-            raise InputError(f"{name}: no .parquet or .csv in this folder, expected at least one")
-        return tuple(found)
-    found = sorted(p for p in map(Path, glob.glob(name, recursive=True)) if p.is_file())  # noqa: PTH207
-    if not found:
-        raise InputError(f"{name}: no such file or folder, nor a pattern that fits any")
-    return tuple(found)
-
-
-def _hidden(path: Path, folder: Path) -> bool:
-    """What engines leave beside their files, such as _SUCCESS and .part.crc."""
-    return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
-
-
-def _format(name: str, files: tuple[Path, ...]) -> str:
-    kinds = {table_format(file.name) for file in files}
-    if len(kinds) > 1 or None in kinds:
-        got = ", ".join(sorted({file.suffix or file.name for file in files}))
-        raise InputError(f"{name}: files are {got}, expected .parquet or .csv, all alike")
-    return str(kinds.pop())
-
-
-def _parquet_schema(files: tuple[Path, ...]) -> pa.Schema:
-    from pyarrow import parquet
-
-    schema = parquet.read_schema(files[0])
-    for file in files[1:]:
-        other = parquet.read_schema(file)
-        if not other.equals(schema):
-            raise InputError(
-                f"{file.name}: columns are {_columns(other)}, expected {_columns(schema)} as in "
-                f"{files[0].name}"
-            )
-    return schema
-
-
-def _range_in_footers(
-    files: tuple[Path, ...], ends: tuple[str, str], kind: str
-) -> list[tuple[int, int]] | None:
-    """The lowest and highest ids of each group of rows, or None where they aren't all written."""
-    from pyarrow import parquet
-
-    found = []
-    for file in files if kind == "parquet" else ():
-        footer = parquet.ParquetFile(file).metadata
-        place = {footer.schema.column(i).path: i for i in range(footer.num_columns)}
-        for group, end in product(range(footer.num_row_groups), ends):
-            statistics = footer.row_group(group).column(place[end]).statistics
-            if statistics is None or not statistics.has_min_max:
-                if footer.row_group(group).num_rows:
-                    return None
-            elif not isinstance(statistics.min, int):
-                return None
-            else:
-                found.append((statistics.min, statistics.max))
-    return found if kind == "parquet" else None
-
-
-def _parsing() -> Any:
-    from pyarrow import csv
-
-    return csv.ParseOptions(newlines_in_values=True)  # in quotes
-
-
-def _csv_schema(file: Path, as_text: bool) -> pa.Schema:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    if file.stat().st_size == 0:
-        raise InputError(f"{file.name}: is empty, expected a header and rows")
-    with csv.open_csv(file, parse_options=_parsing()) as start:
-        schema = start.schema
-    empty = [field.name for field in schema if pa.types.is_null(field.type)]
-    return _with_text(schema, schema.names if as_text else empty)
-
-
-def _with_text(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
-    import pyarrow as pa
-
-    for name in names:
-        schema = schema.set(schema.get_field_index(name), pa.field(name, pa.string()))
-    return schema
-
-
-def find_ends(
-    name: str, schema: pa.Schema, source: str | None, target: str | None
-) -> tuple[str, str]:
-    """The columns of ids: those that are given, or of the usual names."""
-    names = schema.names
-    for end in (source, target):
-        if end is not None and end not in names:
-            raise InputError(f"{name}: no column '{end}', got {_columns(schema)}")
-    if source is not None and target is not None:
-        if source == target:
-            raise InputError(f"source and target are both '{source}', expected two columns")
-        return source, target
-    if source is not None or target is not None:
-        raise InputError("source and target are given together or not at all, got one of them")
-    for pair in ENDS:
-        if set(pair) <= set(names):
-            return pair
-    raise InputError(
-        f"{name}: columns are {_columns(schema)}, expected 'source' and 'target' or names given "
-        "by source and target (--source, --target)"
-    )
-
-
-def _csv_text(file: Path, ends: tuple[str, str]) -> bool:
-    """Whether ids don't look like integers in the first rows."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-    from pyarrow import csv
-
-    options = csv.ConvertOptions(column_types=dict.fromkeys(ends, pa.string()))
-    with csv.open_csv(file, parse_options=_parsing(), convert_options=options) as rows:
-        head = next(iter(rows), None)
-    if head is None:
-        return False
-    columns = [pc.utf8_trim_whitespace(head[end]) for end in ends]
-    filled = [pa.chunked_array([column.filter(pc.not_equal(column, ""))]) for column in columns]
-    return any(as_integers(column) is None for column in filled)
-
-
-def has_text_ids(name: str, schema: pa.Schema, ends: tuple[str, str], ids: str) -> bool:
-    """Whether ids in Parquet are text; raise if they can't be ids."""
-    import pyarrow as pa
-
-    text = []
-    for end in ends:
-        kind = schema.field(end).type
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if pa.types.is_integer(kind):
-            text.append(False)
-        elif (
-            pa.types.is_string(kind)
-            or pa.types.is_large_string(kind)
-            or re.match("string_view", str(kind))
-        ):
-            text.append(True)
-        else:
-            raise InputError(f"{name}: column '{end}' is {kind}, expected integers or text")
-    if ids != "auto":
-        return ids == "text"
-    return any(text)
-
-
-def _columns(schema: pa.Schema) -> str:
-    return shorten(", ".join(f"'{field.name}' ({field.type})" for field in schema))
+def _check_once(name: str, schema: pa.Schema) -> None:
+    if len(set(schema.names)) < len(schema.names):
+        twice = next(column for column in schema.names if schema.names.count(column) > 1)
+        raise InputError(f"{name}: column '{twice}' occurs twice, expected it once")

@@ -1,0 +1,92 @@
+"""Tables in Parquet: columns, the kind and the range of ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from teddy.errors import InputError
+from teddy.scale.columns import columns_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def schema_of(files: tuple[Path, ...]) -> pa.Schema:
+    """The columns that all files have."""
+    from pyarrow import parquet
+
+    schema = parquet.read_schema(files[0])
+    for file in files[1:]:
+        other = parquet.read_schema(file)
+        if not other.equals(schema):
+            got, expected = columns_of(other), columns_of(schema)
+            raise InputError(
+                f"{file.name}: columns are {got}, expected {expected} as in {files[0].name}"
+            )
+    return without_views(schema)
+
+
+def without_views(schema: pa.Schema) -> pa.Schema:
+    """Text in views as text: pyarrow can't filter views."""
+    import pyarrow as pa
+
+    plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+    for place, field in enumerate(schema):
+        schema = schema.set(place, field.with_type(plain.get(field.type, field.type)))
+    return schema
+
+
+def read_rows(
+    file: Path, schema: pa.Schema, columns: list[str] | None, size: int
+) -> Iterator[pa.RecordBatch]:
+    """All rows of a file in their order, so many at a time."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
+    with parquet.ParquetFile(file, pre_buffer=False) as content:
+        for batch in content.iter_batches(size, columns=columns):
+            same = batch.schema.equals(wanted)
+            yield batch if same else batch.select(wanted.names).cast(wanted)
+
+
+def has_text_ids(name: str, schema: pa.Schema, ends: tuple[str, str], ids: str) -> bool:
+    """Whether ids in Parquet are text; raise if they can't be ids."""
+    import pyarrow as pa
+
+    text = []
+    for end in ends:
+        kind = schema.field(end).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if pa.types.is_integer(kind):
+            text.append(False)
+        elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            text.append(True)
+        else:
+            raise InputError(f"{name}: column '{end}' is {kind}, expected integers or text")
+    if ids != "auto":
+        return ids == "text"
+    return any(text)
+
+
+def id_ranges(files: tuple[Path, ...], ends: tuple[str, str]) -> list[tuple[int, int]] | None:
+    """The lowest and highest ids of each group of rows, or None where they aren't all written."""
+    from pyarrow import parquet
+
+    found = []
+    for file in files:
+        footer = parquet.ParquetFile(file).metadata
+        place = {footer.schema.column(i).path: i for i in range(footer.num_columns)}
+        for group, end in product(range(footer.num_row_groups), ends):
+            statistics = footer.row_group(group).column(place[end]).statistics
+            if statistics is None or not statistics.has_min_max:
+                if footer.row_group(group).num_rows:
+                    return None
+            elif not isinstance(statistics.min, int):
+                return None
+            else:
+                found.append((statistics.min, statistics.max))
+    return found
