@@ -155,6 +155,7 @@ def test_a_full_run_does_not_mix_with_a_quick_one(made):
         (["table4"], "'table4' isn't reproduced, expected one of: table"),
         (["tabel1"], "unknown table or figure 'tabel1'"),
         (["extreme", "--seeds", "0"], "seeds is 0, expected a whole number from 1"),
+        (["extreme", "--epochs", "0"], "epochs is 0, expected a whole number from 1"),
         (["extreme", "--levels", "0"], "levels is '0', expected one above 0 at least"),
         (["extreme", "--levels", "x"], "has 'x', expected such as 5 or 1-20"),
         (["extreme", "--datasets", "nope"], "datasets has 'nope', expected some of: cora"),

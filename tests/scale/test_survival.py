@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from scale.tables import places, write
+from teddy.errors import InputError
 from teddy.scale import sparsify_table
 
 RUN = """
@@ -95,3 +96,16 @@ def test_a_kill_between_two_renames_loses_nothing(tmp_path, table):
 
 def interrupt(what, done, total):
     raise KeyboardInterrupt
+
+
+def test_no_room_to_spill(tmp_path, table, monkeypatch):
+    """What duckdb says when its disk is full is one line, and nothing is left behind."""
+    import ibis
+
+    connect = ibis.duckdb.connect
+    full = {"memory_limit": "10MB", "max_temp_directory_size": "1MB"}
+    monkeypatch.setattr(ibis.duckdb, "connect", lambda path, **kw: connect(path, **kw | full))
+    with pytest.raises(InputError, match=r"^duckdb: Out of Memory Error: ") as error:
+        sparsify_table(table, str(tmp_path / "out.parquet"), 0.64, engine="duckdb")
+    assert "\n" not in str(error.value)
+    assert list(tmp_path.iterdir()) == []

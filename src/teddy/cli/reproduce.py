@@ -55,6 +55,12 @@ def reproduce(
         str | None,
         typer.Option(help="Levels of the figures: 1,5,10,15,20; quick 1,5.", show_default=False),
     ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(
+            help="Epochs of a training: 200, large-scale 100; quick 40 and 4.", show_default=False
+        ),
+    ] = None,
     datasets: Annotated[
         str | None,
         typer.Option(help="Only these: cora,citeseer,pubmed; quick the first two. large-scale: "
@@ -90,7 +96,7 @@ def reproduce(
     part = Part(*(None if text is None else words(text) for text in (models, methods)))
     check_count(jobs, "jobs")
     entries = [REPRODUCTIONS[name] for name in chosen]
-    whole = _scope(quick, out, seeds, levels, data_dir)
+    whole = _scope(quick, out, seeds, levels, epochs, data_dir)
     scopes = _with_datasets(entries, whole, datasets)
     if len(entries) > 1:  # of several, those that have something of what is asked for
         entries = [
@@ -145,6 +151,7 @@ def _scope(
     out: Path | None,
     seeds: int | None,
     levels: str | None,
+    epochs: int | None,
     data_dir: Path | None,
 ) -> Scope:
     from teddy.cli.sweep import parse_simulations
@@ -154,9 +161,10 @@ def _scope(
         "data_dir": None if data_dir is None else str(data_dir),
         "folder": out or Path("runs/paper-quick" if quick else "runs/paper"),
     }
+    if epochs is not None:
+        changes["epochs"] = check_count(epochs, "epochs")
     if seeds is not None:
-        if seeds < 1:
-            raise InputError(f"seeds is {seeds}, expected a whole number from 1")
+        check_count(seeds, "seeds")
         changes |= {"seeds": seeds, "iterative_seeds": seeds}
     if levels is not None:
         changes["simulations"] = tuple(sorted({i for i in parse_simulations(levels) if i > 0}))

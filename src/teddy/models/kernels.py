@@ -18,17 +18,25 @@ Array = NDArray[Any]
 
 # What a product gathers from fits into half of a common second-level cache ...
 _TILE_BYTES = 1 << 20
-# ... where its rows are used so often that bringing them there pays.
-_USES = 4
+# ... where a row has so many entries in a tile, on average, that looking there pays.
+_ENTRIES = 3
 # Columns that are computed together, in a product and in a chain of two.
 _SLICE, _CHAIN_SLICE = 128, WIDE
 
 
-def tile_rows(num_cols: int, nnz: int, width: int, chained: bool = False) -> int:
-    """Rows of a tile of the dense factor; 0: the product gathers from all of it, in place."""
-    if 4 * num_cols * width <= _TILE_BYTES or nnz < _USES * num_cols:
-        return 0
-    return _TILE_BYTES // (4 * min(_CHAIN_SLICE if chained else _SLICE, width))
+def tile_rows(shape: tuple[int, int], nnz: int, width: int, chained: bool = False) -> int:
+    """Rows of a tile of the dense factor; 0: the product gathers from all of it, in place.
+
+    Example:
+        >>> tile_rows((3327, 3703), 105_165, 512)  # the features of CiteSeer
+        2048
+        >>> tile_rows((169_343, 169_343), 2_484_941, 256)  # the graph of ogbn-arxiv
+        0
+    """
+    rows = _TILE_BYTES // (4 * max(1, min(_CHAIN_SLICE if chained else _SLICE, width)))
+    tiles = -(-shape[1] // rows)
+    fits = 4 * shape[1] * width <= _TILE_BYTES
+    return 0 if fits or nnz < _ENTRIES * tiles * shape[0] else rows
 
 
 class Entries:

@@ -102,7 +102,7 @@ class Pattern:
 
     def entries(self, width: int, chained: bool = False) -> kernels.Entries:
         """The entries as kernels take them for a dense factor of this width; made once."""
-        block = kernels.tile_rows(self.shape[1], self.nnz, width, chained)
+        block = kernels.tile_rows(self.shape, self.nnz, width, chained)
         if block not in self._entries:
             self._entries[block] = kernels.Entries(self.crow.numpy(), self.col.numpy(), block)
         return self._entries[block]

@@ -31,7 +31,8 @@ def models(dataset: str, quick: bool = False) -> tuple[str, str]:
 
 def settings(scope: Scope) -> Settings:
     """Without weight decay, as in the paper; it doesn't say for how many epochs."""
-    config = TrainConfig(epochs=4 if scope.quick else 100, weight_decay=0.0)
+    epochs = scope.epochs or (4 if scope.quick else 100)
+    config = TrainConfig(epochs, weight_decay=0.0)
     return replace(scope.settings, config=config, model_options={})
 
 

@@ -32,6 +32,7 @@ class Scope:
         simulations: Levels of the figures.
         extreme: Levels of the extreme regime.
         quick: A coarse version: few epochs, narrow models.
+        epochs: Of a training; None: the paper's.
         data_dir: Folder with raw data sets.
         folder: For what a reproduction keeps besides the sweep.
     """
@@ -42,6 +43,7 @@ class Scope:
     simulations: tuple[int, ...] = (1, 5, 10, 15, 20)
     extreme: tuple[int, ...] = (20, 25, 30, 35, 40)
     quick: bool = False
+    epochs: int | None = None
     data_dir: str | None = None
     folder: Path = Path("runs/paper")
 
@@ -62,9 +64,11 @@ class Scope:
     @property
     def settings(self) -> Settings:
         """Of all trainings: the paper's, with the tuned strength of distillation."""
-        config = TrainConfig(epochs=40) if self.quick else TrainConfig()
+        epochs = self.epochs or (40 if self.quick else 200)
         narrow = {"hidden": 32} if self.quick else {}
-        return Settings(config, tuned=True, model_options=narrow, data_dir=self.data_dir)
+        return Settings(
+            TrainConfig(epochs), tuned=True, model_options=narrow, data_dir=self.data_dir
+        )
 
     def grid(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import ibis
 import torch
 
@@ -22,6 +23,8 @@ FIXED = 1_000_000_000
 
 class DuckDBEngine(SQLEngine):
     """Tables in a database of the run's own."""
+
+    failures = (duckdb.Error,)
 
     def __init__(self, job: Job) -> None:
         super().__init__(job)

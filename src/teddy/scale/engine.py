@@ -86,12 +86,14 @@ class Engine(ABC):
         degrees: Its degrees.
         components: Connected components of what stays, nodes without an edge left among them;
             None where they weren't counted.
+        failures: What it raises when it can't go on, as for want of disk.
     """
 
     num_edges: int
     num_loops: int
     degrees: Degrees
     components: int | None = None
+    failures: tuple[type[Exception], ...] = ()
 
     def __init__(self, job: Job) -> None:
         self.job = job

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import ibis
 import torch
+from py4j.protocol import Py4JError
 from pyarrow import parquet
+from pyspark.errors import PySparkException
 
 from teddy.errors import InputError
 from teddy.scale.engine import Job
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 class SparkEngine(SQLEngine):
     """Speaks to the session that there is, as under spark-submit, or starts one."""
+
+    failures = (PySparkException, Py4JError)
 
     def __init__(self, job: Job) -> None:
         super().__init__(job)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import psutil
 
 from teddy import jit
+from teddy.data.reading import reason
 from teddy.errors import InputError
 from teddy.registry import Registry
 from teddy.scale import memory as memory_engine
@@ -135,18 +137,21 @@ def sparsify_table(
     room = _room(memory)
     edges: EdgeTable
     output: Any
-    if "://" in table or "://" in out:
-        edges, output = _elsewhere(table, out, engine, source, target, ids, room, spark_master,
-                                   overwrite)  # fmt: skip
-        name, reason = "spark", "the table is where Spark reads"
-    else:
-        edges = EdgeTable.open(table, source, target, ids, as_text=table_format(out) != "parquet")
-        name, reason = choose_engine(edges, room) if engine == "auto" else (engine, "asked for")
-        output = Output(out, edges, overwrite)
-    with output:
+    with ExitStack() as stack:
+        if "://" in table or "://" in out:
+            edges, output = _elsewhere(stack, table, out, engine, source, target, ids, room,
+                                       spark_master, overwrite)  # fmt: skip
+            name, why = "spark", "the table is where Spark reads"
+        else:
+            as_text = table_format(out) != "parquet"
+            edges = EdgeTable.open(table, source, target, ids, as_text=as_text)
+            name, why = choose_engine(edges, room) if engine == "auto" else (engine, "asked for")
+            output = Output(out, edges, overwrite)
+        stack.enter_context(output)
         report = progress or (lambda what, done, total: None)
         job = Job(edges, output.work, directed, room, report, spark_master)
         worker = ENGINES[name](job)
+        stack.callback(worker.close)
         try:
             started = time.perf_counter()
             worker.score()
@@ -155,12 +160,12 @@ def sparsify_table(
             chosen = time.perf_counter()
             kept = worker.write(output)
             written = time.perf_counter()
-        finally:
-            worker.close()
+        except worker.failures as error:
+            raise InputError(f"{name}: {reason(error)}") from error
     stay = worker.num_edges - num_pruned_edges(sparsity, worker.num_edges)
     return Sparsified(
         engine=name,
-        reason=reason,
+        reason=why,
         rows={"total": edges.num_rows, "kept": kept},
         edges={"total": worker.num_edges, "kept": stay},
         loops=worker.num_loops,
@@ -177,8 +182,8 @@ def sparsify_table(
 
 
 def _elsewhere(
-    table: str, out: str, engine: str, source: str | None, target: str | None, ids: str, room: int,
-    master: str | None, overwrite: bool,
+    stack: ExitStack, table: str, out: str, engine: str, source: str | None, target: str | None,
+    ids: str, room: int, master: str | None, overwrite: bool,
 ) -> tuple[EdgeTable, Any]:  # fmt: skip
     """A table and an output where Spark resolves their names."""
     _check_installed("spark", ("ibis", "pyspark"), "spark")
@@ -189,7 +194,9 @@ def _elsewhere(
         raise InputError(f"engine is {engine}, expected spark for '{table}' and '{out}'")
     if not (is_remote(table) and is_remote(out)):
         raise InputError(f"'{table}' and '{out}': expected both with a scheme, such as file://")
-    session, _ = start_session(room, master)
+    session, new = start_session(room, master)
+    if new:
+        stack.callback(session.stop)
     output = RemoteOutput(session, table, out, overwrite)
     return RemoteTable.at(session, table, source, target, ids), output
 
