@@ -20,7 +20,7 @@ def judged(name, rows, scope=None):
 
 
 def transformers(unimp, ugs, others):
-    rows = curve("cora", "unimp", "teddy", unimp) + curve("cora", "unimp", "ugs", ugs)
+    rows = curve("cora", "unimp", "teddy", unimp) + curve("cora", "unimp", "ugs:stride=5", ugs)
     for model in ("nagphormer", "specformer"):
         rows += curve("cora", model, "teddy", others)
     return judged("transformers", rows)

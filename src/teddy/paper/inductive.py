@@ -12,11 +12,12 @@ from teddy.paper.accuracy import COLUMNS, accuracy_rows
 from teddy.paper.attribution import spec
 from teddy.paper.judge import STABLE, all_above
 from teddy.paper.reproduction import MODELS, Finding, Result, Scope, Table, reproduction
+from teddy.paper.reproduction import UGS_FEW_ROUNDS as UGS
 from teddy.paper.results import Results
 from teddy.sweep import Grid, Settings
 
 #: With the dense model's logits on the training nodes, and without.
-METHODS = ("teddy", "random", "ugs", "teddy:distill=0", "random:distill=0")
+METHODS = ("teddy", "random", UGS, "teddy:distill=0", "random:distill=0")
 #: Other ways to prune the grown graph, to be held against scoring it.
 RULES = ("teddy:inference=training", "teddy:inference=none")
 #: What carries the accuracy, beyond METHODS: edges by degree, dense weights; for GCN and GIN.
@@ -42,11 +43,11 @@ def levels(scope: Scope) -> list[int]:
 
 def grids(scope: Scope) -> list[Grid]:
     """All methods, the other ways to prune a grown graph, and what carries the accuracy."""
-    one_shot = [m for m in METHODS if m != "ugs"]
+    one_shot = [m for m in METHODS if m != UGS]
     return [
         scope.grid([*one_shot, *RULES], simulations=levels(scope), iterative=True),
         scope.grid(FACTORS, attribution.MODELS, levels(scope)[-2:], iterative=True),
-        scope.grid(["ugs"], simulations=levels(scope), iterative=True),
+        scope.grid([UGS], simulations=levels(scope), iterative=True),
     ]
 
 
@@ -81,7 +82,8 @@ def inductive(results: Results, scope: Scope) -> Result:
             "and the dense model's logits are of that graph. Validation is on the graph with the "
             "validation nodes, the test on the whole graph; both are pruned by the same score as "
             "sparse as the training graph (`scored`), for UGS of its training edges only. All "
-            "nodes that are distilled on are training nodes here."
+            "nodes that are distilled on are training nodes here. UGS prunes by 23% in each of "
+            "four rounds (`ugs:stride=5`), not by 5% in twenty."
         ],
     )
 
