@@ -99,7 +99,10 @@ class Specformer(GNN):
         x, passed, response = stem
         h: Tensor = multiply(self.dropout(x), self.encoder.weight.t()) + self.encoder.bias
         h = self.dropout(multiply(h.relu(), self.classifier.weight.t()) + self.classifier.bias)
-        return h * passed + structure.vectors @ (response * (structure.vectors.t() @ h))
+        # Few classes: with rows of them on the left of U all products, the gradient's too, are
+        # several times as fast.
+        coefficients = response.t().contiguous() * (h.t().contiguous() @ structure.vectors)
+        return h * passed + (coefficients @ structure.vectors.t()).t()
 
     def layer_macs(self, x: Features, structure: Spectrum) -> list[int]:
         """Of the features' encoder, the eigenvalues' Transformer, and the filter of all layers.
