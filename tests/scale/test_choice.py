@@ -67,6 +67,17 @@ def test_memory_is_heeded(tables):
         sparsify_table(table, f"{table}.out.parquet", 0.5, engine="memory", memory=10**6)
 
 
+def test_long_ids_take_more_memory(tmp_path):
+    for length in (10, 200):
+        ids = np.char.add("x" * length, np.arange(1000).astype(str))
+        table = pa.table({"source": ids, "target": ids[::-1]})
+        parquet.write_table(table, tmp_path / f"{length}.parquet")
+    short, long = (EdgeTable.open(str(tmp_path / f"{n}.parquet")) for n in (10, 200))
+    assert 190 <= long.id_bytes - short.id_bytes <= 200
+    assert choose_engine(many(short, 10**6), 2 * GB)[0] == "memory"
+    assert choose_engine(many(long, 10**6), 2 * GB)[0] != "memory"
+
+
 def test_without_what_is_not_installed(tables, monkeypatch):
     big = many(tables["far"], 10**9)
     monkeypatch.setattr(sparsify, "find_spec", lambda name: None)

@@ -324,3 +324,58 @@ def test_an_output_in_the_folder_of_the_input(tmp_path):
     write(tmp_path / "in", ROWS, files=2)
     with pytest.raises(InputError, match="is in the input's folder"):
         sparsify(tmp_path / "in", tmp_path / "in" / "out.parquet")
+
+
+@pytest.mark.parametrize("name", ["few[1].parquet", "few?.parquet", "*/few.parquet"])
+def test_names_that_are_patterns_to_sql(tmp_path, name):
+    """A neighbour's hidden folder fits the pattern of this one's: it must not be read."""
+    table, out = write(tmp_path / "in.parquet", ROWS), tmp_path / name
+    out.parent.mkdir(exist_ok=True)
+    neighbour = tmp_path / ".few1.parquet.teddy"
+    neighbour.mkdir()
+    write(neighbour / "ids.parquet", ROWS[:2])
+    with pytest.raises(InputError, match=r"which SQL engines take as a pattern; expected a plain"):
+        sparsify(table, out, engine="duckdb")
+    assert not out.exists()
+    sparsify(table, out, engine="stream")
+    assert places(out) == LEFT
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_text_in_views_within_others(tmp_path, engine):
+    words = pa.array([["a", "b"], [], None, ["c"], ["d"]], pa.list_(pa.string_view()))
+    pairs = pa.array([{"x": "1"}] * 5, pa.struct([("x", pa.string_view())]))
+    table = write(tmp_path / "in.parquet", ROWS, words=words, pairs=pairs)
+    sparsify(table, tmp_path / "out.parquet", engine=engine)
+    left = parquet.read_table(tmp_path / "out.parquet")
+    assert left["words"].to_pylist() == [["a", "b"], ["c"], ["d"]]
+    assert left["pairs"].to_pylist() == [{"x": "1"}] * 3
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_ids_that_are_no_text(tmp_path, engine):
+    bytes_ = pa.array([b"a", b"\xff"]).view(pa.string())
+    parquet.write_table(pa.table({"source": bytes_, "target": bytes_}), tmp_path / "in.parquet")
+    message = "in.parquet: source of a row from 1 on is no UTF-8, expected text"
+    with pytest.raises(InputError, match=message):
+        sparsify(tmp_path / "in.parquet", tmp_path / "out.parquet", engine=engine)
+
+
+def test_wide_rows_are_read_and_written_a_few_at_a_time(tmp_path, monkeypatch):
+    from teddy.scale import output, table
+
+    monkeypatch.setattr(table, "BATCH_BYTES", 40_000)
+    monkeypatch.setattr(output, "GROUP_BYTES", 80_000)
+    rows = [(i, i + 1) for i in range(100)]
+    wide = pa.array([f"{i:05}" * 800 for i in range(100)])  # 4 KB
+    path = write(tmp_path / "in.parquet", rows, wide=wide)
+    batches = list(EdgeTable.open(path).batches())
+    assert max(batch.num_rows for batch in batches) <= 10
+    assert sum(batch.num_rows for batch in batches) == 100
+    files = []
+    for engine in ENGINES:
+        files.append(tmp_path / f"{engine}.parquet")
+        sparsify(path, files[-1], engine=engine)
+    footer = parquet.read_metadata(files[0])
+    assert footer.num_row_groups > 1
+    assert len({file.read_bytes() for file in files}) == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from hypothesis import given
@@ -137,3 +140,13 @@ def test_what_lies_between_layers_and_the_logits_are_on_the_disk(monkeypatch):
     forward.evaluation_logits()
     forward.evaluation_logits(torch.tensor([0]))
     assert made == [(40, 8), (40, 8), (40, 3), (40, 3), (40, 3)]  # the logits handed out are kept
+
+
+def test_a_full_disk_is_an_error_not_a_signal():
+    code = (
+        "import resource, teddy.training.scratch as s\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
+        "try:\n    s.scratch(1000, 1000)\nexcept OSError as error:\n    print(error.strerror)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "File too large\n"

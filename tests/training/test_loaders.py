@@ -15,6 +15,8 @@ from conftest import LAYERED, small_graph
 from teddy.errors import InputError
 from teddy.models import build_model
 from teddy.training import FromFunction, Partitions, TrainConfig, seeded, train
+from teddy.training.distributed import World
+from teddy.training.minibatch import Statistics
 from training.modules import Own
 
 CONFIG = TrainConfig(epochs=8)
@@ -187,7 +189,13 @@ def test_the_epochs_that_are_validated():
             lambda g: [Data(n_id=g.n_id + 1, edge_index=g.edge_index)],
             "isn't a list of nodes from 0",
         ),
-        (lambda g: [Data(n_id=g.n_id[:3], edge_index=g.edge_index)], "edges of a batch leave its"),
+        (lambda g: [Data(n_id=g.n_id[:3], edge_index=g.edge_index)], "aren't between its nodes"),
+        (lambda g: [Data(n_id=g.n_id, edge_index=g.edge_index * 1.0)], "expected integers from 0"),
+        (lambda g: [Data(n_id=g.n_id * 1.0, edge_index=g.edge_index)], "isn't a list of nodes"),
+        (
+            lambda g: [Data(n_id=g.n_id, edge_index=g.edge_index.t())],
+            r"edge_index of a batch has shape \[\d+, 2\], expected \[2, E\]",
+        ),
         (
             lambda g: [Data(n_id=g.n_id, edge_index=g.edge_index, x=g.x[:3])],
             "x of a batch has 3 rows, expected 40",
@@ -227,3 +235,21 @@ def test_what_needs_the_whole_graph_says_so(arguments, message):
     settings = {"model": "gcn", "loader": Partitions(4, 2), **arguments}
     with pytest.raises(InputError, match=message):
         teddy.find_ticket(small_graph(), epochs=1, **settings)
+
+
+def test_counts_among_the_statistics_are_counted_once_a_step():
+    """Numbers that a double doesn't hold are not rounded, whatever else a module keeps is left."""
+    module = torch.nn.BatchNorm1d(1)
+    module.register_buffer("large", torch.tensor([2**62 + 1]))
+    module.register_buffer("flags", torch.tensor([True]))
+    module.register_buffer("phase", torch.tensor([1j]))
+    statistics = Statistics(module)
+    for batch in (torch.tensor([[1.0], [3.0]]), torch.tensor([[5.0], [7.0]])):
+        statistics.begin()
+        module(batch)
+        statistics.end()
+    statistics.average(World())
+    assert module.num_batches_tracked == 1
+    assert module.large == 2**62 + 1
+    assert module.flags
+    assert module.phase == 1j

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.errors import InputError
+from teddy.machine import free_memory
 
 _STEP = 0.3
 _T = np.exp(_STEP * np.arange(-105, 29))  # from 2e-14 to 4e3
@@ -102,11 +103,9 @@ class TwinClasses:
 
     def check_memory(self, matrices: int) -> None:
         """Raise if so many dense matrices over the largest component can't be had."""
-        import psutil
-
         n = int(np.diff(self.bounds).max(initial=0))
         need = 8 * n * (matrices * n + 8 * _T.size + 2 * _BLOCK)
-        free = psutil.virtual_memory().available
+        free = free_memory()
         if need > free:
             raise InputError(
                 f"the spectrum of {n} distinct neighbourhoods needs {need / 2**30:.1f} GiB of "

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from teddy.errors import InputError
+from teddy.machine import free_memory
 from teddy.models.base import GNN, Features, product_macs
 from teddy.models.dropout import Dropout
 from teddy.models.pattern import Pattern
@@ -263,10 +264,8 @@ def hop_tokens(adjacency: SparseMatrix, x: Tensor, hops: int) -> Tensor:
 
 def _check_memory(x: Tensor, hops: int) -> None:
     """Raise if the tokens, and the two products in flight, don't fit into the memory."""
-    import psutil
-
     need = (hops + 3) * x.numel() * x.itemsize
-    free = psutil.virtual_memory().available
+    free = free_memory()
     if x.device.type == "cpu" and need > free:
         raise InputError(
             f"the tokens of {x.size(0)} nodes and {hops} hops need {need / 2**30:.1f} GiB of "

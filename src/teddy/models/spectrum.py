@@ -14,6 +14,7 @@ from torch import Tensor
 
 from teddy import cache as disk
 from teddy.errors import InputError
+from teddy.machine import free_memory
 from teddy.models.pattern import Pattern
 from teddy.models.subspace import block_width, smallest_pairs
 from teddy.numbers import check_count
@@ -192,9 +193,7 @@ def _cached(graph: _Graph, count: int, with_kernel: bool, cache: bool) -> Spectr
 
 
 def _check_memory(graph: _Graph, count: int, with_kernel: bool) -> None:
-    import psutil
-
-    need, free = graph.bytes(count), psutil.virtual_memory().available
+    need, free = graph.bytes(count), free_memory()
     if need <= free:
         return
     fewer = count

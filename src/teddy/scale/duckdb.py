@@ -10,6 +10,7 @@ import duckdb
 import ibis
 import torch
 
+from teddy.data.reading import reason
 from teddy.errors import InputError
 from teddy.scale.engine import Job
 from teddy.scale.sql import SQLEngine
@@ -33,13 +34,16 @@ class DuckDBEngine(SQLEngine):
             raise InputError(
                 f"memory is {job.memory / 1e9:.1f} GB, expected at least 1.2 GB for duckdb"
             )
-        self.connection = ibis.duckdb.connect(
-            f"{job.work}/edges.duckdb",
-            memory_limit=f"{room // 1_000_000}MB",
-            temp_directory=f"{job.work}/spilled",
-            preserve_insertion_order=False,
-            threads=torch.get_num_threads(),
-        )
+        try:
+            self.connection = ibis.duckdb.connect(
+                f"{job.work}/edges.duckdb",
+                memory_limit=f"{room // 1_000_000}MB",
+                temp_directory=f"{job.work}/spilled",
+                preserve_insertion_order=False,
+                threads=torch.get_num_threads(),
+            )
+        except duckdb.Error as error:
+            raise InputError(f"duckdb: {reason(error)}") from error
 
     def open(self, path: Path) -> Any:
         """A table in Parquet."""

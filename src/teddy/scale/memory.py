@@ -19,8 +19,16 @@ from teddy.scale.threshold import NOTHING_GOES, Threshold
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Bytes that it takes for a row, at most.
-ROW = 210
+    from teddy.scale.table import EdgeTable
+
+#: Bytes that it takes for a row, at most; where ids are text, and for each of an id's own.
+ROW, TEXT_ROW, TEXT_BYTE = 400, 600, 6
+
+
+def bytes_needed(table: EdgeTable) -> float:
+    """Bytes that it takes for a table, at most."""
+    row = TEXT_ROW + TEXT_BYTE * table.id_bytes if table.text_ids else ROW
+    return table.num_rows * row
 
 
 class MemoryEngine(Engine):
@@ -28,7 +36,7 @@ class MemoryEngine(Engine):
 
     def __init__(self, job: Job) -> None:
         super().__init__(job)
-        needed = job.table.num_rows * ROW
+        needed = bytes_needed(job.table)
         if needed > job.memory:
             raise InputError(
                 f"{job.table.num_rows:,} rows take about {needed / 1e9:.1f} GB, expected at most "

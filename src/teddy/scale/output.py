@@ -13,13 +13,13 @@ from filelock import FileLock, Timeout
 from teddy.errors import InputError
 from teddy.scale.csv_lines import CSVFile
 from teddy.scale.files import table_format
-from teddy.scale.table import EdgeTable
+from teddy.scale.table import EdgeTable, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Rows of a row group in Parquet, and of a file in a folder.
-GROUP, FILE = 1 << 20, 1 << 26
+#: Rows of a row group in Parquet, its bytes where rows are wide, and rows of a file in a folder.
+GROUP, GROUP_BYTES, FILE = 1 << 20, 1 << 27, 1 << 26
 
 
 class Output:
@@ -113,7 +113,8 @@ class Output:
 
     def writer(self) -> RowWriter:
         """Something that takes rows."""
-        return RowWriter(self.work / "rows", self.format, self.schema(), self.one_file)
+        group = rows_of(GROUP_BYTES, self.table.row_bytes, GROUP)
+        return RowWriter(self.work / "rows", self.format, self.schema(), self.one_file, group)
 
     def publish(self, made: Path) -> None:
         """Put a whole file or folder of the work in its place."""
@@ -133,13 +134,16 @@ class RowWriter:
         kind: ``parquet`` or ``csv``.
         schema: Of the rows.
         one_file: Whether it is a file.
+        group: Rows that are written together.
 
     Attributes:
         num_rows: Rows so far.
     """
 
-    def __init__(self, path: Path, kind: str, schema: pa.Schema, one_file: bool) -> None:
-        self.path, self.num_rows = path, 0
+    def __init__(
+        self, path: Path, kind: str, schema: pa.Schema, one_file: bool, group: int = GROUP
+    ) -> None:
+        self.path, self.num_rows, self._group = path, 0, group
         self._kind, self._schema, self._one_file = kind, schema, one_file
         self._waiting: list[pa.RecordBatch] = []
         self._held, self._files, self._in_file = 0, 0, 0
@@ -152,8 +156,8 @@ class RowWriter:
         self.num_rows += batch.num_rows
         self._waiting.append(batch)
         self._held += batch.num_rows
-        while self._held >= GROUP:
-            self._flush(GROUP)
+        while self._held >= self._group:
+            self._flush(self._group)
 
     def close(self) -> None:
         """Write what is left, to the disk."""

@@ -30,13 +30,37 @@ def schema_of(files: tuple[Path, ...]) -> pa.Schema:
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:
-    """Text in views as text: pyarrow can't filter views."""
+    """Text in views as text, within lists and structs too: pyarrow can't filter views.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> without_views(pa.schema([("words", pa.list_(pa.string_view()))]))
+        words: list<item: string>
+          child 0, item: string
+    """
     import pyarrow as pa
 
+    return pa.schema([_without_views(field) for field in schema], schema.metadata)
+
+
+def _without_views(field: pa.Field) -> pa.Field:
+    import pyarrow as pa
+
+    kind = field.type
     plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
-    for place, field in enumerate(schema):
-        schema = schema.set(place, field.with_type(plain.get(field.type, field.type)))
-    return schema
+    if kind in plain:
+        kind = plain[kind]
+    elif pa.types.is_struct(kind):
+        kind = pa.struct([_without_views(kind.field(i)) for i in range(kind.num_fields)])
+    elif pa.types.is_map(kind):
+        kind = pa.map_(_without_views(kind.key_field), _without_views(kind.item_field))
+    elif pa.types.is_fixed_size_list(kind):
+        kind = pa.list_(_without_views(kind.value_field), kind.list_size)
+    elif pa.types.is_large_list(kind):
+        kind = pa.large_list(_without_views(kind.value_field))
+    elif pa.types.is_list(kind):
+        kind = pa.list_(_without_views(kind.value_field))
+    return field.with_type(kind)
 
 
 def read_rows(
@@ -70,6 +94,18 @@ def has_text_ids(name: str, schema: pa.Schema, ends: tuple[str, str], ids: str) 
     if ids != "auto":
         return ids == "text"
     return any(text)
+
+
+def num_bytes(files: tuple[Path, ...]) -> int:
+    """Bytes of all rows, without compression."""
+    from pyarrow import parquet
+
+    footers = (parquet.read_metadata(file) for file in files)
+    return sum(
+        int(footer.row_group(group).total_byte_size)
+        for footer in footers
+        for group in range(footer.num_row_groups)
+    )
 
 
 def id_ranges(files: tuple[Path, ...], ends: tuple[str, str]) -> list[tuple[int, int]] | None:

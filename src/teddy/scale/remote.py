@@ -64,6 +64,9 @@ class RemoteOutput:
         self._files = self._as_path(path).getFileSystem(session._jsc.hadoopConfiguration())
         if f"{self._qualified(table)}/".startswith(f"{self._qualified(self.path)}/"):
             raise InputError(f"{path}: holds the input, expected another place")
+        if f"{self._qualified(self.path)}/".startswith(f"{self._qualified(table)}/"):
+            raise InputError(f"{path}: is in the input's folder, expected another place")
+        self._restore()
         if self._exists(self.path) and not overwrite:
             raise InputError(f"{path}: exists, expected a new name or --overwrite")
 
@@ -74,9 +77,18 @@ class RemoteOutput:
     def __exit__(self, *error: object) -> None:
         self._remove(self.work)
 
+    @property
+    def _replaced(self) -> str:
+        return f"{self.path}.teddy-replaced"
+
+    def _restore(self) -> None:
+        """Put back what a run had moved that was killed between its two renames."""
+        if self._exists(self._replaced) and not self._exists(self.path):
+            self._rename(self._replaced, self.path)
+
     def publish(self, made: str) -> None:
         """Put a whole folder in its place; what was there goes when it is."""
-        old = f"{self.path}.teddy-replaced"
+        old = self._replaced
         there = self._exists(self.path)
         if there:
             self._remove(old)

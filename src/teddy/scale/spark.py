@@ -15,6 +15,7 @@ from py4j.protocol import Py4JError
 from pyarrow import parquet
 from pyspark.errors import PySparkException
 
+from teddy.data.reading import reason
 from teddy.errors import InputError
 from teddy.scale.engine import Job
 from teddy.scale.output import Output
@@ -25,10 +26,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+#: What Spark raises when it can't start or go on.
+FAILURES = (PySparkException, Py4JError)
+
+
 class SparkEngine(SQLEngine):
     """Speaks to the session that there is, as under spark-submit, or starts one."""
 
-    failures = (PySparkException, Py4JError)
+    failures = FAILURES
 
     def __init__(self, job: Job) -> None:
         super().__init__(job)
@@ -129,7 +134,10 @@ def start_session(
             settings["spark.sql.shuffle.partitions"] = str(max(4 * threads, 8))
             settings["spark.driver.host"] = settings["spark.driver.bindAddress"] = "127.0.0.1"
         builder = builder.master(master or f"local[{threads}]").config(map=settings)
-    return builder.getOrCreate(), True
+    try:
+        return builder.getOrCreate(), True
+    except (*FAILURES, RuntimeError) as error:
+        raise InputError(f"Spark doesn't start: {reason(error)}") from error
 
 
 def _check_java() -> None:

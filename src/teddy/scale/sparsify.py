@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-import psutil
-
 from teddy import jit
 from teddy.data.reading import reason
 from teddy.errors import InputError
+from teddy.machine import free_memory
 from teddy.registry import Registry
 from teddy.scale import memory as memory_engine
 from teddy.scale import stream
@@ -188,7 +187,7 @@ def _elsewhere(
     """A table and an output where Spark resolves their names."""
     _check_installed("spark", ("ibis", "pyspark"), "spark")
     from teddy.scale.remote import RemoteOutput, RemoteTable, is_remote
-    from teddy.scale.spark import start_session
+    from teddy.scale.spark import FAILURES, start_session
 
     if engine not in ("auto", "spark"):
         raise InputError(f"engine is {engine}, expected spark for '{table}' and '{out}'")
@@ -197,8 +196,11 @@ def _elsewhere(
     session, new = start_session(room, master)
     if new:
         stack.callback(session.stop)
-    output = RemoteOutput(session, table, out, overwrite)
-    return RemoteTable.at(session, table, source, target, ids), output
+    try:
+        output = RemoteOutput(session, table, out, overwrite)
+        return RemoteTable.at(session, table, source, target, ids), output
+    except FAILURES as error:
+        raise InputError(f"spark: {reason(error)}") from error
 
 
 def choose_engine(table: EdgeTable, room: int) -> tuple[str, str]:
@@ -207,7 +209,7 @@ def choose_engine(table: EdgeTable, room: int) -> tuple[str, str]:
     What fits twice is done in memory; else what needs node arrays only is streamed; else duckdb
     spills.
     """
-    needed = table.num_rows * memory_engine.ROW
+    needed = memory_engine.bytes_needed(table)
     rows, free = f"{table.num_rows:,} rows", f"{room / 1e9:.1f} GB"
     if 2 * needed <= room:
         return "memory", f"{rows} take about {needed / 1e9:.1f} GB of {free}"
@@ -238,4 +240,4 @@ def _most_nodes(table: EdgeTable) -> tuple[int, str]:
 
 def _room(memory: int | None) -> int:
     """Bytes that may be taken: what was said, or nine tenths of what is free."""
-    return memory if memory is not None else int(0.9 * psutil.virtual_memory().available)
+    return memory if memory is not None else int(0.9 * free_memory())

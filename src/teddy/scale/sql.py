@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teddy.edges.ties import pair_digests
+from teddy.errors import InputError
 from teddy.scale import expressions
 from teddy.scale.engine import Degrees, Engine, Job
 from teddy.scale.output import Output, RowWriter
@@ -27,6 +28,15 @@ class SQLEngine(Engine):
     """An engine that ibis speaks to; edges and nodes are tables of its own, which may spill."""
 
     threshold: Threshold
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(job)
+        odd = sorted(set("*?[]{}") & set(str(job.work)))
+        if odd:
+            raise InputError(
+                f"{job.work}: has '{odd[0]}', which SQL engines take as a pattern; expected a "
+                "plain name for the output and its folders, or the engine memory or stream"
+            )
 
     @abstractmethod
     def open(self, path: Path) -> Any:

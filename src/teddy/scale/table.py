@@ -21,8 +21,18 @@ from teddy.scale.files import common_format, find_files, why
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Rows of a batch.
-BATCH = 1 << 18
+#: Rows of a batch, and its bytes where rows are wide.
+BATCH, BATCH_BYTES = 1 << 18, 1 << 26
+
+
+def rows_of(size: int, row_bytes: float, most: int) -> int:
+    """How many rows so many bytes are, but no more than so many.
+
+    Example:
+        >>> rows_of(1 << 26, 20_000.0, 1 << 18), rows_of(1 << 26, 16.0, 1 << 18)
+        (3355, 262144)
+    """
+    return max(1, min(most, int(size / row_bytes)))
 
 
 @dataclass(frozen=True)
@@ -105,6 +115,13 @@ class EdgeTable:
         return sum(int(parquet.read_metadata(file).num_rows) for file in self.files)
 
     @cached_property
+    def id_bytes(self) -> float:
+        """Mean bytes of an id of text, by the first rows."""
+        for sources, targets in self.id_batches():
+            return float(sources.nbytes + targets.nbytes) / max(2 * len(sources), 1)
+        return 0.0
+
+    @cached_property
     def id_range(self) -> tuple[int, int] | None:
         """The lowest and highest integer id, by Parquet's statistics or by reading all; None: text.
 
@@ -130,10 +147,20 @@ class EdgeTable:
             except (OSError, ValueError, KeyError) as error:  # pyarrow's are of these
                 raise InputError(f"{file.name}: {why(error)}") from error
 
+    @cached_property
+    def row_bytes(self) -> float:
+        """Bytes of a row, at least one: as Parquet says, without compression, or in the CSV."""
+        if self.format == "csv":
+            size: float = sum(file.stat().st_size for file in self.files)
+        else:
+            size = parquet_files.num_bytes(self.files)
+        return max(1.0, size / max(self.num_rows, 1))
+
     def _read(self, file: Path, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
         # Not by pyarrow.dataset, which reads ahead as far as the memory goes.
         if self.format == "parquet":
-            return parquet_files.read_rows(file, self.schema, columns, BATCH)
+            rows = BATCH if columns is not None else rows_of(BATCH_BYTES, self.row_bytes, BATCH)
+            return parquet_files.read_rows(file, self.schema, columns, rows)
         return csv_files.read_rows(file, self.schema, columns)
 
     def ends(self, batch: pa.RecordBatch, first_row: int) -> tuple[pa.Array, pa.Array]:
@@ -167,6 +194,13 @@ class EdgeTable:
             raise InputError(f"{self.name}: row {first_row + row + 1}: {name} is empty, expected "
                              f"{'text' if self.text_ids else 'an integer'}")  # fmt: skip
         if self.text_ids:
+            try:
+                column.validate(full=True)
+            except pa.ArrowInvalid:
+                raise InputError(
+                    f"{self.name}: {name} of a row from {first_row + 1} on is no UTF-8, "
+                    "expected text"
+                ) from None
             return column.cast(pa.string())
         if not pa.types.is_integer(column.type):
             integers = as_integers(pa.chunked_array([column]))
@@ -198,7 +232,8 @@ def _merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
-        if sum(each.num_rows for each in waiting) >= BATCH // 2 or len(waiting) == 256:
+        rows, size = (sum(getattr(b, of) for b in waiting) for of in ("num_rows", "nbytes"))
+        if rows >= BATCH // 2 or size >= BATCH_BYTES // 2 or len(waiting) == 256:
             yield pa.concat_batches(waiting) if len(waiting) > 1 else batch
             waiting = []
     if waiting:

@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from teddy.errors import InputError
+from teddy.machine import free_memory
 from teddy.sweep.folder import Folder
 from teddy.sweep.worker import Done, Job, run_task
 
@@ -92,10 +92,4 @@ def _cluster(backend: str, jobs: int) -> Iterator[None]:
 
 def share_of_memory(jobs: int) -> int:
     """Bytes for each job: what is free, shared equally."""
-    import psutil
-
-    free = psutil.virtual_memory().available
-    limit = Path("/sys/fs/cgroup/memory.max")
-    if limit.exists() and limit.read_text().strip().isdigit():
-        free = min(free, int(limit.read_text()))
-    return max(1, int(0.9 * free) // jobs)
+    return max(1, int(0.9 * free_memory()) // jobs)

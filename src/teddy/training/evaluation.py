@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from teddy.errors import InputError
 from teddy.training.forward import Evaluation, forward_passes
 
 
@@ -40,6 +41,8 @@ class Judge:
     def __init__(self, forward: Evaluation, y: Tensor, nodes: Tensor, learns: bool) -> None:
         self.forward, self.learns = forward, learns
         self.nodes = nodes.nonzero().flatten()
+        if not self.nodes.numel():
+            raise InputError("no nodes to judge a training on, expected val_mask and test_mask")
         self.y = y.index_select(0, self.nodes)
 
     def logits(self) -> Tensor:

@@ -127,10 +127,15 @@ def as_batch(data: Any, num_nodes: int) -> Batch:
                 "nodes have"
             )
     nodes, edges = data.n_id, data.edge_index
+    if edges.dim() != 2 or edges.size(0) != 2:
+        raise InputError(f"edge_index of a batch has shape {list(edges.shape)}, expected [2, E]")
     if nodes.dim() != 1 or not _within(nodes, num_nodes):
         raise InputError(f"n_id of a batch isn't a list of nodes from 0 to {num_nodes - 1}")
     if not _within(edges, nodes.numel()):
-        raise InputError(f"edges of a batch leave its nodes, expected 0 to {nodes.numel() - 1}")
+        raise InputError(
+            f"edges of a batch aren't between its nodes, expected integers from 0 to "
+            f"{nodes.numel() - 1}"
+        )
     seeds = data.get("batch_size")
     num_seeds = nodes.numel() if seeds is None else check_count(int(seeds), "batch_size", 0)
     x = data.get("x")
@@ -140,6 +145,8 @@ def as_batch(data: Any, num_nodes: int) -> Batch:
 
 
 def _within(numbers: Tensor, end: int) -> bool:
+    if numbers.is_floating_point() or numbers.is_complex() or numbers.dtype == torch.bool:
+        return False
     return not numbers.numel() or 0 <= int(numbers.min()) <= int(numbers.max()) < end
 
 

@@ -38,26 +38,6 @@ def keep_freed_memory() -> Iterator[None]:
         libc.malloc_trim(0)
 
 
-def free_memory() -> int:
-    """Bytes that this process can still get: of the machine, or of the limit that it has.
-
-    Example:
-        >>> free_memory() > 0
-        True
-    """
-    import psutil
-
-    free = int(psutil.virtual_memory().available)
-    try:
-        import resource
-    except ImportError:  # not on this system
-        return free
-    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
-    if limit == resource.RLIM_INFINITY:
-        return free
-    return max(0, min(free, limit - int(psutil.Process().memory_info().rss)))
-
-
 def _glibc() -> ctypes.CDLL | None:
     try:
         libc = ctypes.CDLL(None)

@@ -175,9 +175,10 @@ class Statistics:
     """
 
     def __init__(self, model: nn.Module) -> None:
-        self.buffers = [buffer for buffer in model.buffers() if buffer.numel()]
+        numbers = (b for b in model.buffers() if not b.is_complex() and b.dtype != torch.bool)
+        self.buffers = [buffer for buffer in numbers if buffer.numel()]
         self.before = [buffer.clone() for buffer in self.buffers]
-        self.sums = [torch.zeros_like(buffer, dtype=torch.float64) for buffer in self.buffers]
+        self.changes = [torch.zeros_like(buffer, dtype=torch.float64) for buffer in self.buffers]
         self.count = 0
 
     def begin(self) -> None:
@@ -188,14 +189,17 @@ class Statistics:
 
     def end(self) -> None:
         """This process has computed it."""
-        for total, buffer in zip(self.sums, self.buffers, strict=True):
-            total += buffer
+        for change, buffer, before in zip(self.changes, self.buffers, self.before, strict=True):
+            change += buffer - before
 
     def average(self, world: World) -> None:
         """All batches are computed."""
-        for total, buffer in zip(self.sums, self.buffers, strict=True):
-            world.sum_(total)
-            buffer.copy_(total / self.count)
+        for change, buffer, before in zip(self.changes, self.buffers, self.before, strict=True):
+            world.sum_(change)
+            mean = change / self.count
+            if not buffer.is_floating_point():
+                mean = mean.round()
+            buffer.copy_(before + mean.to(buffer.dtype))
 
 
 def check_takes_batches(model: nn.Module, regularizer: object = None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 
 import numpy as np
@@ -25,5 +26,7 @@ def scratch(rows: int, columns: int, dtype: torch.dtype = torch.float32) -> Tens
     if rows * columns == 0:
         return torch.zeros(rows, columns, dtype=dtype)
     with tempfile.TemporaryFile(prefix="teddy-") as file:
-        array = np.memmap(file, kind, "w+", shape=(rows, columns))
+        # A disk that is full is an error here, not a signal when a page is written.
+        os.posix_fallocate(file.fileno(), 0, rows * columns * kind.itemsize)
+        array = np.memmap(file, kind, "r+", shape=(rows, columns))
     return torch.from_numpy(array)
