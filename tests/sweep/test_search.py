@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import teddy
-from cli.command import refused, run, run_here
+from cli.command import refused, run_here
 from sweep.sweeps import SETTINGS, wait_for_cells
 from teddy.methods.spec import MethodSpec
 from teddy.sweep import Grid, Outcome, Point, run_sweep, search_sparsest
@@ -332,11 +332,11 @@ def test_the_command_refuses_in_a_line(tmp_path, arguments, message):
 
 @pytest.mark.slow
 def test_kill_9_and_ctrl_c_then_the_same_command_ends_with_the_same_answer(graph, tmp_path):
-    arguments = ["search", graph, "--model", "gcn", "--epochs", "40", "--hidden", "64", "--seeds",
-                 "10", "--tolerance", "5", "--jobs", "2", "--json"]  # fmt: skip
-    whole = json.loads(run(*arguments, "--out", "whole", cwd=tmp_path).stdout)
+    arguments = ["search", graph, "--model", "gcn", "--epochs", "60", "--hidden", "64", "--seeds",
+                 "8", "--tolerance", "0", "--most", "8", "--json"]  # fmt: skip
+    whole = json.loads(run_here(*arguments, "--out", "whole", cwd=tmp_path).stdout)
     out = tmp_path / "killed"
-    for target, end in ((3, signal.SIGKILL), (9, signal.SIGINT)):
+    for target, end in ((2, signal.SIGKILL), (9, signal.SIGINT)):
         process = subprocess.Popen(
             [sys.executable, "-m", "teddy", *arguments, "--out", str(out)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
@@ -346,7 +346,7 @@ def test_kill_9_and_ctrl_c_then_the_same_command_ends_with_the_same_answer(graph
         _, errors = process.communicate(timeout=60)
         assert "Traceback" not in errors
     assert f"interrupted; the same command goes on in {out}" in errors
-    done = json.loads(run(*arguments, "--out", out, cwd=tmp_path).stdout)
+    done = json.loads(run_here(*arguments, "--out", out, cwd=tmp_path).stdout)
     assert 0 < done["trainings"].pop("computed") < whole["trainings"].pop("computed")
     del done["folder"], whole["folder"]
     assert done == whole
