@@ -26,13 +26,14 @@ from teddy.training import TrainConfig
 
 def full_grid(found: Sparsest, candidates: Candidates) -> list[Tried]:
     """Train and judge all points that a search could have tried."""
-    tried = []
-    for point in grid_points(found.levels, found.frontier):
-        seeds = candidates.differences(point, found.rule.seeds)
-        share = _share(found, point)
-        judgement = found.rule.test(lambda count, seeds=seeds: seeds[:count], share)  # type: ignore[misc]
-        tried.append(Tried(point, *candidates.sparsities(point), judgement))
-    return tried
+    points = grid_points(found.levels, found.frontier)
+    return [_judged(found, candidates, point) for point in points]
+
+
+def _judged(found: Sparsest, candidates: Candidates, point: Point) -> Tried:
+    seeds = candidates.differences(point, found.rule.seeds)
+    judgement = found.rule.test(lambda count: seeds[:count], _share(found, point))
+    return Tried(point, *candidates.sparsities(point), judgement)
 
 
 def sparsest_of(grid: Sequence[Tried]) -> list[Point]:

@@ -287,6 +287,7 @@ def test_the_command_prints_a_table_and_writes_what_it_is_told_to(graph, tmp_pat
     assert done.returncode == 0, done.stderr
     assert "accepted" in done.stdout
     assert "Sparsest: simulation 20, 64.2% of edges and 64.2% of weights removed." in done.stdout
+    assert "Nothing sparser was there to try: see --most." in done.stdout
     assert "all levels and seeds would be 15" in done.stdout
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert teddy.Ticket.load(tmp_path / "a.ticket").info.graph_sparsity == pytest.approx(

@@ -16,7 +16,7 @@ def search_tables(found: Sparsest, folder: Path, ticket: str | None) -> None:
     print_table(
         f"{found.dataset}, {found.model}, {found.method}: validation accuracy, ticket minus dense "
         f"of the same seed; tolerance {rule.tolerance:g}, at most {rule.seeds} seeds",
-        ("simulation", "edges", "weights", "seeds", "difference [bounds]", "verdict"),
+        ("simulation", "edges", "weights", "seeds", "difference, bounds", "verdict"),
         [_row(t) for t in sorted(found.tried, key=lambda t: t.point)],
     )
     if found.undecided:
@@ -32,7 +32,7 @@ def search_tables(found: Sparsest, folder: Path, ticket: str | None) -> None:
         )
     if found.answers:
         print_table(
-            "Test accuracy % of the answer, looked at now and for the first time; 95% interval",
+            "Test accuracy % of the answer, not looked at before it stood; 95% interval",
             ("simulation", "seeds", "dense", "ticket", "difference"),
             [_test(answer) for answer in found.answers],
         )
@@ -55,9 +55,12 @@ def _line(found: Sparsest) -> str:
     answers = [
         f"simulation {_name(a.tried.point)}, {_removed(a.tried)} removed" for a in found.answers
     ]
+    most = Point(found.levels[-1], found.levels[-1])
+    end = any(answer.tried.point == most for answer in found.answers)
+    further = " Nothing sparser was there to try: see --most." if end else ""
     return (
         f"Sparsest: {'; '.join(answers)}. On validation at most {tolerance} below dense, with "
-        f"{sure} confidence."
+        f"{sure} confidence.{further}"
     )
 
 
