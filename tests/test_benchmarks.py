@@ -7,13 +7,16 @@ import torch
 from benchmarks.published import PUBLISHED, PublishedTraining
 from benchmarks.scaling import doubling
 from benchmarks.scoring import published_prune, random_graph
+from benchmarks.search import compare, levels_apart
 from benchmarks.spark_bytes import add_up
 from benchmarks.tables import tables
 
 import teddy
+from cli.command import save_npz
 from conftest import small_graph
 from teddy.edges import SimpleGraph
 from teddy.models import build_model
+from teddy.sweep import Point, Settings
 from teddy.training import TrainConfig, train
 
 
@@ -75,3 +78,24 @@ def test_bytes_of_an_event_log():
     totals, stages, jobs = add_up(events)
     assert dict(totals) == {"read": 6, "shuffled": 9, "written": 0}
     assert (stages, jobs) == (1, 1)
+
+
+def test_a_search_is_held_against_the_full_grid(tmp_path):
+    settings = Settings(TrainConfig(epochs=3), model_options={"hidden": 8})
+    graph = str(save_npz(tmp_path / "graph.npz"))
+    options = {"levels": [5, 10], "seeds": 3, "tolerance": 60.0}
+    row = compare(graph, "gcn", tmp_path / "out", settings, **options)
+    assert row["search"] == row["grid"] == [{"edges": 10, "weights": 10}]
+    assert row["apart"] == 0
+    assert row["trainings"] == {"search": 6, "grid": 9}
+    assert len(row["full_grid"]) == 2
+    again = compare(graph, "gcn", tmp_path / "out", settings, **options)
+    assert again["found"]["trainings"]["computed"] == 0
+
+
+def test_answers_are_compared_by_levels():
+    near = [Point(20, 5), Point(10, 10)]
+    assert levels_apart([5, 10, 15, 20], near, [Point(20, 10), Point(10, 15)]) == 1
+    assert levels_apart([5, 10, 15, 20], near, [Point(20, 20)]) == 3
+    assert levels_apart([5, 10], [], [Point(5, 5)]) == 1
+    assert levels_apart([5, 10], [], []) == 0

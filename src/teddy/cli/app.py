@@ -16,6 +16,7 @@ from teddy.cli.inspect import inspect
 from teddy.cli.predict import predict
 from teddy.cli.report import report
 from teddy.cli.reproduce import reproduce
+from teddy.cli.search import search
 from teddy.cli.sparsify import sparsify
 from teddy.cli.sweep import sweep
 from teddy.cli.tune import tune
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 app.command()(find)
 app.command()(sweep)
+app.command()(search)
 app.command()(tune)
 app.command()(reproduce)
 app.command()(report)

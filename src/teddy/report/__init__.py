@@ -4,8 +4,10 @@ May import: data, edges, weights, models, training, ticket, methods, sweep, pape
 """
 
 from teddy.report.accuracy import accuracy_chart
-from teddy.report.draw import draw, save_chart
+from teddy.report.draw import draw
 from teddy.report.page import make_page, write_page
+from teddy.report.save import save_chart, save_picture
+from teddy.report.search import search_chart
 from teddy.report.style import looks
 from teddy.report.write import write_report
 
@@ -15,6 +17,8 @@ __all__ = [
     "looks",
     "make_page",
     "save_chart",
+    "save_picture",
+    "search_chart",
     "write_page",
     "write_report",
 ]

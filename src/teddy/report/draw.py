@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
 from math import ceil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from teddy.atomic import write_atomically
 from teddy.chart import Chart, Heatmap, Line, Panel, Points
 from teddy.errors import InputError
 from teddy.report.draw_heatmap import draw_heatmap, heatmap_size, shared_reach
@@ -30,7 +27,8 @@ _DASHES: dict[str, Any] = {
     "solid": "-", "dash": (0, (4.5, 2)), "dot": (0, (1, 1.6)), "dashdot": (0, (5, 1.6, 1, 1.6)),
     "longdash": (0, (8, 2.5)),
 }  # fmt: skip
-_STYLE: dict[Any, Any] = {
+#: Settings of matplotlib that a figure is drawn and saved with.
+STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters on every machine
     "font.size": 9,
     "axes.titlesize": 10,
@@ -66,60 +64,8 @@ def draw(chart: Chart) -> Figure:
     """
     import matplotlib as mpl  # takes a while, and most commands draw nothing
 
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         return _draw(chart)
-
-
-def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
-    """Write a chart as ``<name>.png`` and ``<name>.pdf``; the same chart gives the same bytes.
-
-    Args:
-        chart: What to show.
-        folder: Where to; made if it isn't there.
-
-    Example:
-        >>> import tempfile
-        >>> from teddy.chart import Chart, Line, Panel
-        >>> chart = Chart("accuracy", "", [Panel("", "x", "y", [Line("teddy", [0, 1], [0, 1])])])
-        >>> [path.name for path in save_chart(chart, tempfile.mkdtemp())]
-        ['accuracy.png', 'accuracy.pdf']
-    """
-    if not chart.name or Path(chart.name).name != chart.name:
-        raise InputError(f"chart is named '{chart.name}', expected the name of a file")
-    import matplotlib as mpl
-
-    with mpl.rc_context(_STYLE):
-        figure = _draw(chart)
-        contents = {
-            ".png": _small_png(_content(figure, "png", {"Software": None})),
-            ".pdf": _content(figure, "pdf", {"CreationDate": None}),
-        }
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: can't be made ({error.strerror})") from None
-    paths = []
-    for ending, content in contents.items():
-        paths.append(Path(folder) / (chart.name + ending))
-        write_atomically(paths[-1], content)
-    return paths
-
-
-def _content(figure: Figure, kind: str, metadata: dict[str, Any]) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, dpi=150, metadata=metadata)
-    return buffer.getvalue()
-
-
-def _small_png(content: bytes) -> bytes:
-    """A quarter of the size: 256 colours are more than a chart has."""
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    picture = Image.open(io.BytesIO(content)).convert("RGB")
-    small = picture.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-    small.save(buffer, "PNG", optimize=True, dpi=(150, 150))
-    return buffer.getvalue()
 
 
 def _draw(chart: Chart) -> Figure:

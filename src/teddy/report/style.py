@@ -31,6 +31,11 @@ _KNOWN = {
     "forest-fire": ("#c2557a", "star"),
     "kept": ("#0072b2", "circle"),
     "pruned": ("#b53809", "x"),
+    "accepted": ("#0072b2", "circle"),
+    "undecided": ("#ce8f00", "diamond"),
+    "rejected": ("#b53809", "x"),
+    "bounds": ("#8b8f96", "square"),
+    "frontier": ("#06aa71", "square"),
 }
 
 _SPARE = ("#2a8f96", "#8d5a3a", "#64801f", "#9457b5", "#b3446c", "#5d6b82")

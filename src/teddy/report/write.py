@@ -8,8 +8,8 @@ from typing import Any
 
 from teddy.atomic import check_writable
 from teddy.report.accuracy import accuracy_chart
-from teddy.report.draw import save_chart
 from teddy.report.page import write_page
+from teddy.report.save import save_chart
 from teddy.sweep.table import read_table
 
 

@@ -5,23 +5,34 @@ May import: data, edges, weights, models, training, ticket, methods.
 
 from teddy.sweep.grid import Grid, Settings
 from teddy.sweep.run import Outcome, run_sweep
+from teddy.sweep.search import search_sparsest
 from teddy.sweep.seeds import Study, find_over_seeds
+from teddy.sweep.sequential import Judgement, Rule
+from teddy.sweep.sparsest import Answer, Sparsest, Tried
 from teddy.sweep.statistics import Difference, paired_difference
 from teddy.sweep.summary import Summary, best_methods, sparsest_winning, summarize
 from teddy.sweep.table import read_table
+from teddy.sweep.walk import Point
 
 __all__ = [
+    "Answer",
     "Difference",
     "Grid",
+    "Judgement",
     "Outcome",
+    "Point",
+    "Rule",
     "Settings",
+    "Sparsest",
     "Study",
     "Summary",
+    "Tried",
     "best_methods",
     "find_over_seeds",
     "paired_difference",
     "read_table",
     "run_sweep",
+    "search_sparsest",
     "sparsest_winning",
     "summarize",
 ]

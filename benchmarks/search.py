@@ -1,0 +1,145 @@
+"""The search for the sparsest ticket against the full grid: the same answer, how many trainings?
+
+    python -m benchmarks.search --runs citeseer:gin,pubmed:gcn --jobs 2 --json search.json
+
+Both are computed in one folder, so nothing is trained twice, and the same command goes on. Every
+point of the grid has all seeds; it is judged by the same rule, and may spend the error that the
+search would, so that the answers differ by the points alone that the search did not try.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from teddy.methods.spec import MethodSpec
+from teddy.sweep import Point, Settings, Sparsest, Tried, search_sparsest
+from teddy.sweep.candidates import Candidates
+from teddy.sweep.grid import file_name
+from teddy.sweep.search import grid_points
+from teddy.sweep.walk import diagonal, staircase
+from teddy.training import TrainConfig
+
+
+def full_grid(found: Sparsest, candidates: Candidates) -> list[Tried]:
+    """Train and judge all points that a search could have tried."""
+    points = grid_points(found.levels, found.frontier)
+    return [_judged(found, candidates, point) for point in points]
+
+
+def _judged(found: Sparsest, candidates: Candidates, point: Point) -> Tried:
+    seeds = candidates.differences(point, found.rule.seeds)
+    judgement = found.rule.test(lambda count: seeds[:count], _share(found, point))
+    return Tried(point, *candidates.sparsities(point), judgement)
+
+
+def sparsest_of(grid: Sequence[Tried]) -> list[Point]:
+    """Points that are accepted with none sparser; on the diagonal that is the last."""
+    good = [tried.point for tried in grid if tried.judgement.verdict == "accepted"]
+    return [p for p in good if not any(p != q and p.within(q) for q in good)]
+
+
+def levels_apart(levels: Sequence[int], ours: Sequence[Point], theirs: Sequence[Point]) -> int:
+    """By how many levels the answers differ at most, in edges or weights.
+
+    Example:
+        >>> levels_apart([5, 10, 15], [Point(10, 10)], [Point(15, 15)])
+        1
+    """
+    place = {level: index for index, level in enumerate([0, *levels])}
+    one, other = ([*points] or [Point(0, 0)] for points in (ours, theirs))
+
+    def nearest(point: Point, points: Sequence[Point]) -> int:
+        return min(
+            max(abs(place[point.edges] - place[q.edges]),
+                abs(place[point.weights] - place[q.weights]))
+            for q in points
+        )  # fmt: skip
+
+    return max(*(nearest(p, other) for p in one), *(nearest(p, one) for p in other))
+
+
+def _share(found: Sparsest, point: Point) -> float:
+    """Error that the search may spend on a point: that of the walk that ends there."""
+    shares: dict[Point, float] = {}
+
+    def accepts(other: Point, share: float) -> bool:
+        shares[other] = share
+        return other.within(point)
+
+    walk = staircase if found.frontier else diagonal
+    walk(found.levels, found.rule.error, accepts)
+    return shares[point]
+
+
+def compare(
+    dataset: str, model: str, out: Path, settings: Settings, jobs: int = 1, **options: Any
+) -> dict[str, Any]:
+    """Search, then compute the grid in the same folder."""
+    found = search_sparsest(dataset, model, out, settings=settings, jobs=jobs, **options)
+    spec = MethodSpec.parse(found.method)
+    grid = full_grid(found, Candidates(dataset, model, spec, out, settings, jobs))
+    ours, theirs = [answer.tried.point for answer in found.answers], sparsest_of(grid)
+    return {
+        "dataset": dataset,
+        "model": model,
+        "search": [vars(point) for point in ours],
+        "grid": [vars(point) for point in theirs],
+        "apart": levels_apart(found.levels, ours, theirs),
+        "trainings": {"search": found.tickets + found.dense, "grid": found.grid},
+        "found": found.to_dict(),
+        "full_grid": [tried.to_dict() for tried in grid],
+    }
+
+
+def _comparisons(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    settings = Settings(
+        TrainConfig(arguments.epochs),
+        model_options={} if arguments.hidden is None else {"hidden": arguments.hidden},
+    )
+    for run in arguments.runs.split(","):
+        dataset, _, model = run.partition(":")
+        yield compare(
+            dataset, model, arguments.out / file_name(dataset, model), settings, arguments.jobs,
+            seeds=arguments.seeds, tolerance=arguments.tolerance, frontier=arguments.frontier,
+            levels=[int(level) for level in arguments.levels.split(",")],
+        )  # fmt: skip
+
+
+def main() -> None:
+    """Print a line for each data set and model, and write JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", default="citeseer:gin,pubmed:gcn", help="data sets and models")
+    parser.add_argument("--levels", default=",".join(map(str, range(1, 41))))
+    parser.add_argument("--frontier", action="store_true", help="edges and weights apart")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--tolerance", type=float, default=0.5)
+    parser.add_argument("--epochs", type=int, default=200)
+    parser.add_argument("--hidden", type=int)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("runs/search-benchmark"))
+    parser.add_argument("--json", type=Path, default=Path("search.json"))
+    arguments = parser.parse_args()
+    rows = []
+    for row in _comparisons(arguments):
+        rows.append(row)
+        answers = (
+            " ".join(f"{p['edges']}/{p['weights']}" for p in row[kind]) or "none"
+            for kind in ("search", "grid")
+        )
+        ours, theirs = answers
+        same = "within one level" if row["apart"] <= 1 else f"{row['apart']} levels apart"
+        print(
+            f"{row['dataset']} {row['model']}: search {ours}, "
+            f"{row['trainings']['search']} trainings; full grid {theirs}, "
+            f"{row['trainings']['grid']}; {same}",
+            flush=True,
+        )
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""``teddy search``: how many edges and weights can go before accuracy does?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from teddy.atomic import check_writable
+from teddy.cli.options import (
+    DataDir,
+    Dataset,
+    Device,
+    Epochs,
+    Hidden,
+    Inductive,
+    Json,
+    Layers,
+    Load,
+    Split,
+    SplitSeed,
+    Tuned,
+)
+from teddy.errors import InputError
+
+
+def search(
+    dataset: Dataset = "citeseer",
+    model: Annotated[str, typer.Option(help="As of `teddy find`.")] = "gin",
+    method: Annotated[str, typer.Option(help="With options, as of `teddy sweep`.")] = "teddy",
+    tolerance: Annotated[
+        float, typer.Option(help="Points of accuracy that a ticket may be below dense.")
+    ] = 0.5,
+    confidence: Annotated[
+        float, typer.Option(help="That no answer is below by more, on validation.")
+    ] = 0.95,
+    seeds: Annotated[
+        int, typer.Option(help="Seeds of a level at most; fewer where fewer are enough.")
+    ] = 10,
+    frontier: Annotated[
+        bool,
+        typer.Option(
+            "--frontier",
+            help="Edges and weights apart: all pairs of levels none of which beats another.",
+        ),
+    ] = False,
+    most: Annotated[int, typer.Option(help="The sparsest simulation of the paper to try.")] = 40,
+    step: Annotated[
+        int | None,
+        typer.Option(help="From level to level: 1, with --frontier 5.", show_default=False),
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Processes: seeds side by side.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder, as of a sweep; the same again goes on. Default: one under runs/.",
+            show_default=False,
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Draw it here, as PNG or PDF.", show_default=False),
+    ] = None,
+    ticket: Annotated[
+        Path | None,
+        typer.Option(
+            "--ticket",
+            help="Save the answer's ticket here, the best of its seeds on validation.",
+            show_default=False,
+        ),
+    ] = None,
+    json_: Json = False,
+    epochs: Epochs = 200,
+    tuned: Tuned = False,
+    split: Split = None,
+    split_seed: SplitSeed = 0,
+    inductive: Inductive = False,
+    data_dir: DataDir = None,
+    hidden: Hidden = None,
+    layers: Layers = None,
+    load: Load = None,
+    device: Device = "cpu",
+    threads: Annotated[int, typer.Option(help="Of the CPU, for each process.")] = 1,
+) -> None:
+    """Find the sparsest winning ticket; the same command again goes on."""
+    from teddy.cli.options import report_tuned
+    from teddy.cli.progress import work_progress
+    from teddy.cli.search_tables import search_tables
+    from teddy.methods.plugin import load_file
+    from teddy.report import save_picture, search_chart
+    from teddy.report.save import check_picture
+    from teddy.sweep import Settings, search_sparsest
+    from teddy.sweep.grid import file_name
+    from teddy.training import TrainConfig
+
+    for path in load or []:
+        load_file(path)
+    if plot is not None:
+        check_picture(plot)
+        check_writable(plot)
+    if step is None:
+        step = 5 if frontier else 1
+    levels = _levels(most, step)
+    if tuned:
+        report_tuned([dataset], [model])
+    options = {"hidden": hidden, "layers": layers}
+    settings = Settings(
+        TrainConfig(epochs),
+        tuned=tuned,
+        model_options={name: value for name, value in options.items() if value is not None},
+        split=split,
+        split_seed=split_seed,
+        data_dir=None if data_dir is None else str(data_dir),
+        inductive=inductive,
+        device=device,
+        threads=threads,
+    )
+    which = f"{method} {settings.to_dict()}"
+    folder = out or Path("runs") / f"search-{file_name(dataset, model, digest_only=which)}"
+    try:
+        with work_progress() as progress:
+            found = search_sparsest(
+                dataset, model, folder, method=method, tolerance=tolerance, confidence=confidence,
+                seeds=seeds, levels=levels, frontier=frontier, settings=settings, jobs=jobs,
+                plugins=load or (), ticket=ticket, progress=progress,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        print(f"teddy: interrupted; the same command goes on in {folder}", file=sys.stderr)
+        sys.exit(130)
+    if plot is not None:
+        save_picture(search_chart(found), plot)
+    saved = None if ticket is None or found.sparsest is None else str(ticket)
+    if json_:
+        facts = {"folder": str(folder), "plot": None if plot is None else str(plot)}
+        typer.echo(json.dumps({**found.to_dict(), **facts, "ticket_file": saved}))
+    else:
+        search_tables(found, folder, saved)
+    if ticket is not None and saved is None:
+        print("teddy: no level was accepted, so there is no ticket to save", file=sys.stderr)
+        sys.exit(1)
+
+
+def _levels(most: int, step: int) -> list[int]:
+    """Levels from step to most, most among them.
+
+    Example:
+        >>> _levels(12, 5)
+        [5, 10, 12]
+    """
+    if most < 1 or not 1 <= step <= most:
+        raise InputError(
+            f"got most {most} and step {step}, expected whole numbers from 1, step not above most"
+        )
+    return sorted({*range(step, most + 1, step), most})

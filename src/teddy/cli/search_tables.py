@@ -1,0 +1,109 @@
+"""A search as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from teddy.cli.tables import print_table, print_text
+from teddy.sweep import Answer, Point, Sparsest, Tried
+
+
+def search_tables(found: Sparsest, folder: Path, ticket: str | None) -> None:
+    """Print what was tried, the answer, its test accuracies, and what it took."""
+    rule = found.rule
+    print_table(
+        f"{found.dataset}, {found.model}, {found.method}: validation accuracy, ticket minus dense "
+        f"of the same seed; tolerance {rule.tolerance:g}, at most {rule.seeds} seeds",
+        ("simulation", "edges", "weights", "seeds", "difference, bounds", "verdict"),
+        [_row(t) for t in sorted(found.tried, key=lambda t: t.point)],
+    )
+    if found.undecided:
+        print_text(
+            f"Undecided with {rule.seeds} seeds, counted as not accepted: simulation "
+            f"{_names(found.undecided)}"
+        )
+    if found.against:
+        against = ", ".join(f"{_name(t.point)} {t.judgement.verdict}" for t in found.against)
+        print_text(
+            "Against the assumption that nothing sparser is good again, by cells of this folder: "
+            f"simulation {against}"
+        )
+    if found.answers:
+        print_table(
+            "Test accuracy % of the answer, not looked at before it stood; 95% interval",
+            ("simulation", "seeds", "dense", "ticket", "difference"),
+            [_test(answer) for answer in found.answers],
+        )
+    print_text(_line(found))
+    trainings = found.tickets + found.dense
+    print_text(
+        f"{trainings} trainings, {found.dense} of them dense; all levels and seeds would be "
+        f"{found.grid}. {found.computed} computed now: {folder}"
+    )
+    if ticket is not None and found.sparsest is not None:
+        name = _name(found.sparsest.tried.point)
+        print_text(f"Ticket (simulation {name}, seed {found.sparsest.seed}): {ticket}")
+
+
+def _line(found: Sparsest) -> str:
+    """The answer."""
+    tolerance, sure = f"{found.rule.tolerance:g} points", f"{100 * found.rule.confidence:g}%"
+    if not found.answers:
+        return f"No level was accepted as at most {tolerance} below dense, with {sure} confidence."
+    answers = [
+        f"simulation {_name(a.tried.point)}, {_removed(a.tried)} removed" for a in found.answers
+    ]
+    most = Point(found.levels[-1], found.levels[-1])
+    end = any(answer.tried.point == most for answer in found.answers)
+    further = " Nothing sparser was there to try: see --most." if end else ""
+    return (
+        f"Sparsest: {'; '.join(answers)}. On validation at most {tolerance} below dense, with "
+        f"{sure} confidence.{further}"
+    )
+
+
+def _removed(tried: Tried) -> str:
+    edges, weights = (100 * s for s in (tried.graph_sparsity, tried.weight_sparsity))
+    return f"{edges:.1f}% of edges and {weights:.1f}% of weights"
+
+
+def _row(tried: Tried) -> tuple[Any, ...]:
+    judgement = tried.judgement
+    return (
+        _name(tried.point),
+        f"-{100 * tried.graph_sparsity:.1f}%",
+        f"-{100 * tried.weight_sparsity:.1f}%",
+        judgement.seeds,
+        f"{judgement.mean:+.2f} [{judgement.low:+.2f}, {judgement.high:+.2f}]",
+        judgement.verdict,
+    )
+
+
+def _test(answer: Answer) -> tuple[Any, ...]:
+    test = answer.test
+    interval = "" if test.low is None else f" [{test.low:+.2f}, {test.high:+.2f}]"
+    return (
+        _name(answer.tried.point),
+        len(answer.ticket),
+        f"{sum(answer.dense) / len(answer.dense):.2f}",
+        f"{sum(answer.ticket) / len(answer.ticket):.2f}",
+        f"{test.mean:+.2f}{interval}",
+    )
+
+
+def _names(points: Sequence[Point]) -> str:
+    return ", ".join(_name(point) for point in sorted(points))
+
+
+def _name(point: Point) -> str:
+    """A level, or those of edges and weights.
+
+    Example:
+        >>> _name(Point(5, 5)), _name(Point(5, 20))
+        ('5', '5/20')
+    """
+    if point.edges == point.weights:
+        return str(point.edges)
+    return f"{point.edges}/{point.weights}"

@@ -1,0 +1,104 @@
+"""Charts as files: whole or not there, the same bytes for the same chart."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from teddy.atomic import write_atomically
+from teddy.chart import Chart
+from teddy.errors import InputError
+from teddy.report.draw import STYLE, draw
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_KINDS = (".png", ".pdf")
+
+
+def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
+    """Write a chart as ``<name>.png`` and ``<name>.pdf``; the same chart gives the same bytes.
+
+    Args:
+        chart: What to show.
+        folder: Where to; made if it isn't there.
+
+    Example:
+        >>> import tempfile
+        >>> from teddy.chart import Chart, Line, Panel
+        >>> chart = Chart("accuracy", "", [Panel("", "x", "y", [Line("teddy", [0, 1], [0, 1])])])
+        >>> [path.name for path in save_chart(chart, tempfile.mkdtemp())]
+        ['accuracy.png', 'accuracy.pdf']
+    """
+    if not chart.name or Path(chart.name).name != chart.name:
+        raise InputError(f"chart is named '{chart.name}', expected the name of a file")
+    figure = draw(chart)
+    contents = {kind: _content(figure, kind) for kind in _KINDS}
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: can't be made ({error.strerror})") from None
+    paths = []
+    for kind, content in contents.items():
+        paths.append(Path(folder) / (chart.name + kind))
+        write_atomically(paths[-1], content)
+    return paths
+
+
+def save_picture(chart: Chart, path: str | Path) -> None:
+    """Write a chart to a file, as PNG or PDF by its name.
+
+    Args:
+        chart: What to show.
+        path: The file.
+
+    Example:
+        >>> import tempfile
+        >>> from teddy.chart import Chart, Line, Panel
+        >>> chart = Chart("accuracy", "", [Panel("", "x", "y", [Line("teddy", [0, 1], [0, 1])])])
+        >>> path = Path(tempfile.mkdtemp()) / "mine.png"
+        >>> save_picture(chart, path)
+        >>> path.read_bytes()[1:4]
+        b'PNG'
+    """
+    kind = check_picture(path)
+    write_atomically(path, _content(draw(chart), kind))
+
+
+def check_picture(path: str | Path) -> str:
+    """Return the ending of a picture's name, or raise if it is another.
+
+    Example:
+        >>> check_picture("frontier.gif")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: frontier.gif: expected a name that ends in .png or .pdf
+    """
+    kind = Path(path).suffix.lower()
+    if kind not in _KINDS:
+        raise InputError(f"{path}: expected a name that ends in {' or '.join(_KINDS)}")
+    return kind
+
+
+def _content(figure: Figure, kind: str) -> bytes:
+    """A figure as a file without dates and versions."""
+    import matplotlib as mpl
+
+    metadata = {".png": {"Software": None}, ".pdf": {"CreationDate": None}}
+    buffer = io.BytesIO()
+    with mpl.rc_context(STYLE):
+        figure.savefig(buffer, format=kind[1:], dpi=150, metadata=metadata[kind])
+    content = buffer.getvalue()
+    return _small_png(content) if kind == ".png" else content
+
+
+def _small_png(content: bytes) -> bytes:
+    """A quarter of the size: 256 colours are more than a chart has."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    picture = Image.open(io.BytesIO(content)).convert("RGB")
+    small = picture.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    small.save(buffer, "PNG", optimize=True, dpi=(150, 150))
+    return buffer.getvalue()

@@ -1,0 +1,156 @@
+"""What a search chooses from: points as cells of a sweep, seen by validation until the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from teddy.atomic import StrPath
+from teddy.errors import InputError
+from teddy.methods.spec import MethodSpec
+from teddy.sweep.folder import Folder
+from teddy.sweep.grid import Cell, Grid, Settings, level_of
+from teddy.sweep.run import Outcome, checked, failure_line, run_sweep, source_of
+from teddy.sweep.walk import Point
+from teddy.sweep.worker import cached_dataset, data_version
+
+#: Called with what is done, how much of it is, and how much there is.
+Progress = Callable[[str, int, int], None]
+
+
+class Candidates:
+    """Points of a data set, model and method.
+
+    A search calls :meth:`differences` and :meth:`known`, which give validation accuracies only.
+
+    Args:
+        dataset: The graph.
+        model: The model.
+        spec: The method.
+        out: Folder of the sweep.
+        settings: Of all trainings.
+        jobs: Processes.
+        plugins: Python files that methods of the user's own come from.
+        progress: Told about seeds that are done.
+
+    Attributes:
+        dataset: The graph's name, as cells have it.
+        computed: Cells that were not there before.
+    """
+
+    def __init__(
+        self,
+        dataset: str,
+        model: str,
+        spec: MethodSpec,
+        out: StrPath,
+        settings: Settings,
+        jobs: int = 1,
+        plugins: Sequence[str | Path] = (),
+        progress: Progress | None = None,
+    ) -> None:
+        self.model, self.spec, self.out = model, spec, Path(out)
+        self.dataset = Grid([dataset], [model], [str(spec)], [1], [0]).datasets[0]
+        self.settings = checked(settings, [model])
+        self.jobs, self.plugins, self.progress = jobs, plugins, progress
+        self.computed = 0
+
+    def resolution(self) -> float:
+        """Points of accuracy that one validation node makes."""
+        source = source_of(self.dataset)
+        version = data_version(source, self.settings)
+        return 100.0 / int(cached_dataset(source, self.settings, version).val_mask.sum())
+
+    def sparsities(self, point: Point) -> tuple[float, float]:
+        """Shares of edges and weights that go."""
+        method, simulation = place_of(self.spec, point)
+        level = level_of(MethodSpec.parse(method), simulation)
+        return level.graph_sparsity, level.weight_sparsity
+
+    def differences(self, point: Point, seeds: int) -> list[float]:
+        """Validation accuracy, ticket minus dense, of the first seeds; trains what isn't there."""
+        self._run(point, range(seeds))
+        return [_validation_difference(row) for row in self._rows(point, seeds)]
+
+    def known(self, point: Point, seeds: int) -> list[float]:
+        """The same of those seeds that are there; trains nothing."""
+        return [_validation_difference(row) for row in self._rows(point, seeds)]
+
+    def best_seed(self, point: Point, seeds: int) -> int:
+        """The seed of highest validation accuracy, the first of equals."""
+        best = max(self._rows(point, seeds), key=lambda row: float(row["val"]))
+        return int(best["seed"])
+
+    def test_accuracies(self, point: Point, seeds: int) -> tuple[list[float], list[float]]:
+        """Of tickets and dense models; for the answer, when it stands."""
+        rows = self._rows(point, seeds)
+        return [row["test"] for row in rows], [row["dense_test"] for row in rows]
+
+    def ticket(self, point: Point, seed: int) -> Path:
+        """The file of a ticket, which is trained if there is none."""
+        outcome = self._run(point, [seed], keep_tickets=True)
+        (cell,) = self._cells(point, [seed])
+        path = Folder(self.out).ticket_path(cell)
+        if not path.exists():
+            raise _failed(outcome)
+        return path
+
+    def _run(self, point: Point, seeds: Sequence[int], keep_tickets: bool = False) -> Outcome:
+        what = f"seeds, simulations {point.edges} and {point.weights}"
+        progress = self.progress
+        outcome = run_sweep(
+            self._grid(point, seeds),
+            self.out,
+            self.settings,
+            jobs=self.jobs,
+            keep_tickets=keep_tickets,
+            plugins=self.plugins,
+            progress=None if progress is None else lambda done, n: progress(what, done, n),
+        )
+        self.computed += outcome.computed
+        if outcome.missing:
+            raise _failed(outcome)
+        return outcome
+
+    def _grid(self, point: Point, seeds: Sequence[int]) -> Grid:
+        method, simulation = place_of(self.spec, point)
+        return Grid([self.dataset], [self.model], [method], [simulation], list(seeds))
+
+    def _cells(self, point: Point, seeds: Sequence[int]) -> list[Cell]:
+        return self._grid(point, seeds).cells
+
+    def _rows(self, point: Point, seeds: int) -> list[dict[str, Any]]:
+        folder = Folder(self.out)
+        cells = self._cells(point, range(seeds))
+        rows = [folder.read_cell(cell) for cell in cells if folder.done(cell)]
+        return [row for row in rows if row is not None]
+
+
+def place_of(spec: MethodSpec, point: Point) -> tuple[str, int]:
+    """The method with options and the simulation by which a sweep knows a point.
+
+    Example:
+        >>> spec = MethodSpec.parse("teddy:distill=5")
+        >>> place_of(spec, Point(20, 20)), place_of(spec, Point(20, 5))
+        (('teddy:distill=5', 20), ('teddy:distill=5:weight_level=5', 20))
+        >>> place_of(spec, Point(0, 5)), place_of(spec, Point(5, 0))
+        (('teddy:distill=5:only=weights', 5), ('teddy:distill=5:only=edges', 5))
+    """
+    if point.edges == point.weights:
+        return str(spec), point.edges
+    if point.edges == 0:  # simulation 0 is the dense model
+        return str(replace(spec, only="weights")), point.weights
+    if point.weights == 0:
+        return str(replace(spec, only="edges")), point.edges
+    return str(replace(spec, weight_level=point.weights)), point.edges
+
+
+def _validation_difference(row: dict[str, Any]) -> float:
+    return float(row["val"]) - float(row["dense_val"])
+
+
+def _failed(outcome: Outcome) -> InputError:
+    why = failure_line(outcome.failures[0]) if outcome.failures else "a training gave no result"
+    return InputError(f"{why}; the same command tries it again")

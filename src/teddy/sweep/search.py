@@ -1,0 +1,169 @@
+"""The sparsest winning ticket: few trainings, chosen by validation, tested once at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from teddy.atomic import StrPath, check_writable, write_atomically
+from teddy.errors import InputError
+from teddy.methods.spec import MethodSpec
+from teddy.numbers import check_count
+from teddy.sweep.candidates import Candidates, Progress
+from teddy.sweep.grid import Settings
+from teddy.sweep.sequential import Rule
+from teddy.sweep.sparsest import Answer, Sparsest, Tried
+from teddy.sweep.statistics import paired_difference
+from teddy.sweep.walk import Point, diagonal, staircase
+
+
+def search_sparsest(
+    dataset: str,
+    model: str,
+    out: StrPath,
+    *,
+    method: str = "teddy",
+    tolerance: float = 0.5,
+    confidence: float = 0.95,
+    seeds: int = 10,
+    levels: Sequence[int] = range(1, 41),
+    frontier: bool = False,
+    settings: Settings | None = None,
+    jobs: int = 1,
+    plugins: Sequence[str | Path] = (),
+    ticket: StrPath | None = None,
+    progress: Progress | None = None,
+) -> Sparsest:
+    """Find how many edges and weights can go before accuracy does.
+
+    A point is judged by validation accuracy, ticket minus dense of the same seed, by a sequential
+    test (:mod:`teddy.sweep.sequential`); the error is spread over the points that can be tried
+    (:mod:`teddy.sweep.walk`). Test accuracies are read of the answer alone, once it stands.
+
+    Every training is a cell of a sweep in the folder: the same call goes on where it was stopped,
+    cells of an earlier sweep with the same settings are used, and what is found does not depend on
+    them.
+
+    Args:
+        dataset: The graph.
+        model: The model.
+        out: Folder of a sweep; made if it isn't there.
+        method: The method, with options.
+        tolerance: Points of accuracy that a ticket may be below dense.
+        confidence: That no point of the answer is below by more.
+        seeds: Seeds of a point at most: 0, 1, ...
+        levels: The paper's simulations to choose from.
+        frontier: Whether edges and weights have a level each, and all sparsest pairs are wanted.
+        settings: Of all trainings.
+        jobs: Processes: seeds side by side.
+        plugins: Python files that methods of the user's own come from.
+        ticket: A file for the answer's ticket of highest validation accuracy. It is trained once
+            more, unless the folder has it.
+        progress: Called with what is done, how much of it is, and how much there is.
+
+    Example:
+        >>> import tempfile
+        >>> from teddy.training import TrainConfig
+        >>> settings = Settings(TrainConfig(epochs=2), model_options={"hidden": 8})
+        >>> found = search_sparsest("citeseer", "gcn", tempfile.mkdtemp(), tolerance=30, seeds=2,
+        ...     levels=[5, 10], settings=settings)
+        >>> found.sparsest.tried.point, found.tickets, found.grid
+        (Point(edges=10, weights=10), 2, 6)
+    """
+    spec = MethodSpec.parse(method)
+    wanted = sorted({check_count(level, "level") for level in levels})
+    if not wanted:
+        raise InputError("got no levels, expected at least one")
+    if frontier and (spec.only is not None or spec.weight_level is not None):
+        raise InputError(
+            f"got {method} for a frontier, expected a method without only and weight_level"
+        )
+    if ticket is not None:
+        check_writable(ticket)
+    rule = Rule(1.0, tolerance, confidence, seeds)  # checked before the graph is read
+    candidates = Candidates(
+        dataset, model, spec, out, settings or Settings(), jobs, plugins, progress
+    )
+    rule = replace(rule, resolution=candidates.resolution())
+    tried: list[Tried] = []
+
+    def accepts(point: Point, share: float) -> bool:
+        judgement = rule.test(partial(candidates.differences, point), share)
+        tried.append(Tried(point, *candidates.sparsities(point), judgement))
+        return judgement.verdict == "accepted"
+
+    corners = (staircase if frontier else diagonal)(wanted, rule.error, accepts)
+    points = grid_points(wanted, frontier)
+    against = _against(candidates, rule, points, tried, corners)
+    # From here on nothing is chosen any more, so test accuracies may be looked at.
+    answers = [
+        _answer(candidates, next(t for t in tried if t.point == corner)) for corner in corners
+    ]
+    found = Sparsest(
+        dataset=candidates.dataset,
+        model=model,
+        method=str(spec),
+        rule=rule,
+        levels=wanted,
+        frontier=frontier,
+        tried=tried,
+        answers=answers,
+        against=against,
+        tickets=sum(t.judgement.seeds for t in tried),
+        dense=max(t.judgement.seeds for t in tried),
+        grid=(len(points) + 1) * seeds,
+        computed=candidates.computed,
+    )
+    if ticket is not None and found.sparsest is not None:
+        best = found.sparsest
+        write_atomically(ticket, candidates.ticket(best.tried.point, best.seed).read_bytes())
+    return found
+
+
+def grid_points(levels: Sequence[int], frontier: bool) -> list[Point]:
+    """All points that a full grid would have, without the dense one.
+
+    Example:
+        >>> grid_points([5], frontier=True)
+        [Point(edges=0, weights=5), Point(edges=5, weights=0), Point(edges=5, weights=5)]
+    """
+    if not frontier:
+        return [Point(level, level) for level in levels]
+    steps = [0, *levels]
+    return [Point(edges, weights) for edges in steps for weights in steps if edges or weights]
+
+
+def _against(
+    candidates: Candidates,
+    rule: Rule,
+    points: list[Point],
+    tried: list[Tried],
+    corners: list[Point],
+) -> list[Tried]:
+    """Points of the folder whose seeds, all that are there, contradict the assumption."""
+    judged = list(tried)
+    for point in points:
+        if all(point != t.point for t in tried):
+            known = candidates.known(point, rule.seeds)
+            if len(known) >= 3:
+                judgement = replace(rule, seeds=len(known)).judge(known, rule.error)
+                judged.append(Tried(point, *candidates.sparsities(point), judgement))
+    unexpected = []
+    for one in judged:
+        inside = any(one.point.within(corner) for corner in corners)
+        if one.judgement.verdict == ("rejected" if inside else "accepted"):
+            unexpected.append(one)
+    return unexpected
+
+
+def _answer(candidates: Candidates, tried: Tried) -> Answer:
+    ticket, dense = candidates.test_accuracies(tried.point, tried.judgement.seeds)
+    return Answer(
+        tried=tried,
+        seed=candidates.best_seed(tried.point, tried.judgement.seeds),
+        ticket=ticket,
+        dense=dense,
+        test=paired_difference(ticket, dense),
+    )

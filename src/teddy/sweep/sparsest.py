@@ -1,0 +1,138 @@
+"""What a search for the sparsest winning ticket has found."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from teddy.sweep.sequential import Judgement, Rule
+from teddy.sweep.statistics import Difference
+from teddy.sweep.walk import Point
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A point that was tried.
+
+    Attributes:
+        point: Its levels.
+        graph_sparsity: Share of edges that went.
+        weight_sparsity: Share of weights that went.
+        judgement: What validation says.
+    """
+
+    point: Point
+    graph_sparsity: float
+    weight_sparsity: float
+    judgement: Judgement
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "edges": self.point.edges,
+            "weights": self.point.weights,
+            "graph_sparsity": self.graph_sparsity,
+            "weight_sparsity": self.weight_sparsity,
+            **asdict(self.judgement),
+        }
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A point that was accepted with none sparser, and its test accuracies.
+
+    Attributes:
+        tried: The point.
+        seed: Of the ticket of highest validation accuracy.
+        ticket: Test accuracy of the tickets, one a seed.
+        dense: Test accuracy of the dense models.
+        test: Their difference, paired over seeds, with a 95% interval.
+    """
+
+    tried: Tried
+    seed: int
+    ticket: list[float]
+    dense: list[float]
+    test: Difference
+
+
+@dataclass(frozen=True)
+class Sparsest:
+    """What a search has found.
+
+    Attributes:
+        dataset: The graph.
+        model: The model.
+        method: The method, with its options.
+        rule: What was accepted.
+        levels: Those that could be chosen.
+        frontier: Whether edges and weights had a level each.
+        tried: Points in the order in which they were tried.
+        answers: The sparsest level, or the corners of the frontier; nothing if none was accepted.
+        against: Points that speak against the assumption of the search: accepted beyond the
+            answer, or rejected within it. They are of cells that the folder had.
+        tickets: Trainings of tickets that the search asked for.
+        dense: Trainings of dense models.
+        grid: Trainings of all points and seeds.
+        computed: Cells that this run computed; the folder had the others.
+    """
+
+    dataset: str
+    model: str
+    method: str
+    rule: Rule
+    levels: list[int]
+    frontier: bool
+    tried: list[Tried]
+    answers: list[Answer]
+    against: list[Tried]
+    tickets: int
+    dense: int
+    grid: int
+    computed: int
+
+    @property
+    def sparsest(self) -> Answer | None:
+        """The answer with the fewest edges and weights, as shares together; None if there is none.
+
+        On a frontier there are others that have fewer of one of them.
+        """
+        if not self.answers:
+            return None
+        return max(self.answers, key=lambda a: a.tried.graph_sparsity + a.tried.weight_sparsity)
+
+    @property
+    def undecided(self) -> list[Point]:
+        """Points that could be neither accepted nor rejected with all seeds."""
+        return [t.point for t in self.tried if t.judgement.verdict == "undecided"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as ``teddy search --json`` prints it."""
+        return {
+            "dataset": self.dataset,
+            "model": self.model,
+            "method": self.method,
+            **asdict(self.rule),
+            "levels": self.levels,
+            "frontier": self.frontier,
+            "answers": [
+                {
+                    **answer.tried.to_dict(),
+                    "seed": answer.seed,
+                    "test": {
+                        "ticket": answer.ticket,
+                        "dense": answer.dense,
+                        "difference": asdict(answer.test),
+                    },
+                }
+                for answer in self.answers
+            ],
+            "tried": [tried.to_dict() for tried in self.tried],
+            "against_the_assumption": [tried.to_dict() for tried in self.against],
+            "trainings": {
+                "tickets": self.tickets,
+                "dense": self.dense,
+                "grid": self.grid,
+                "computed": self.computed,
+            },
+        }

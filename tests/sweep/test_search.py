@@ -1,0 +1,353 @@
+"""The search for the sparsest ticket: on made-up accuracies, and on real trainings."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import teddy
+from cli.command import refused, run_here
+from sweep.sweeps import SETTINGS, wait_for_cells
+from teddy.methods.spec import MethodSpec
+from teddy.sweep import Grid, Outcome, Point, run_sweep, search_sparsest
+from teddy.sweep import candidates as module
+from teddy.sweep.folder import Folder
+from teddy.sweep.grid import level_of
+
+#: A graph of 40 nodes has 12 to validate on, so one of them makes 8.3 points.
+WIDE = 60.0
+
+
+class Made:
+    """Stands for sweeps: accuracies by a formula, in the files that a sweep would write.
+
+    Args:
+        gain: Of a level for edges and weights, in points of validation accuracy.
+        scramble: Changes the test accuracies.
+    """
+
+    def __init__(self, gain, scramble=0):
+        self.gain, self.scramble, self.trained = gain, scramble, []
+        self.fails = None
+
+    def __call__(self, grid, out, settings=None, *, keep_tickets=False, **options):
+        folder = Folder(out)
+        folder.create()
+        left = [cell for cell in grid.cells if not folder.done(cell)]
+        for cell in left:
+            if self.fails is not None and len(self.trained) >= self.fails:
+                raise KeyboardInterrupt
+            level = level_of(MethodSpec.parse(cell.method), cell.simulation)
+            noise = np.random.default_rng([cell.seed, cell.simulation]).normal(0, 0.1)
+            tests = np.random.default_rng([cell.seed, cell.simulation, self.scramble]).random(2)
+            dense = 70.0 + cell.seed
+            folder.write_cell(
+                cell,
+                {
+                    **vars(cell),
+                    "val": dense + self.gain(level.graph_sparsity, level.weight_sparsity) + noise,
+                    "dense_val": dense,
+                    "test": 100 * tests[0],
+                    "dense_test": 100 * tests[1],
+                },
+            )
+            self.trained.append(cell)
+        return Outcome([], len(left), 0, [], [])
+
+
+def falls_after(level):
+    """Two points better than dense up to a level, five worse after it."""
+    limit = Point(level, level)
+    most = level_of(MethodSpec.parse("teddy"), limit.edges).graph_sparsity + 1e-9
+    return lambda graph, weights: 2.0 if max(graph, weights) <= most else -5.0
+
+
+@pytest.fixture
+def searched(tmp_path, monkeypatch):
+    """Search on CiteSeer, whose nodes are many enough, with made-up trainings."""
+
+    def search(made, name="out", **options):
+        monkeypatch.setattr(module, "run_sweep", made)
+        return search_sparsest("citeseer", "gin", tmp_path / name, **options)
+
+    return search
+
+
+def everything(found):
+    """All but what depends on test nodes, and on what was there before."""
+    plain = found.to_dict()
+    for answer in plain["answers"]:
+        del answer["test"]
+    del plain["trainings"]["computed"]
+    return plain
+
+
+@pytest.mark.parametrize("level", [1, 2, 17, 39, 40])
+def test_the_last_level_within_the_tolerance_is_found(searched, level):
+    found = searched(Made(falls_after(level)))
+    assert [answer.tried.point for answer in found.answers] == [Point(level, level)]
+    assert found.rule.resolution == 0.2  # 500 nodes to validate on
+    assert found.undecided == []
+    assert found.against == []
+    assert found.tickets == sum(t.judgement.seeds for t in found.tried) == found.computed
+    assert found.grid == 41 * 10
+    assert found.tickets + found.dense < 80
+    tried = found.sparsest.tried
+    assert tried.graph_sparsity == tried.weight_sparsity == pytest.approx(1 - 0.95**level)
+
+
+def test_nothing_may_be_good_enough(searched):
+    found = searched(Made(lambda graph, weights: -5.0))
+    assert found.answers == []
+    assert found.sparsest is None
+    assert {t.judgement.verdict for t in found.tried} == {"rejected"}
+
+
+def test_what_stays_undecided_is_not_accepted(searched):
+    found = searched(Made(lambda graph, weights: -0.5), levels=[10, 20])
+    assert found.answers == []
+    assert sorted(found.undecided) == [Point(10, 10), Point(20, 20)]
+    assert {t.judgement.seeds for t in found.tried} == {10}
+
+
+@pytest.mark.parametrize("frontier", [False, True])
+def test_test_accuracies_change_nothing_but_what_is_shown_of_them(searched, frontier):
+    options = {"frontier": frontier, "levels": range(5, 41, 5)}
+    one = searched(Made(falls_after(20), scramble=1), "one", **options)
+    other = searched(Made(falls_after(20), scramble=2), "other", **options)
+    assert everything(one) == everything(other)
+    assert one.sparsest.test != other.sparsest.test
+    assert len(one.sparsest.ticket) == one.sparsest.tried.judgement.seeds
+
+
+def test_test_accuracies_are_read_once_the_answer_stands(searched, monkeypatch):
+    calls = []
+
+    def log(name):
+        plain = getattr(module.Candidates, name)
+
+        def logged(self, point, seeds):
+            calls.append(name)
+            return plain(self, point, seeds)
+
+        monkeypatch.setattr(module.Candidates, name, logged)
+
+    log("differences")
+    log("test_accuracies")
+    searched(Made(falls_after(20)))
+    assert calls.count("test_accuracies") == 1
+    assert calls[-1] == "test_accuracies"
+
+
+def test_the_frontier_is_walked(searched):
+    def gain(graph, weights):
+        return 1.0 if graph + weights <= 1.2 else -4.0
+
+    found = searched(Made(gain), frontier=True, levels=range(5, 41, 5))
+    grid = [0, *range(5, 41, 5)]
+    level = {i: 1 - 0.95**i for i in grid}
+    good = [Point(i, j) for i in grid for j in grid if level[i] + level[j] <= 1.2]
+    corners = [p for p in good if not any(p != q and p.within(q) for q in good)]
+    assert [answer.tried.point for answer in found.answers] == sorted(corners, reverse=True)
+    assert len(found.tried) <= 18
+    assert found.grid == 81 * 10
+    for tried in found.tried:
+        assert tried.graph_sparsity == pytest.approx(level[tried.point.edges])
+        assert tried.weight_sparsity == pytest.approx(level[tried.point.weights])
+    best = found.sparsest.tried
+    assert best.graph_sparsity + best.weight_sparsity == max(
+        level[p.edges] + level[p.weights] for p in corners
+    )
+
+
+def test_cells_that_are_there_are_used_and_change_nothing(searched, tmp_path):
+    fresh = searched(Made(falls_after(17)), "fresh")
+    grid = Grid(["citeseer"], ["gin"], ["teddy"], range(1, 41), range(2))
+    Made(falls_after(17))(grid, tmp_path / "used")
+    used = searched(more := Made(falls_after(17)), "used")
+    assert everything(used) == everything(fresh)
+    assert {cell.seed for cell in more.trained} == {2, 3}
+    again = searched(none := Made(falls_after(17)), "used")
+    assert everything(again) == everything(fresh)
+    assert none.trained == []
+    assert again.computed == 0
+
+
+def test_a_search_that_was_stopped_goes_on(searched):
+    whole = searched(Made(falls_after(17)), "whole")
+    made = Made(falls_after(17))
+    for stop in (0, 3, 11, 20):
+        made.fails = stop
+        with pytest.raises(KeyboardInterrupt):
+            searched(made, "stopped")
+    made.fails = None
+    assert everything(searched(made, "stopped")) == everything(whole)
+    assert len(made.trained) == len(set(made.trained)) == whole.tickets
+
+
+def test_what_speaks_against_the_assumption_is_said(searched, tmp_path):
+    def gain(graph, weights):  # good, then bad from simulation 10 to 15, and good again
+        return -5.0 if 0.39 < graph < 0.54 else 2.0
+
+    grid = Grid(["citeseer"], ["gin"], ["teddy"], [5, 12, 30], range(5))
+    Made(gain)(grid, tmp_path / "out")
+    found = searched(Made(gain))
+    assert found.sparsest.tried.point == Point(40, 40)
+    assert [(t.point.edges, t.judgement.verdict) for t in found.against] == [(12, "rejected")]
+
+    def other(graph, weights):  # the last level alone is bad, and a stretch that bisection meets
+        return -5.0 if graph > 0.87 or 0.6 < graph < 0.7 else 2.0
+
+    Made(other)(Grid(["citeseer"], ["gin"], ["teddy"], [30], range(5)), tmp_path / "other")
+    found = searched(Made(other), "other")
+    assert found.sparsest.tried.point.edges < 20
+    assert [(t.point.edges, t.judgement.verdict) for t in found.against] == [(30, "accepted")]
+
+
+def test_a_training_that_fails_is_said(searched, monkeypatch):
+    row = {"dataset": "citeseer", "model": "gin", "method": "teddy", "simulation": 40, "seed": 0,
+           "error": "not enough memory"}  # fmt: skip
+    with pytest.raises(
+        teddy.InputError, match="simulation 40 seed 0: not enough memory; the same command tries"
+    ):
+        searched(lambda *arguments, **options: Outcome([], 0, 1, [row], []))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"levels": []}, "got no levels"),
+        ({"levels": [0]}, "level is 0, expected a whole number from 1"),
+        ({"seeds": 1}, "seeds is 1"),
+        ({"tolerance": float("nan")}, "tolerance is nan"),
+        ({"method": "teddy:only=edges", "frontier": True}, "without only and weight_level"),
+        ({"ticket": "nowhere/a.ticket"}, "there is no folder nowhere"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_is_written(
+    searched, tmp_path, monkeypatch, options, message
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(teddy.InputError, match=message):
+        searched(Made(falls_after(1)), **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_search_runs_on_a_sweep_and_saves_its_ticket(graph, tmp_path):
+    out, file = tmp_path / "out", tmp_path / "a.ticket"
+    found = search_sparsest(
+        graph, "gcn", out, tolerance=WIDE, seeds=5, levels=[10, 20], settings=SETTINGS, ticket=file
+    )
+    assert found.rule.resolution == pytest.approx(100 / 12)
+    answer = found.sparsest
+    assert answer.tried.point == Point(20, 20)
+    count = len(answer.ticket)
+    outcome = run_sweep(Grid([graph], ["gcn"], ["teddy"], [20], range(count)), out, SETTINGS)
+    assert outcome.computed == 0
+    rows = sorted(outcome.rows, key=lambda row: row["seed"])[:count]
+    assert answer.ticket == [row["test"] for row in rows]
+    assert answer.dense == [row["dense_test"] for row in rows]
+    means = [row["val"] - row["dense_val"] for row in rows]
+    assert answer.tried.judgement.mean == pytest.approx(np.mean(means))
+    ticket = teddy.Ticket.load(file)
+    assert ticket.info.seed == answer.seed
+    assert ticket.info.ticket.val == max(row["val"] for row in rows)
+    assert ticket.info.ticket.test == answer.ticket[answer.seed]
+
+
+def test_points_off_the_diagonal_are_what_they_say(graph, tmp_path):
+    spec, out = MethodSpec.parse("random"), tmp_path / "out"
+    candidates = module.Candidates(graph, "gcn", spec, out, SETTINGS)
+    for point in (Point(4, 4), Point(4, 2), Point(4, 0), Point(0, 4)):
+        candidates.differences(point, 1)
+        method, simulation = module.place_of(spec, point)
+        (row,) = [
+            row for row in Folder(out).rows()
+            if (row["method"], row["simulation"]) == (method, simulation)
+        ]  # fmt: skip
+        expected = pytest.approx([1 - 0.95**point.edges, 1 - 0.95**point.weights])
+        assert [row["graph_sparsity"], row["weight_sparsity"]] == expected
+        assert list(candidates.sparsities(point)) == expected
+    assert candidates.computed == 4
+
+
+COMMAND = ["--model", "gcn", "--epochs", "4", "--hidden", "8", "--tolerance", WIDE, "--seeds", 5,
+           "--most", 20, "--step", 10]  # fmt: skip
+
+
+def test_the_command_prints_a_table_and_writes_what_it_is_told_to(graph, tmp_path):
+    files = ["--plot", "a.png", "--ticket", "a.ticket"]
+    done = run_here("search", graph, *COMMAND, "--out", "x", *files, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "accepted" in done.stdout
+    assert "Sparsest: simulation 20, 64.2% of edges and 64.2% of weights removed." in done.stdout
+    assert "Nothing sparser was there to try: see --most." in done.stdout
+    assert "all levels and seeds would be 15" in done.stdout
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert teddy.Ticket.load(tmp_path / "a.ticket").info.graph_sparsity == pytest.approx(
+        0.6415, 1e-3
+    )
+    again = run_here("search", graph, *COMMAND, "--out", "x", "--json", cwd=tmp_path)
+    result = json.loads(again.stdout)
+    assert result["trainings"]["computed"] == 0
+    assert result["answers"][0]["edges"] == 20
+    assert result["answers"][0]["verdict"] == "accepted"
+    assert len(result["answers"][0]["test"]["ticket"]) == result["answers"][0]["seeds"]
+
+
+def test_the_command_says_when_there_is_nothing(graph, tmp_path):
+    arguments = [*COMMAND, "--tolerance", 0, "--seeds", 2, "--ticket", "a.ticket", "--out", "x"]
+    done = run_here("search", graph, *arguments, "--frontier", "--plot", "a.pdf", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "No level was accepted" in done.stdout
+    assert "Undecided with 2 seeds, counted as not accepted: simulation" in done.stdout
+    assert "there is no ticket to save" in done.stderr
+    assert not (tmp_path / "a.ticket").exists()
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tolerance", "-1"], "tolerance is -1"),
+        (["--confidence", "95"], "confidence is 95"),
+        (["--seeds", "1"], "seeds is 1"),
+        (["--step", "0"], "got most 40 and step 0"),
+        (["--most", "3", "--step", "4"], "got most 3 and step 4"),
+        (["--plot", "a.gif"], "a.gif: expected a name that ends in .png or .pdf"),
+        (["--model", "gnn"], "gnn"),
+        (["--method", "tedy"], "tedy"),
+    ],
+)
+def test_the_command_refuses_in_a_line(tmp_path, arguments, message):
+    done = run_here("search", "citeseer", *arguments, "--out", "x", cwd=tmp_path)
+    assert message in refused(done)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_kill_9_and_ctrl_c_then_the_same_command_ends_with_the_same_answer(graph, tmp_path):
+    arguments = ["search", graph, "--model", "gcn", "--epochs", "60", "--hidden", "64", "--seeds",
+                 "8", "--tolerance", "0", "--most", "8", "--json"]  # fmt: skip
+    whole = json.loads(run_here(*arguments, "--out", "whole", cwd=tmp_path).stdout)
+    out = tmp_path / "killed"
+    for target, end in ((2, signal.SIGKILL), (9, signal.SIGINT)):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "teddy", *arguments, "--out", str(out)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+        wait_for_cells(out, target, process)
+        os.killpg(process.pid, end)
+        _, errors = process.communicate(timeout=60)
+        assert "Traceback" not in errors
+    assert f"interrupted; the same command goes on in {out}" in errors
+    done = json.loads(run_here(*arguments, "--out", out, cwd=tmp_path).stdout)
+    assert 0 < done["trainings"].pop("computed") < whole["trainings"].pop("computed")
+    del done["folder"], whole["folder"]
+    assert done == whole
