@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from benchmarks.changed import grown
 from benchmarks.published import PUBLISHED, PublishedTraining
 from benchmarks.scaling import doubling
 from benchmarks.scoring import published_prune, random_graph
@@ -75,3 +76,9 @@ def test_bytes_of_an_event_log():
     totals, stages, jobs = add_up(events)
     assert dict(totals) == {"read": 6, "shuffled": 9, "written": 0}
     assert (stages, jobs) == (1, 1)
+
+
+def test_a_graph_that_grows_is_judged_by_each_rule():
+    found = grown(small_graph(), "gcn", seeds=1, share=0.2, epochs=2, hidden=4)
+    assert found.keys() == {"scored", "training", "none", "found anew"}
+    assert all(0 <= value <= 100 for parts in found.values() for (value,) in parts.values())
