@@ -19,6 +19,7 @@ from teddy.edges.prune import keep_columns
 from teddy.errors import InputError
 from teddy.models import build_model
 from teddy.ticket.changed import transfer
+from teddy.ticket.export import export_ticket
 from teddy.ticket.file import Content, read_ticket, write_ticket
 from teddy.ticket.fingerprint import graph_fingerprint
 from teddy.ticket.inference import edges_at_inference
@@ -161,6 +162,16 @@ class Ticket:
             original: The graph that the ticket was found on, for ``training``.
         """
         return transfer(self, data, inference, original)
+
+    def export(self, path: StrPath, data: Data | None = None) -> None:
+        """Write it for other programs, by the ending of the file; whole or not at all.
+
+        Args:
+            path: ``.onnx`` or ``.pt2`` (``torch.export``): the network, ``logits(x, edge_index)``;
+                ``.parquet``: the kept edges. See :mod:`teddy.ticket.export`.
+            data: The graph, for ``.parquet``.
+        """
+        export_ticket(self, path, data)
 
     def __repr__(self) -> str:
         info, model = self.info, self.info.model
