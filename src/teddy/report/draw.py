@@ -8,7 +8,7 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from teddy.atomic import write_atomically
+from teddy.atomic import StrPath, check_writable, write_atomically
 from teddy.chart import Chart, Heatmap, Line, Panel, Points
 from teddy.errors import InputError
 from teddy.report.draw_heatmap import draw_heatmap, heatmap_size, shared_reach
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: More points than this are pixels in a PDF, which a reader opens at once.
 _MANY_POINTS = 500
 _PANEL = 3.5, 2.75
-_MARKERS = {
+MARKERS = {
     "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "triangle-down": "v",
     "triangle-left": "<", "triangle-right": ">", "cross": "P", "x": "X", "star": "*",
 }  # fmt: skip
@@ -30,7 +30,7 @@ _DASHES: dict[str, Any] = {
     "solid": "-", "dash": (0, (4.5, 2)), "dot": (0, (1, 1.6)), "dashdot": (0, (5, 1.6, 1, 1.6)),
     "longdash": (0, (8, 2.5)),
 }  # fmt: skip
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same letters on every machine
     "font.size": 9,
     "axes.titlesize": 10,
@@ -50,7 +50,12 @@ _STYLE: dict[Any, Any] = {
     "ytick.labelsize": 8,
     "legend.frameon": False,
     "pdf.fonttype": 42,
+    "svg.hashsalt": "teddy",
 }
+# Without the time, the same figure gives the same bytes.
+_METADATA: dict[str, dict[str, Any]] = {
+    ".png": {"Software": None}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None},
+}  # fmt: skip
 
 
 def draw(chart: Chart) -> Figure:
@@ -66,7 +71,7 @@ def draw(chart: Chart) -> Figure:
     """
     import matplotlib as mpl  # takes a while, and most commands draw nothing
 
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         return _draw(chart)
 
 
@@ -88,12 +93,9 @@ def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
         raise InputError(f"chart is named '{chart.name}', expected the name of a file")
     import matplotlib as mpl
 
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = _draw(chart)
-        contents = {
-            ".png": _small_png(_content(figure, "png", {"Software": None})),
-            ".pdf": _content(figure, "pdf", {"CreationDate": None}),
-        }
+        contents = {kind: _content(figure, kind) for kind in (".png", ".pdf")}
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -105,10 +107,36 @@ def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
     return paths
 
 
-def _content(figure: Figure, kind: str, metadata: dict[str, Any]) -> bytes:
+def check_picture(path: StrPath) -> str:
+    """Return the ending of a file that a figure can be written to, or raise.
+
+    Example:
+        >>> check_picture("node.gif")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: node.gif: ends in '.gif', expected .png, .pdf or .svg
+    """
+    kind = Path(path).suffix.lower()
+    if kind not in _METADATA:
+        raise InputError(f"{path}: ends in '{kind}', expected .png, .pdf or .svg")
+    check_writable(path)
+    return kind
+
+
+def save_figure(figure: Figure, path: StrPath) -> None:
+    """Write a figure, by the ending of the file; the same figure gives the same bytes."""
+    import matplotlib as mpl
+
+    kind = check_picture(path)
+    with mpl.rc_context(STYLE):
+        write_atomically(path, _content(figure, kind))
+
+
+def _content(figure: Figure, kind: str) -> bytes:
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, dpi=150, metadata=metadata)
-    return buffer.getvalue()
+    figure.savefig(buffer, format=kind[1:], dpi=150, metadata=_METADATA[kind])
+    content = buffer.getvalue()
+    return _small_png(content) if kind == ".png" else content
 
 
 def _small_png(content: bytes) -> bytes:
@@ -186,7 +214,7 @@ def _draw_points(axes: Axes, points: Points, look: Look) -> None:
         points.x,
         points.y,
         s=40 if look.marker == "star" else 20,
-        marker=_MARKERS[look.marker],
+        marker=MARKERS[look.marker],
         facecolor="none" if look.hollow else look.colour,
         edgecolor=look.colour,
         linewidths=1.0 if look.hollow else 0,
@@ -213,7 +241,7 @@ def _line_style(look: Look) -> dict[str, Any]:
         "color": look.colour,
         "linestyle": _DASHES[look.dash],
         "linewidth": 1.5,
-        "marker": _MARKERS[look.marker],
+        "marker": MARKERS[look.marker],
         "markersize": 7 if look.marker == "star" else 5,
         "markerfacecolor": "white" if look.hollow else look.colour,
         "markeredgecolor": look.colour if look.hollow else "white",
