@@ -56,6 +56,18 @@ def test_nodes_are_in_the_same_places_and_named():
     assert len(places[0]) == len(around.nodes)
 
 
+def test_an_edge_across_does_not_seem_to_end_in_the_middle():
+    """Between the neighbours on opposite sides a line would run through the node itself."""
+    pairs = torch.tensor([[0, 0, 0, 0, 1], [1, 2, 3, 4, 3]])
+    around = neighbourhood(SimpleGraph(5, pairs), torch.ones(5, dtype=torch.bool), 0)
+    places = positions(around)
+    for line in drawn(around).axes[0].lines:
+        points = list(zip(line.get_xdata(), line.get_ydata(), strict=True))
+        ends = {places.index(points[0]), places.index(points[-1])}
+        assert 0 in ends or min(math.hypot(x, y) for x, y in points) > 0.1
+        assert len(points) == 2 or 0 not in ends
+
+
 def test_the_legend_has_what_is_shown():
     labels = [t.get_text() for t in drawn(surroundings()).legends[0].get_texts()]
     assert labels == ["cat", "dog", "no class", "kept", "removed"]

@@ -150,7 +150,8 @@ def _line(one: Point, two: Point) -> tuple[list[float], list[float]]:
     """A straight line, or a bent one where that would seem to end at the node in the middle."""
     (a, b), (c, d) = one, two
     length = math.hypot(c - a, d - b)
-    if (0.0, 0.0) in (one, two) or abs(a * d - b * c) > 0.12 * length:
+    passes = a * c + b * d < 0 and abs(a * d - b * c) < 0.12 * length
+    if not passes:
         return [a, c], [b, d]
     bend = 0.35 / length
     x, y = (a + c) / 2 + bend * (d - b), (b + d) / 2 - bend * (c - a)
