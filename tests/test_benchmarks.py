@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from benchmarks.changed import grown
 from benchmarks.published import PUBLISHED, PublishedTraining
 from benchmarks.scaling import doubling
 from benchmarks.scoring import published_prune, random_graph
@@ -99,3 +100,9 @@ def test_answers_are_compared_by_levels():
     assert levels_apart([5, 10, 15, 20], near, [Point(20, 20)]) == 3
     assert levels_apart([5, 10], [], [Point(5, 5)]) == 1
     assert levels_apart([5, 10], [], []) == 0
+
+
+def test_a_graph_that_grows_is_judged_by_each_rule():
+    found = grown(small_graph(), "gcn", seeds=1, share=0.2, epochs=2, hidden=4)
+    assert found.keys() == {"scored", "training", "none", "found anew"}
+    assert all(0 <= value <= 100 for parts in found.values() for (value,) in parts.values())

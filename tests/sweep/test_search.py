@@ -320,7 +320,7 @@ def test_the_command_says_when_there_is_nothing(graph, tmp_path):
         (["--seeds", "1"], "seeds is 1"),
         (["--step", "0"], "got most 40 and step 0"),
         (["--most", "3", "--step", "4"], "got most 3 and step 4"),
-        (["--plot", "a.gif"], "a.gif: expected a name that ends in .png or .pdf"),
+        (["--plot", "a.gif"], "a.gif: ends in '.gif', expected .png, .pdf or .svg"),
         (["--model", "gnn"], "gnn"),
         (["--method", "tedy"], "tedy"),
     ],

@@ -11,6 +11,7 @@ import typer
 from teddy.cli import launched
 from teddy.cli.bench import bench
 from teddy.cli.datasets import datasets
+from teddy.cli.export import export
 from teddy.cli.find import find
 from teddy.cli.inspect import inspect
 from teddy.cli.predict import predict
@@ -41,6 +42,7 @@ app.command()(report)
 app.command()(sparsify)
 app.command()(inspect)
 app.command()(predict)
+app.command()(export)
 app.command()(datasets)
 app.command()(bench)
 

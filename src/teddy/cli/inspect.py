@@ -1,58 +1,131 @@
-"""``teddy inspect``: say what a ticket is."""
+"""``teddy inspect``: say what a ticket is, and what it leaves of its graph."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from teddy.cli.options import Json
+from teddy.cli.options import DataDir, Json, Nodes
+from teddy.cli.ticket_data import (
+    TicketDataset,
+    TicketFile,
+    TicketSplit,
+    TicketSplitSeed,
+    load_graph,
+)
+from teddy.errors import InputError
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+    from teddy.ticket.file import Content
+    from teddy.ticket.neighbourhood import Neighbourhood
 
 
 def inspect(
-    ticket: Annotated[Path, typer.Argument(help="A ticket file.")],
+    ticket: TicketFile,
+    dataset: TicketDataset = None,
+    node: Annotated[
+        str | None, typer.Option(help="Id of a node to look at.", show_default=False)
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the node's neighbourhood, before and after: .png, .svg or .pdf.",
+            show_default=False,
+        ),
+    ] = None,
+    hops: Annotated[int, typer.Option(help="How far the neighbourhood goes, 1 or 2.")] = 2,
     json_: Json = False,
+    split: TicketSplit = None,
+    split_seed: TicketSplitSeed = None,
+    nodes: Nodes = None,
+    data_dir: DataDir = None,
 ) -> None:
-    """Show what a ticket file holds."""
-    from teddy.cli.tables import describe_split, edge_rows, print_table
+    """Show what a ticket file holds, and what is left of its graph."""
+    from teddy.data import DATASETS
+    from teddy.ticket.anatomy import layer_counts, parameter_counts
     from teddy.ticket.file import read_ticket
 
+    if picture is not None:
+        from teddy.report.save import check_picture
+
+        check_picture(picture)
+        if node is None:
+            raise InputError(f"picture is '{picture}', expected --node ID, too")
     content = read_ticket(ticket)
     info = content.info
-    left = {
-        name: {"total": p.numel(), "kept": int((p != 0).sum())}
-        for name, p in content.parameters.items()
+    # A set that comes with the package is at hand; any other may be a download.
+    at_hand = info.dataset in DATASETS and DATASETS[info.dataset].info.bundled
+    asked = dataset is not None or node is not None
+    graph: dict[str, Any] = {}
+    if asked or at_hand:
+        try:
+            data = load_graph(ticket, info, dataset, split, split_seed, nodes, data_dir)
+            graph = _graph_facts(content, data, node, hops, picture)
+        except InputError:
+            if asked:
+                raise
+    parameters = parameter_counts(content.parameters)
+    facts = {
+        **info.to_dict(),
+        "parameters": {name: asdict(count) for name, count in parameters.items()},
+        "layers": {name: asdict(count) for name, count in layer_counts(parameters).items()},
+        **graph,
     }
     if json_:
-        typer.echo(json.dumps({**info.to_dict(), "parameters": left}))
+        typer.echo(json.dumps(facts))
         return
-    model = info.model.get("name") or info.model["class"]
-    print_table(
-        f"{ticket.name}: {info.method} on {info.dataset} "
-        f"({describe_split(info.split, info.inductive)}), {model}, seed {info.seed}",
-        ("", "dense", "ticket"),
-        [
-            *(row for row, _ in edge_rows(asdict(info.edges), info.inductive)),
-            ("weights", f"{info.weights.total:,}", f"{info.weights.kept:,}"),
-            ("test accuracy %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
-            ("  best epoch", info.dense.best_epoch, info.ticket.best_epoch),
-            ("  at the last epoch", f"{info.dense.last_test:.2f}", f"{info.ticket.last_test:.2f}"),
-        ],
-    )
-    print_table(
-        "Parameters",
-        ("", "entries", "left", "share"),
-        [
-            (name, f"{n['total']:,}", f"{n['kept']:,}", f"{n['kept'] / max(n['total'], 1):.1%}")
-            for name, n in left.items()
-        ],
-    )
-    graph = {**info.graph, "fingerprint": info.graph["fingerprint"][:16]}
-    print_table("Graph", ("", ""), graph.items())
-    asked = {"graph_sparsity": info.graph_sparsity, "weight_sparsity": info.weight_sparsity}
-    settings = {**info.config, **info.model.get("options", {}), **asked}
-    print_table("Settings", ("", ""), sorted(settings.items()))
-    print_table("Versions", ("", ""), sorted(info.versions.items()))
+    from teddy.cli.inspect_tables import inspect_tables
+
+    inspect_tables(ticket.name, info, facts)
+    if picture is not None:
+        typer.echo(f"Picture: {picture}")
+
+
+def _graph_facts(
+    content: Content, data: Data, node: str | None, hops: int, picture: Path | None
+) -> dict[str, Any]:
+    """What is left of the graph and, if a node is asked for, of its neighbourhood."""
+    from torch import nn
+
+    from teddy.ticket import Ticket
+    from teddy.ticket.anatomy import graph_anatomy
+    from teddy.ticket.changed import node_ids
+    from teddy.ticket.neighbourhood import find_node, neighbourhood
+
+    # Edges need no network, which might be a module of the user's own.
+    graph, keep, _ = Ticket(content.info, content.keep, nn.Module()).prune(data)
+    ids = node_ids(data)
+    facts: dict[str, Any] = {"left": asdict(graph_anatomy(graph, keep, data.y, ids))}
+    if node is not None:
+        around = neighbourhood(graph, keep, find_node(node, ids), hops)
+        names = [ids[number] for number in around.nodes]
+        if picture is not None:
+            _draw(around, content.info.dataset, data, names, hops, picture)
+        facts["neighbourhood"] = {**asdict(around), "nodes": names}
+    return facts
+
+
+def _draw(
+    around: Neighbourhood,
+    dataset: str,
+    data: Data,
+    names: list[int | str],
+    hops: int,
+    picture: Path,
+) -> None:
+    from teddy.report.neighbourhood import draw_neighbourhood
+    from teddy.report.save import save_figure
+
+    classes = data.get("class_names") or [str(c) for c in range(int(data.y.max()) + 1)]
+    shown, total = len(around.nodes), len(around.nodes) + around.left_out
+    title = f"{dataset}, node {names[0]}: "
+    title += f"{total:,} nodes" if shown == total else f"{shown} of {total:,} nodes"
+    title += f" within {hops} hop{'s' * (hops != 1)}"
+    figure = draw_neighbourhood(around, names, data.y[around.nodes].tolist(), classes, title)
+    save_figure(figure, picture)

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from teddy.atomic import check_writable
 from teddy.cli.options import (
     DataDir,
     Dataset,
@@ -100,7 +99,6 @@ def search(
         load_file(path)
     if plot is not None:
         check_picture(plot)
-        check_writable(plot)
     if step is None:
         step = 5 if frontier else 1
     levels = _levels(most, step)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from rich import box
@@ -49,19 +50,8 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
              f"{result['seconds']['search'] + result['seconds']['sparse']:.1f}", ""),
         ],
     )  # fmt: skip
-    before, after = study.health["before"], study.health["after"]
-    print_table(
-        "Graph health",
-        ("", "before", "after"),
-        [
-            ("components", f"{before.components:,}", f"{after.components:,}"),
-            ("largest component, nodes", f"{before.largest_component:,}",
-             f"{after.largest_component:,}"),
-            ("nodes without an edge", f"{before.isolated:,}", f"{after.isolated:,}"),
-            ("degree, mean and highest", _degree(before), _degree(after)),
-            ("edges within a class", _percent(before.homophily), _percent(after.homophily)),
-        ],
-    )  # fmt: skip
+    before, after = asdict(study.health["before"]), asdict(study.health["after"])
+    print_table("Graph health", ("", "before", "after"), health_rows(before, after))
     print_text(_verdict(result))
     if result["ticket_file"] is None:
         print_text("Not saved; add --out FILE to keep the ticket.")
@@ -69,6 +59,19 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
         seed = study.best.info.seed
         which = f" (seed {seed}, best on validation)" if seeds > 1 else ""
         print_text(f"Ticket{which}: {result['ticket_file']}")
+
+
+def health_rows(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Rows of a graph's health before and after."""
+    rows = {
+        "components": lambda health: f"{health['components']:,}",
+        "largest component, nodes": lambda health: f"{health['largest_component']:,}",
+        "nodes without an edge": lambda health: f"{health['isolated']:,}",
+        "degree, mean and highest": lambda health: _degree(health["degree"]),
+        "degree, quartiles": lambda health: _quartiles(health["degree"]),
+        "edges within a class": lambda health: _percent(health["homophily"]),
+    }
+    return [(name, text(before), text(after)) for name, text in rows.items()]
 
 
 def describe_split(split: str, inductive: dict[str, Any] | None) -> str:
@@ -136,5 +139,9 @@ def _points(difference: dict[str, Any]) -> str:
     return f"{difference['mean']:+.2f} points"
 
 
-def _degree(health: Any) -> str:
-    return f"{health.degree['mean']:.2f}, {health.degree['max']:.0f}"
+def _degree(degree: dict[str, float]) -> str:
+    return f"{degree['mean']:.2f}, {degree['max']:.0f}"
+
+
+def _quartiles(degree: dict[str, float]) -> str:
+    return ", ".join(f"{degree[name]:g}" for name in ("25%", "50%", "75%"))

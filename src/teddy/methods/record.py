@@ -87,6 +87,7 @@ def make_ticket(
         config={**asdict(problem.config), **settings, **where},
         classes=None if names is None else [str(name) for name in names],
         inductive=_inductive(problem, choice),
+        score=choice.score,
     )
     seconds = {"dense": dense.seconds, **seconds, "sparse": sparse.seconds}
     return Ticket(info, choice.keep.cpu(), model.cpu().eval(), seconds)

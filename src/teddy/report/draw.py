@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: More points than this are pixels in a PDF, which a reader opens at once.
 _MANY_POINTS = 500
 _PANEL = 3.5, 2.75
-_MARKERS = {
+MARKERS = {
     "circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "triangle-down": "v",
     "triangle-left": "<", "triangle-right": ">", "cross": "P", "x": "X", "star": "*",
 }  # fmt: skip
@@ -48,6 +48,7 @@ STYLE: dict[Any, Any] = {
     "ytick.labelsize": 8,
     "legend.frameon": False,
     "pdf.fonttype": 42,
+    "svg.hashsalt": "teddy",
 }
 
 
@@ -132,7 +133,7 @@ def _draw_points(axes: Axes, points: Points, look: Look) -> None:
         points.x,
         points.y,
         s=40 if look.marker == "star" else 20,
-        marker=_MARKERS[look.marker],
+        marker=MARKERS[look.marker],
         facecolor="none" if look.hollow else look.colour,
         edgecolor=look.colour,
         linewidths=1.0 if look.hollow else 0,
@@ -159,7 +160,7 @@ def _line_style(look: Look) -> dict[str, Any]:
         "color": look.colour,
         "linestyle": _DASHES[look.dash],
         "linewidth": 1.5,
-        "marker": _MARKERS[look.marker],
+        "marker": MARKERS[look.marker],
         "markersize": 7 if look.marker == "star" else 5,
         "markerfacecolor": "white" if look.hollow else look.colour,
         "markeredgecolor": look.colour if look.hollow else "white",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from teddy.atomic import write_atomically
+from teddy.atomic import StrPath, check_writable, write_atomically
 from teddy.chart import Chart
 from teddy.errors import InputError
 from teddy.report.draw import STYLE, draw
@@ -14,7 +14,10 @@ from teddy.report.draw import STYLE, draw
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_KINDS = (".png", ".pdf")
+# Of each kind of file: no dates and versions.
+_METADATA: dict[str, Any] = {
+    ".png": {"Software": None}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None},
+}  # fmt: skip
 
 
 def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
@@ -34,7 +37,7 @@ def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
     if not chart.name or Path(chart.name).name != chart.name:
         raise InputError(f"chart is named '{chart.name}', expected the name of a file")
     figure = draw(chart)
-    contents = {kind: _content(figure, kind) for kind in _KINDS}
+    contents = {kind: _content(figure, kind) for kind in (".png", ".pdf")}
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -46,8 +49,8 @@ def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
     return paths
 
 
-def save_picture(chart: Chart, path: str | Path) -> None:
-    """Write a chart to a file, as PNG or PDF by its name.
+def save_picture(chart: Chart, path: StrPath) -> None:
+    """Write a chart to a file, by its ending.
 
     Args:
         chart: What to show.
@@ -62,22 +65,28 @@ def save_picture(chart: Chart, path: str | Path) -> None:
         >>> path.read_bytes()[1:4]
         b'PNG'
     """
+    save_figure(draw(chart), path)
+
+
+def save_figure(figure: Figure, path: StrPath) -> None:
+    """Write a figure, by the ending of the file; the same figure gives the same bytes."""
     kind = check_picture(path)
-    write_atomically(path, _content(draw(chart), kind))
+    write_atomically(path, _content(figure, kind))
 
 
-def check_picture(path: str | Path) -> str:
-    """Return the ending of a picture's name, or raise if it is another.
+def check_picture(path: StrPath) -> str:
+    """Return the ending of a file that a figure can be written to, or raise.
 
     Example:
-        >>> check_picture("frontier.gif")
+        >>> check_picture("node.gif")
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: frontier.gif: expected a name that ends in .png or .pdf
+        teddy.errors.InputError: node.gif: ends in '.gif', expected .png, .pdf or .svg
     """
     kind = Path(path).suffix.lower()
-    if kind not in _KINDS:
-        raise InputError(f"{path}: expected a name that ends in {' or '.join(_KINDS)}")
+    if kind not in _METADATA:
+        raise InputError(f"{path}: ends in '{kind}', expected .png, .pdf or .svg")
+    check_writable(path)
     return kind
 
 
@@ -85,10 +94,9 @@ def _content(figure: Figure, kind: str) -> bytes:
     """A figure as a file without dates and versions."""
     import matplotlib as mpl
 
-    metadata = {".png": {"Software": None}, ".pdf": {"CreationDate": None}}
     buffer = io.BytesIO()
     with mpl.rc_context(STYLE):
-        figure.savefig(buffer, format=kind[1:], dpi=150, metadata=metadata[kind])
+        figure.savefig(buffer, format=kind[1:], dpi=150, metadata=_METADATA[kind])
     content = buffer.getvalue()
     return _small_png(content) if kind == ".png" else content
 

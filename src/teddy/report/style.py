@@ -96,6 +96,23 @@ def looks(labels: Iterable[str]) -> dict[str, Look]:
     return found
 
 
+def class_looks(classes: Iterable[str]) -> dict[str, Look]:
+    """How classes of nodes look, in their order: colours told apart first, markers as well.
+
+    Example:
+        >>> [look.marker for look in class_looks(["cat", "dog"]).values()]
+        ['circle', 'square']
+    """
+    colours = [*dict.fromkeys(colour for colour, _ in _KNOWN.values()), *_SPARE]
+    return {
+        name: Look(
+            colours[index % len(colours)],
+            _MARKERS[(index + index // len(colours)) % len(_MARKERS)],
+        )
+        for index, name in enumerate(dict.fromkeys(classes))
+    }
+
+
 def method_order(labels: Iterable[str]) -> list[str]:
     """Labels without repetition: known methods first, each before its variants.
 

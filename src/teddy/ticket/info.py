@@ -59,6 +59,10 @@ class TicketInfo:
         inductive: Of a ticket that was found on the graph of its training nodes: how a grown graph
             is pruned (``inference``, ``score``), and the ``nodes`` and ``edges`` of the one that
             it was tested on; None: it belongs to the graph that it was found on.
+        score: The edge score that chose the edges; None: they were chosen in another way.
+        transferred: Of a ticket for a graph that has changed since: by which rule
+            (``inference``), and the ``dataset`` and ``graph`` that it was found on, which split,
+            accuracies and multiply-accumulates are of.
         versions: Of the software that found it.
     """
 
@@ -80,6 +84,8 @@ class TicketInfo:
     config: dict[str, Any]
     classes: list[str] | None = None
     inductive: dict[str, Any] | None = None
+    score: str | None = None
+    transferred: dict[str, Any] | None = None
     versions: dict[str, str] = field(default_factory=lambda: software_versions())
 
     def to_dict(self) -> dict[str, Any]:

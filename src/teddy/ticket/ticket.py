@@ -18,6 +18,8 @@ from teddy.edges.induced import induced_graph
 from teddy.edges.prune import keep_columns
 from teddy.errors import InputError
 from teddy.models import build_model
+from teddy.ticket.changed import transfer
+from teddy.ticket.export import export_ticket
 from teddy.ticket.file import Content, read_ticket, write_ticket
 from teddy.ticket.fingerprint import graph_fingerprint
 from teddy.ticket.inference import edges_at_inference
@@ -104,20 +106,24 @@ class Ticket:
         _, keep, pair_of_column = self.prune(data)
         return data.edge_subgraph(keep_columns(keep, pair_of_column))
 
+    def edge_index(self, data: Data) -> Tensor:
+        """The kept edges of some data, int64 ``[2, E]``: both directions, sorted, no self-loops."""
+        graph, keep, _ = self.prune(data)
+        return graph.edge_index(keep)
+
     @torch.no_grad()
     def logits(self, data: Data) -> Tensor:
         """Run the sparse network on the sparse graph: logits ``[N, C]``.
 
         The edges may be listed in any order, once or twice.
         """
-        graph, keep, _ = self.prune(data)
-        x = check_features(data.x)
+        edge_index, x = self.edge_index(data), check_features(data.x)
         if x.size(1) != self.info.graph["features"]:
             raise InputError(
                 f"the ticket expects {self.info.graph['features']} features, got {x.size(1)}"
             )
-        edge_index = graph.edge_index(keep.to(x.device))
-        return forward_passes(self.model.to(x.device), x, edge_index).evaluation_logits()
+        model = self.model.to(x.device)
+        return forward_passes(model, x, edge_index.to(x.device)).evaluation_logits()
 
     def predict(self, data: Data) -> Tensor:
         """Predict the class of every node, int64 ``[N]``; ``data`` is the whole graph."""
@@ -144,6 +150,28 @@ class Ticket:
                 f"expected the recorded {self.info.ticket.test:.2f}"
             )
         return here
+
+    def transfer(
+        self, data: Data, inference: str = "scored", original: Data | None = None
+    ) -> Ticket:
+        """The ticket for a graph that has changed since; see :func:`teddy.ticket.changed.transfer`.
+
+        Args:
+            data: The graph as it is now.
+            inference: Which of its edges stay: ``scored``, ``training`` or ``none``.
+            original: The graph that the ticket was found on, for ``training``.
+        """
+        return transfer(self, data, inference, original)
+
+    def export(self, path: StrPath, data: Data | None = None) -> None:
+        """Write it for other programs, by the ending of the file; whole or not at all.
+
+        Args:
+            path: ``.onnx`` or ``.pt2`` (``torch.export``): the network, ``logits(x, edge_index)``;
+                ``.parquet``: the kept edges. See :mod:`teddy.ticket.export`.
+            data: The graph, for ``.parquet``.
+        """
+        export_ticket(self, path, data)
 
     def __repr__(self) -> str:
         info, model = self.info, self.info.model
@@ -181,10 +209,11 @@ class Ticket:
     def _recognise(self, graph: SimpleGraph) -> None:
         expected = self.info.graph
         if graph_fingerprint(graph) != expected["fingerprint"]:
+            changed = "; has it changed since: Ticket.transfer (--changed)"
             raise InputError(
                 f"the ticket belongs to {self.info.dataset} with {expected['nodes']} nodes and "
                 f"{expected['edges']} edges, got another graph with {graph.num_nodes} nodes and "
-                f"{graph.num_edges} edges"
+                f"{graph.num_edges} edges{'' if self.info.inductive else changed}"
             )
 
 

@@ -1,0 +1,106 @@
+"""What a ticket is worth on a graph that has grown since: ``python -m benchmarks.changed``.
+
+A tenth of the nodes, none of them for training or validation, aren't there yet when the ticket is
+found. Then they come, with their edges, and the same weights predict the whole graph, its edges
+pruned by each rule of ``Ticket.transfer``. Beside it, a ticket found anew on the whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+import teddy
+from teddy.data.checks import MASKS
+from teddy.data.features import select_rows
+from teddy.edges import SimpleGraph
+from teddy.edges.induced import induced_graph
+from teddy.training import accuracy
+
+RULES = ("scored", "training", "none")
+
+
+def without(data: Data, gone: Tensor) -> Data:
+    """The graph of the other nodes, which keep their numbers as ids."""
+    graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
+    part, _ = induced_graph(graph, ~gone)
+    fields = {key: data[key][~gone] for key in ("y", *MASKS)}
+    return Data(
+        x=select_rows(data.x, ~gone),
+        edge_index=part.edge_index(),
+        node_ids=(~gone).nonzero().flatten().tolist(),
+        **fields,
+    )
+
+
+def new_nodes(data: Data, share: float, seed: int) -> Tensor:
+    """Some nodes that are neither for training nor for validation, bool ``[N]``."""
+    free = (~data.train_mask & ~data.val_mask).nonzero().flatten()
+    order = torch.randperm(free.numel(), generator=torch.Generator().manual_seed(seed))
+    new = torch.zeros(data.num_nodes, dtype=torch.bool)
+    new[free[order[: round(share * data.num_nodes)]]] = True
+    return new
+
+
+def grown(
+    data: Data, model: str, seeds: int, share: float = 0.1, **options: Any
+) -> dict[str, dict[str, list[float]]]:
+    """Accuracies on new nodes and on test nodes that were there, by rule, for each seed."""
+    found: dict[str, dict[str, list[float]]] = {
+        rule: {"new": [], "there": []} for rule in (*RULES, "found anew")
+    }
+    for seed in range(seeds):
+        new = new_nodes(data, share, seed)
+        before = without(data, new)
+        ticket = teddy.find_ticket(before, model, 0.64, 0.64, seed=seed, **options)
+        tickets = {
+            rule: ticket.transfer(data, rule, before if rule == "training" else None)
+            for rule in RULES
+        }
+        tickets["found anew"] = teddy.find_ticket(data, model, 0.64, 0.64, seed=seed, **options)
+        nodes = {"new": new & (data.y >= 0), "there": data.test_mask & ~new}
+        for rule, there in tickets.items():
+            predicted = there.predict(data)
+            for part, mask in nodes.items():
+                found[rule][part].append(accuracy(predicted[mask], data.y[mask]))
+    return found
+
+
+def main() -> None:
+    """Print a table, or JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--set", default="citeseer")
+    parser.add_argument("--models", default="gcn,gin")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--epochs", type=int, default=100)
+    parser.add_argument("--hidden", type=int, default=64)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    data = teddy.load_dataset(arguments.set)
+    options = {"epochs": arguments.epochs, "hidden": arguments.hidden}
+    result = {
+        model: grown(data, model, arguments.seeds, **options)
+        for model in arguments.models.split(",")
+    }
+    if arguments.json:
+        print(json.dumps(result))
+        return
+    print("accuracy % on new nodes, on test nodes that were there; mean and standard deviation")
+    for model, rules in result.items():
+        print(f"{arguments.set}, {model}, {arguments.seeds} seeds")
+        for rule, parts in rules.items():
+            cells = [
+                f"{statistics.mean(v):6.2f} ± {statistics.stdev(v):.2f}" for v in parts.values()
+            ]
+            print(f"  {rule:12}" + "   ".join(cells))
+
+
+if __name__ == "__main__":
+    main()

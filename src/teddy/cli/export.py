@@ -1,0 +1,53 @@
+"""``teddy export``: a ticket for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from teddy.cli.options import DataDir, Nodes
+from teddy.cli.ticket_data import (
+    TicketDataset,
+    TicketFile,
+    TicketSplit,
+    TicketSplitSeed,
+    load_graph,
+)
+from teddy.errors import InputError
+
+
+def export(
+    ticket: TicketFile,
+    out: Annotated[
+        Path,
+        typer.Argument(
+            help="File to write: .onnx or .pt2 (torch.export), the network; "
+            ".parquet, the kept edges."
+        ),
+    ],
+    dataset: TicketDataset = None,
+    split: TicketSplit = None,
+    split_seed: TicketSplitSeed = None,
+    nodes: Nodes = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Write a ticket's network as ONNX or for torch.export, or its edges as Parquet."""
+    from teddy.atomic import check_writable
+    from teddy.ticket import Ticket
+    from teddy.ticket.export import check_kind
+
+    kind = check_kind(out)
+    check_writable(out)
+    loaded = Ticket.load(ticket)
+    data = None
+    if kind == ".parquet":
+        data = load_graph(ticket, loaded.info, dataset, split, split_seed, nodes, data_dir)
+    elif dataset is not None:
+        raise InputError(
+            f"data set '{dataset}' came with {out.name}, expected it for .parquet only"
+        )
+    loaded.export(out, data)
+    what = "kept edges" if data is not None else "logits(x, edge_index)"
+    typer.echo(f"{out}: {what}, {out.stat().st_size:,} bytes")

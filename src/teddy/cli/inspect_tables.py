@@ -1,0 +1,98 @@
+"""What ``teddy inspect`` says, as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from teddy.cli.tables import describe_split, edge_rows, health_rows, print_table, print_text
+
+#: Neighbours that are named in a line.
+_NAMED = 20
+
+
+def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
+    """Print all of it.
+
+    Args:
+        name: Of the ticket's file.
+        info: Its :class:`~teddy.ticket.TicketInfo`.
+        facts: As ``--json`` has them.
+    """
+    model = info.model.get("name") or info.model["class"]
+    print_table(
+        f"{name}: {info.method} on {info.dataset} "
+        f"({describe_split(info.split, info.inductive)}), {model}, seed {info.seed}",
+        ("", "dense", "ticket"),
+        [
+            *(row for row, _ in edge_rows(facts["edges"], info.inductive)),
+            ("weights", f"{info.weights.total:,}", f"{info.weights.kept:,}"),
+            ("test accuracy %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
+            ("  best epoch", info.dense.best_epoch, info.ticket.best_epoch),
+            ("  at the last epoch", f"{info.dense.last_test:.2f}", f"{info.ticket.last_test:.2f}"),
+        ],
+    )
+    if info.transferred:
+        was, before = info.transferred, info.transferred["graph"]
+        print_text(
+            f"Transferred ({was['inference']}) from {was['dataset']} with {before['nodes']:,} "
+            f"nodes and {before['edges']:,} edges, which the accuracies are of.\n"
+        )
+    _counts("Layers", facts["layers"])
+    if facts["parameters"].keys() != facts["layers"].keys():
+        _counts("Parameters", facts["parameters"])
+    if "left" in facts:
+        _left(facts["left"])
+    if "neighbourhood" in facts:
+        _neighbourhood(facts["neighbourhood"])
+    graph = {**info.graph, "fingerprint": info.graph["fingerprint"][:16]}
+    print_table("Graph", ("", ""), graph.items())
+    asked = {"graph_sparsity": info.graph_sparsity, "weight_sparsity": info.weight_sparsity}
+    settings = {**info.config, **info.model.get("options", {}), **asked}
+    print_table("Settings", ("", ""), sorted(settings.items()))
+    print_table("Versions", ("", ""), sorted(info.versions.items()))
+
+
+def _counts(title: str, counts: dict[str, dict[str, int]]) -> None:
+    print_table(
+        title,
+        ("", "entries", "left", "share"),
+        [
+            (name, f"{n['total']:,}", f"{n['kept']:,}", f"{n['kept'] / max(n['total'], 1):.1%}")
+            for name, n in counts.items()
+        ],
+    )
+
+
+def _left(left: dict[str, Any]) -> None:
+    print_table(
+        "What is left of the graph",
+        ("", "before", "after"),
+        health_rows(left["before"], left["after"]),
+    )
+    print_table(
+        "Nodes that lost most edges",
+        ("node", "edges before", "after", "lost"),
+        [
+            (n["node"], f"{n['before']:,}", f"{n['after']:,}", f"{n['before'] - n['after']:,}")
+            for n in left["hubs"]
+        ],
+    )
+    count = left["num_stranded"]
+    line = f"{count:,} node{'s' * (count != 1)} lost all edges"
+    if left["stranded"]:
+        some = [f"{n['node']} ({n['before']:,})" for n in left["stranded"]]
+        line += f"; those that had most: {', '.join(some)}"
+    print_text(line + ".\n")
+
+
+def _neighbourhood(around: dict[str, Any]) -> None:
+    nodes, edges = around["nodes"], zip(around["edges"], around["kept"], strict=True)
+    own = [(nodes[two], kept) for (one, two), kept in edges if one == 0]
+    print_text(
+        f"Node {nodes[0]}: {around['degree']:,} edges before, {around['degree_after']:,} after."
+    )
+    for word, stays in (("kept", True), ("removed", False)):
+        names = [str(name) for name, kept in own if kept == stays]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        print_text(f"  {word}: {', '.join(names[:_NAMED]) or 'none'}{more}")
+    print_text("")

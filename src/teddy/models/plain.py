@@ -1,0 +1,186 @@
+"""The models as plain tensor operations, for programs that run without this library.
+
+The same mathematics as the models themselves, for evaluation only, on dense features; nothing
+compiled, nothing sparse, no function with a gradient of its own, so that ``torch.export`` can
+follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from teddy.errors import InputError
+from teddy.models.base import GNN
+from teddy.models.gat import GAT
+from teddy.models.gcn import GCN
+from teddy.models.gin import GIN
+from teddy.models.sage import SAGE
+from teddy.models.unimp import UniMP
+
+
+class Plain(nn.Module):
+    """A model of ours, as it is in evaluation, in plain tensor operations.
+
+    ``edge_index`` lists each edge in both directions, each once: as
+    :meth:`teddy.ticket.Ticket.edge_index` gives it. Self-loops in it are ignored.
+
+    Args:
+        model: A GCN, GAT, GIN, SAGE, or a UniMP that isn't shown labels; its weights are shared.
+
+    Example:
+        >>> model = GCN(3, 2, hidden=4).eval()
+        >>> x, edge_index = torch.ones(3, 3), torch.tensor([[0, 1], [1, 0]])
+        >>> bool(torch.allclose(Plain(model)(x, edge_index), model(x, edge_index)))
+        True
+    """
+
+    def __init__(self, model: GNN) -> None:
+        super().__init__()
+        if type(model) not in _FORWARD:
+            raise InputError(
+                f"a {type(model).__name__} has no plain form, expected a GCN, GAT, GIN, SAGE, "
+                "UniMP, or a module of your own"
+            )
+        if model.knows_labels or getattr(model, "known_nodes", torch.empty(0)).numel():
+            raise InputError(
+                "a UniMP that is shown labels belongs to the nodes of its graph, "
+                "expected one with label_rate=0"
+            )
+        self.model = model
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        """Compute the logits ``[N, C]``."""
+        return _FORWARD[type(self.model)](self.model, x, _Edges(x, edge_index))
+
+
+class _Edges:
+    """Edges to sum along."""
+
+    def __init__(self, x: Tensor, edge_index: Tensor) -> None:
+        self.source, self.target = edge_index[0], edge_index[1]
+        self.num_nodes = x.size(0)
+        # How many edges are self-loops isn't known beforehand: they stay, and count nothing.
+        self.loop = (self.source == self.target)[:, None]
+        self.there = torch.ones_like(self.loop, dtype=x.dtype).masked_fill(self.loop, 0)
+
+    def sum(self, messages: Tensor) -> Tensor:
+        """Add up at each target; ``[E, C]`` to ``[N, C]``."""
+        # Not index_add: in ONNX that is ScatterND, whose threads in onnxruntime overwrite each
+        # other's sums; ScatterElements adds one after the other.
+        target = self.target[:, None].expand_as(messages)
+        return messages.new_zeros(self.num_nodes, messages.size(1)).scatter_add(0, target, messages)
+
+    def neighbours(self, h: Tensor) -> Tensor:
+        """A H."""
+        return self.sum(self.there * h.index_select(0, self.source))
+
+    def degree(self) -> Tensor:
+        """``[N, 1]``."""
+        return self.sum(self.there)
+
+    def attend(self, scores: Tensor, values: Tensor) -> Tensor:
+        """Softmax of the scores ``[E, heads]`` at each target, times values ``[N, heads * d]``."""
+        scores = scores.masked_fill(self.loop, torch.finfo(scores.dtype).min)
+        target = self.target[:, None].expand_as(scores)
+        lowest = scores.new_full((self.num_nodes, scores.size(1)), torch.finfo(scores.dtype).min)
+        highest = lowest.scatter_reduce(0, target, scores, "amax")
+        shares = self.there * (scores - highest.index_select(0, self.target)).exp()
+        totals = self.sum(shares)
+        totals = totals.masked_fill(totals == 0, 1.0)  # a node without edges
+        attention = shares / totals.index_select(0, self.target)
+        given = values.index_select(0, self.source).unflatten(1, (scores.size(1), -1))
+        return self.sum((attention[:, :, None] * given).flatten(1))
+
+
+class _LoopedEdges(_Edges):
+    """Edges and a self-loop for each node."""
+
+    def __init__(self, edges: _Edges) -> None:
+        nodes = torch.arange(edges.num_nodes, device=edges.target.device)
+        self.source = torch.cat([edges.source, nodes])
+        self.target = torch.cat([edges.target, nodes])
+        self.num_nodes = edges.num_nodes
+        every = torch.zeros_like(nodes, dtype=torch.bool)[:, None]
+        self.loop = torch.cat([edges.loop, every])
+        self.there = torch.cat([edges.there, torch.ones_like(every, dtype=edges.there.dtype)])
+
+
+def _gcn(model: Any, x: Tensor, edges: _Edges) -> Tensor:
+    scale = (1 + edges.degree()).rsqrt()
+    h = x
+    for index, weight in enumerate(model.weights):
+        g = scale * ((h.relu() if index else h) @ weight)
+        h = scale * (edges.neighbours(g) + g)
+    return h
+
+
+def _gin(model: Any, x: Tensor, edges: _Edges) -> Tensor:
+    h, logits = x, torch.zeros((), dtype=x.dtype)
+    for index, weight in enumerate(model.weights):
+        g = h @ weight
+        h = (edges.neighbours(g) + (1 + model.eps[index]) * g).relu()
+        last = index == model.num_layers - 1
+        logits = logits + (h if last else h @ model.readouts[index])
+    return logits / len(model.weights)
+
+
+def _sage(model: Any, x: Tensor, edges: _Edges) -> Tensor:
+    degree = edges.degree().clamp(min=1)
+    h = x
+    for index in range(model.num_layers):
+        h = h.relu() if index else h
+        given = edges.neighbours(h @ model.neighbour_weights[index])
+        h = h @ model.self_weights[index] + given / degree
+    return h
+
+
+def _gat(model: Any, x: Tensor, edges: _Edges) -> Tensor:
+    edges = _LoopedEdges(edges)
+    h = x
+    for index, heads in enumerate(model.heads):
+        g = (F.elu(h) if index else h) @ model.weights[index]
+        by_head = g.unflatten(1, (heads, -1))
+        source = (by_head * model.source_attention[index]).sum(dim=2)
+        target = (by_head * model.target_attention[index]).sum(dim=2)
+        scores = source.index_select(0, edges.source) + target.index_select(0, edges.target)
+        h = edges.attend(F.leaky_relu(scores, 0.2), g)
+    return h
+
+
+def _unimp(model: Any, x: Tensor, edges: _Edges) -> Tensor:
+    h = x
+    for index in range(model.num_layers):
+        last, heads = index == model.num_layers - 1, model.heads
+        width, out = model.keys[index].size(1), model.skips[index].size(1)
+        biases = model.biases[index].split([width, width, out])
+        key = (h @ model.keys[index]).unflatten(1, (heads, -1))
+        query = (h @ model.queries[index] + biases[0]).unflatten(1, (heads, -1))
+        value = h @ model.values[index] + biases[1]
+        residual = h @ model.skips[index] + biases[2]
+        pairs = query.index_select(0, edges.target) * key.index_select(0, edges.source)
+        message = edges.attend(pairs.sum(dim=2) / (width // heads) ** 0.5, value)
+        if last:
+            message = message.unflatten(1, (heads, -1)).mean(dim=1)
+        if model.options["gated"]:
+            both = torch.cat([message, residual, message - residual], dim=1)
+            beta = torch.sigmoid(both @ model.gates[index])
+            h = (1 - beta) * message + beta * residual
+        else:
+            h = message + residual
+        if not last:
+            h = F.relu(model.norms[index](h))
+    return h
+
+
+_FORWARD: dict[type[GNN], Callable[[Any, Tensor, _Edges], Tensor]] = {
+    GCN: _gcn,
+    GAT: _gat,
+    GIN: _gin,
+    SAGE: _sage,
+    UniMP: _unimp,
+}

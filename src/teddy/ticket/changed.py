@@ -1,0 +1,142 @@
+"""A ticket for a graph that has changed since: nodes and edges that are new, or gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from teddy.edges import SimpleGraph
+from teddy.errors import InputError
+from teddy.ticket.fingerprint import graph_fingerprint
+from teddy.ticket.inference import check_rule, edges_at_inference
+from teddy.ticket.info import Count
+
+if TYPE_CHECKING:
+    from teddy.ticket.ticket import Ticket
+
+
+def transfer(
+    ticket: Ticket, data: Data, inference: str = "scored", original: Data | None = None
+) -> Ticket:
+    """Return the ticket for a graph that isn't the one it was found on.
+
+    The weights are the same. Which edges stay:
+
+    - ``scored``: those that the ticket's edge score chooses in the changed graph, as sparse. It
+      needs a ticket whose edges were chosen by a score.
+    - ``training``: edges of the graph that the ticket was found on keep their fate, new ones
+      stay. It needs that graph, since a ticket doesn't hold it. A node is the same if its id is:
+      ``node_ids`` where the data has them, else its number.
+    - ``none``: all.
+
+    Args:
+        ticket: Of the graph as it was.
+        data: The graph as it is.
+        inference: The rule.
+        original: The graph as it was, for ``training``.
+
+    Raises:
+        InputError: if the rule can't be followed, or the model knows nodes by their number.
+    """
+    check_rule(inference)
+    info = ticket.info
+    if info.inductive is not None:
+        rule = info.inductive["inference"]
+        raise InputError(
+            f"the ticket is inductive and takes any graph as it is ({rule}), expected no transfer"
+        )
+    if inference == "training" and original is None:
+        raise InputError("inference is 'training', expected the original graph (--original), too")
+    if inference != "training" and original is not None:
+        raise InputError(f"an original graph came with '{inference}', expected only for 'training'")
+    if inference == "scored" and info.score is None:
+        raise InputError(
+            f"the ticket's edges were chosen by {info.method} without a score, expected "
+            "inference 'training' with the original graph, or 'none'"
+        )
+    if getattr(ticket.model, "known_nodes", torch.empty(0)).numel():
+        raise InputError(
+            "the model is shown labels of nodes by their number, "
+            "expected a ticket of a model with label_rate=0"
+        )
+    graph = _simple(data)
+    known, keep = torch.zeros(graph.num_edges, dtype=torch.bool), ticket.keep[:0]
+    if original is not None:
+        before, stays, _ = ticket.prune(original)
+        known, keep = _known_edges(graph, before, stays, _numbers(original, data))
+    kept = edges_at_inference(
+        inference, graph, known, keep, info.graph_sparsity, info.score, info.seed
+    )
+    first = info.transferred or {"dataset": info.dataset, "graph": info.graph}
+    changed = replace(
+        info,
+        dataset=str(data.get("name", "data")),
+        graph={
+            **info.graph,
+            "nodes": graph.num_nodes,
+            "edges": graph.num_edges,
+            "fingerprint": graph_fingerprint(graph),
+        },
+        edges=Count(graph.num_edges, int(kept.sum())),
+        transferred={**first, "inference": inference},
+    )
+    return replace(ticket, info=changed, keep=kept)
+
+
+def _simple(data: Any) -> SimpleGraph:
+    if not isinstance(data, Data) or data.edge_index is None:
+        raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
+    return SimpleGraph.of(data.edge_index.cpu(), data.num_nodes)[0]
+
+
+def _numbers(original: Data, data: Data) -> Tensor:
+    """For each node of the original: its number in the changed graph, or -1 if it is gone.
+
+    Example:
+        >>> before = Data(num_nodes=2, node_ids=["ann", "bob"])
+        >>> _numbers(before, Data(num_nodes=3, node_ids=["bob", "cid", "dan"])).tolist()
+        [-1, 0]
+        >>> _numbers(Data(num_nodes=2), Data(num_nodes=3)).tolist()
+        [0, 1]
+    """
+    # A column of numbers becomes one of names as soon as one id is a name.
+    now = {str(node): number for number, node in enumerate(node_ids(data))}
+    numbers = [now.get(str(node), -1) for node in node_ids(original)]
+    return torch.tensor(numbers, dtype=torch.long)
+
+
+def node_ids(data: Data) -> Any:
+    """What the nodes of some data are called: the ids of its table, else their numbers.
+
+    Example:
+        >>> list(node_ids(Data(num_nodes=2)))
+        [0, 1]
+    """
+    return data.get("node_ids") or range(data.num_nodes)
+
+
+def _known_edges(
+    graph: SimpleGraph, before: SimpleGraph, stays: Tensor, numbers: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Which edges of a graph were there before, bool ``[M]``, and of those, which stayed.
+
+    Example:
+        >>> now = SimpleGraph(3, torch.tensor([[0, 1], [2, 2]]))
+        >>> before = SimpleGraph(3, torch.tensor([[0, 0], [1, 2]]))
+        >>> _known_edges(now, before, torch.tensor([True, False]), torch.arange(3))
+        (tensor([ True, False]), tensor([False]))
+    """
+    ends = numbers[before.pairs.cpu()]
+    both = (ends >= 0).all(dim=0)
+    ends, stays = ends[:, both], stays.cpu()[both]
+    keys = ends.amin(dim=0) * graph.num_nodes + ends.amax(dim=0)
+    order = torch.argsort(keys)
+    keys, stays = keys[order], stays[order]
+    now = graph.pairs[0] * graph.num_nodes + graph.pairs[1]
+    place = torch.searchsorted(keys, now).clamp(max=max(keys.numel() - 1, 0))
+    known = keys[place] == now if keys.numel() else torch.zeros_like(now, dtype=torch.bool)
+    return known, stays[place[known]]

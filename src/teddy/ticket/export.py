@@ -1,0 +1,183 @@
+"""Tickets for other programs: ONNX, ``torch.export``, Parquet.
+
+The network becomes a program of plain tensor operations that needs nothing of this library,
+``logits = program(x, edge_index)``: ``x`` float ``[N, F]``, dense; ``edge_index`` int64
+``[2, E]``, both directions of each kept edge, each once, as
+:meth:`teddy.ticket.Ticket.edge_index` gives them. Numbers of nodes and edges are open: the same
+file serves other graphs. Weights that are zero are stored as such.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from teddy.atomic import StrPath, check_writable, write_atomically
+from teddy.errors import InputError
+from teddy.models import GNN
+from teddy.models.plain import Plain
+from teddy.ticket.edge_table import kept_edges, parquet
+from teddy.training.forward import dense_input
+
+if TYPE_CHECKING:
+    from torch.export import ExportedProgram
+
+    from teddy.ticket.ticket import Ticket
+
+#: Sums into the same place are in ONNX since opset 16, the highest of them since 18.
+OPSET = 18
+
+
+def export_ticket(ticket: Ticket, path: StrPath, data: Data | None = None) -> None:
+    """Write a ticket for other programs, by the ending of the file.
+
+    Args:
+        ticket: The ticket.
+        path: ``.onnx``; ``.pt2``, for ``torch.export.load``; ``.parquet``, the table of
+            :func:`~teddy.ticket.edge_table.kept_edges`.
+        data: The ticket's graph, for ``.parquet``.
+
+    Raises:
+        InputError: if there is no such export, or the network can't be exported; nothing is
+            written then.
+    """
+    kind = check_kind(path)
+    if (kind == ".parquet") != (data is not None):
+        came, expected = ("a graph", "none") if data is not None else ("no graph", "the ticket's")
+        raise InputError(f"{path}: {came} came with it, expected {expected} for {kind}")
+    check_writable(path)
+    if data is not None:
+        write_atomically(path, parquet(kept_edges(ticket, data)))
+        return
+    program = exported_program(ticket.model, ticket.info.graph["features"])
+    content = _onnx(program) if kind == ".onnx" else _pt2(program)
+    write_atomically(path, content)
+
+
+def check_kind(path: StrPath) -> str:
+    """Return the ending of a file that a ticket can be exported to, or raise.
+
+    Example:
+        >>> check_kind("a.pt")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: a.pt: ends in '.pt', expected .onnx, .pt2 or .parquet
+    """
+    kind = Path(path).suffix.lower()
+    if kind not in (".onnx", ".pt2", ".parquet"):
+        raise InputError(f"{path}: ends in '{kind}', expected .onnx, .pt2 or .parquet")
+    if kind == ".onnx":
+        for package in ("onnx", "onnxscript"):
+            if find_spec(package) is None:
+                raise InputError(f"ONNX needs {package}: pip install 'teddy-glt[export]'")
+    return kind
+
+
+def exported_program(model: nn.Module, features: int) -> ExportedProgram:
+    """Trace a network for any number of nodes and edges.
+
+    Models of ours are traced in their plain form; other modules as they are, where
+    ``torch.export`` can follow them.
+
+    Args:
+        model: The network; it stays as it is.
+        features: Of a node.
+
+    Example:
+        >>> from teddy.models import build_model
+        >>> program = exported_program(build_model("gcn", 3, 2, hidden=4), 3)
+        >>> program.module()(torch.ones(7, 3), torch.empty(2, 0, dtype=torch.long)).shape
+        torch.Size([7, 2])
+    """
+    from torch.export import Dim, export
+
+    model = copy.deepcopy(model).cpu().eval()
+    network = Plain(model) if isinstance(model, GNN) else model
+    open_sizes = {0: Dim("nodes", min=1)}, {1: Dim("edges", min=0)}
+    try:
+        with _quiet(), torch.no_grad():
+            program = export(network, _example(model, features, 5), dynamic_shapes=open_sizes)
+            other = _example(model, features, 7)
+            difference = (program.module()(*other) - network(*other)).abs().max()
+    except Exception as error:  # whatever a module of the user's own, or the tracing of it, raises
+        reason = shorten(" ".join(str(error).split()), 160, placeholder=" ...")
+        raise InputError(
+            f"a {type(model).__name__} can't be exported, expected one that torch.export takes "
+            f"with any number of nodes and edges ({type(error).__name__}: {reason})"
+        ) from error
+    if not difference <= 1e-4:
+        raise InputError(
+            f"the exported {type(model).__name__} is off by {float(difference):.1e} on another "
+            "graph, expected one that computes each graph afresh"
+        )
+    return program
+
+
+def _example(model: nn.Module, features: int, nodes: int) -> tuple[Tensor, Tensor]:
+    """A path of some nodes, both directions, and features that aren't all alike."""
+    steps = torch.arange(nodes - 1)
+    pairs = torch.stack([steps, steps + 1])
+    x = torch.linspace(-1, 1, nodes * features).reshape(nodes, features)
+    return dense_input(model, x), torch.cat([pairs, pairs.flip(0)], dim=1)
+
+
+def _pt2(program: ExportedProgram) -> bytes:
+    buffer = io.BytesIO()
+    with _quiet():
+        torch.export.save(program, buffer)
+    return buffer.getvalue()
+
+
+def _onnx(program: ExportedProgram) -> bytes:
+    names: dict[str, Any] = {"input_names": ["x", "edge_index"], "output_names": ["logits"]}
+    try:
+        with _quiet():
+            made = torch.onnx.export(
+                program, (), dynamo=True, verbose=False, opset_version=OPSET, **names
+            )
+    except Exception as error:  # an operation that ONNX doesn't have, of a module of the user's
+        reason = shorten(" ".join(str(error.__cause__ or error).split()), 160, placeholder=" ...")
+        raise InputError(f"the network can't be written as ONNX ({reason})") from error
+    assert made is not None
+    _name_sizes(made.model.graph)
+    content: bytes = made.model_proto.SerializeToString()
+    return content
+
+
+def _name_sizes(graph: Any) -> None:
+    """Call the open sizes what they are, not s77."""
+    x, edge_index = graph.inputs
+    names = {str(x.shape[0]): "nodes", str(edge_index.shape[1]): "edges"}
+    for value in [*graph.inputs, *(output for node in graph for output in node.outputs)]:
+        for axis, size in enumerate(value.shape or ()):
+            if not isinstance(size, int):
+                text = str(size)
+                for old, new in names.items():
+                    text = text.replace(old, new)
+                value.shape[axis] = text
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what the exporters say about themselves."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,171 @@
+"""What is done with a ticket at the command line: look at it, export it, use it later."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+import torch
+
+import teddy
+from cli.command import refused, run_here
+from conftest import small_graph
+from teddy.edges import SimpleGraph
+
+NAMES = [f"node-{i}" for i in range(41)]
+ANIMALS = ("cat", "dog", "emu")
+
+
+def write_tables(folder, data, pairs):
+    folder.mkdir(exist_ok=True)
+    edges = "".join(f"{NAMES[i]},{NAMES[j]}\n" for i, j in pairs)
+    (folder / "edges.csv").write_text("source,target\n" + edges)
+    rows = ["id,label,split," + ",".join(f"f{i}" for i in range(12))]
+    parts = ("train", "val", "test")
+    for i, x in enumerate(data.x.tolist()):
+        part = next(p for p in parts if data[f"{p}_mask"][i])
+        rows.append(f"{NAMES[i]},{ANIMALS[data.y[i]]},{part}," + ",".join(map(str, x)))
+    (folder / "nodes.csv").write_text("\n".join(rows) + "\n")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A ticket of a small graph; the graph as it was, and with a node and an edge more."""
+    folder, data = tmp_path_factory.mktemp("home"), small_graph()
+    pairs = SimpleGraph.of(data.edge_index, 40)[0].pairs.t().tolist()
+    write_tables(folder / "before", data, pairs)
+    later = data.clone()
+    for key in ("x", "y", "train_mask", "val_mask", "test_mask"):
+        later[key] = torch.cat([data[key], data[key][-1:]])
+    write_tables(folder / "later", later, [*pairs, (40, 3)])
+    graph = teddy.load_dataset(folder / "before")
+    teddy.find_ticket(graph, "gcn", 0.5, 0.6, epochs=3, hidden=8).save(folder / "a.ticket")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ticket(home):
+    return teddy.Ticket.load(home / "a.ticket")
+
+
+def test_export_writes_what_the_ending_says(home, ticket, tmp_path):
+    done = run_here("export", home / "a.ticket", "a.pt2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("a.pt2: logits(x, edge_index), ")
+    data = teddy.load_dataset(home / "before")
+    program = torch.export.load(tmp_path / "a.pt2").module()
+    found = program(data.x.to_dense(), ticket.edge_index(data))
+    torch.testing.assert_close(found, ticket.logits(data), rtol=0, atol=1e-4)
+    done = run_here("export", home / "a.ticket", "kept.parquet", home / "before", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    from pyarrow.parquet import read_table
+
+    table = read_table(tmp_path / "kept.parquet")
+    assert table.num_rows == ticket.info.edges.kept
+    assert set(table["source"].to_pylist()) <= set(NAMES)
+
+
+def test_export_refuses_what_it_can_not_write(home, tmp_path):
+    def line(*arguments):
+        return refused(run_here("export", home / "a.ticket", *arguments, cwd=tmp_path))
+
+    assert "expected .onnx, .pt2 or .parquet" in line("a.pt")
+    assert "expected it for .parquet only" in line("a.onnx", home / "before")
+    assert "expected its graph" in line("a.parquet")
+    assert "there is no folder no" in line("no/a.pt2")
+    assert list(tmp_path.iterdir()) == []
+
+
+def predictions(done):
+    assert done.returncode == 0, done.stderr
+    return list(csv.DictReader(done.stdout.splitlines()))
+
+
+def test_predict_refuses_a_changed_graph_unless_it_is_told_how(home, tmp_path):
+    def line(*arguments):
+        return refused(
+            run_here("predict", home / "a.ticket", home / "later", *arguments, cwd=tmp_path)
+        )
+
+    assert "has it changed since: Ticket.transfer (--changed)" in line()
+    assert "expected one of: scored, training, none" in line("--changed", "known")
+    assert "expected the original graph (--original)" in line("--changed", "training")
+    assert "only with --changed training" in line("--original", home / "before")
+
+
+def test_predict_follows_each_rule(home, ticket, tmp_path):
+    later = teddy.load_dataset(home / "later")
+    before = teddy.load_dataset(home / "before")
+    for rule, more, original in (
+        ("scored", [], None),
+        ("none", [], None),
+        ("training", ["--original", home / "before"], before),
+    ):
+        done = run_here(
+            "predict", home / "a.ticket", home / "later", "--changed", rule, *more, cwd=tmp_path
+        )
+        rows = predictions(done)
+        assert [row["node"] for row in rows] == NAMES
+        expected = ticket.transfer(later, rule, original).predict(later)
+        assert [row["class"] for row in rows] == [ANIMALS[c] for c in expected.tolist()]
+        assert "no accuracy, the split is another" in done.stderr
+
+
+def test_inspect_without_the_graph_says_what_the_file_holds(home, tmp_path):
+    plain = run_here("inspect", home / "a.ticket", "--json", cwd=tmp_path)
+    facts = json.loads(plain.stdout)
+    assert "left" not in facts
+    assert facts["parameters"]["weights.0"]["total"] == 96
+    assert facts["layers"]["layer 2"]["total"] == 24
+    assert facts["score"] == "teddy"
+    assert (
+        "What is left of the graph"
+        not in run_here("inspect", home / "a.ticket", cwd=tmp_path).stdout
+    )
+
+
+def test_inspect_with_the_graph_says_what_is_left_of_it(home, ticket, tmp_path):
+    data = teddy.load_dataset(home / "before")
+    graph, keep, _ = ticket.prune(data)
+    kept = torch.bincount(graph.pairs[:, keep].flatten(), minlength=40)
+    arguments = ["inspect", home / "a.ticket", home / "before"]
+    left = json.loads(run_here(*arguments, "--json", cwd=tmp_path).stdout)["left"]
+    hub = int((graph.degree - kept).argmax())
+    first = left["hubs"][0]
+    assert first["before"] - first["after"] == int((graph.degree - kept)[hub])
+    assert {n["node"] for n in left["hubs"]} <= set(NAMES)
+    assert left["num_stranded"] == int(((graph.degree > 0) & (kept == 0)).sum())
+    assert left["after"]["edges"] == ticket.info.edges.kept
+    seen = run_here(*arguments, cwd=tmp_path).stdout
+    for words in ("Layers", "What is left of the graph", "Nodes that lost most edges",
+                  f"{left['num_stranded']} nodes lost all edges", first["node"]):  # fmt: skip
+        assert words in seen
+
+
+def test_inspect_draws_a_node(home, ticket, tmp_path):
+    arguments = ["inspect", home / "a.ticket", home / "before", "--node", "node-3"]
+    done = run_here(*arguments, "--picture", "a.svg", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Node node-3: " in done.stdout
+    assert "Picture: a.svg" in done.stdout
+    assert (tmp_path / "a.svg").read_text().startswith("<?xml")
+    around = json.loads(run_here(*arguments, "--hops", 1, "--json", cwd=tmp_path).stdout)
+    around = around["neighbourhood"]
+    assert around["nodes"][0] == "node-3"
+    assert set(around["hops"]) == {0, 1}
+    assert around["degree"] == len(around["nodes"]) - 1
+
+
+def test_inspect_refuses_what_it_can_not_show(home, tmp_path):
+    def line(*arguments):
+        return refused(run_here("inspect", home / "a.ticket", *arguments, cwd=tmp_path))
+
+    before = home / "before"
+    assert "expected --node ID, too" in line(before, "--picture", "a.png")
+    assert "expected .png, .pdf or .svg" in line(before, "--node", "node-3", "--picture", "a.gif")
+    assert "expected an id of the graph" in line(before, "--node", "3", "--picture", "a.png")
+    assert "expected 1 or 2" in line(before, "--node", "node-3", "--hops", 3)
+    assert "expected its graph" in line("--node", "node-3")
+    assert "the ticket belongs to" in line(home / "later")
+    assert list(tmp_path.iterdir()) == []
