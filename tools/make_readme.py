@@ -10,7 +10,7 @@ import csv
 from pathlib import Path
 
 from teddy.atomic import write_atomically
-from teddy.paper.results import TITLES
+from teddy.paper.results import known_as
 from teddy.sparsity import simulation_sparsity
 
 ROOT = Path(__file__).parents[1]
@@ -40,7 +40,7 @@ def table() -> str:
         mine = {int(row["simulation"]): row for row in rows if row["dataset"] == dataset}
         seeds = mine[0]["seeds"]
         ours = [cell(mine[i], "ours", "deviation") for i in levels]
-        lines.append([f"{TITLES[dataset]}, {seeds} seeds", *ours])
+        lines.append([f"{known_as(dataset)}, {seeds} seeds", *ours])
         theirs = [cell(mine[i], "paper", "paper deviation") for i in levels]
         lines.append(["*paper*", *theirs])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

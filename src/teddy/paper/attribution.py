@@ -7,7 +7,7 @@ from itertools import product
 
 from teddy.chart import Chart, Heatmap
 from teddy.paper.reproduction import Result, Scope, Table, reproduction
-from teddy.paper.results import TITLES, Results
+from teddy.paper.results import Results, known_as
 from teddy.sweep import Grid
 
 EDGES = ("teddy", "random", "degree-high", "degree-low")
@@ -129,6 +129,6 @@ def _panel(results: Results, dataset: str, model: str, level: int) -> Heatmap:
         values.append([None if s is None else s.difference.mean for s in cells])
     names = [f"{taught}, {weights} weights" for weights, taught in rows]
     return Heatmap(
-        f"{model.upper()}, {TITLES.get(dataset, dataset)}, simulation {level}",
+        f"{known_as(model)}, {known_as(dataset)}, simulation {level}",
         "edges", "distillation and weights", list(EDGES), names, values,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from teddy.chart import Chart, Heatmap
 from teddy.paper.beside import COLUMNS, beside
 from teddy.paper.judge import all_above
 from teddy.paper.reproduction import CITATION, Finding, Result, Scope, Table, reproduction
-from teddy.paper.results import TITLES, Results
+from teddy.paper.results import Results, known_as
 from teddy.sparsity import simulation_sparsity
 from teddy.sweep import Grid, Summary
 
@@ -53,7 +53,7 @@ def extreme(results: Results, scope: Scope) -> Result:
     reached = sum(row[9] >= -WITHIN for row in known)
     names = [f"{100 * simulation_sparsity(i):.0f}" for i in scope.extreme]
     panels = [
-        Heatmap(f"GIN, {TITLES.get(dataset, dataset)}", "edges removed (%)",
+        Heatmap(f"GIN, {known_as(dataset)}", "edges removed (%)",
                 "weights removed (%)", names, names,
                 [[None if s is None else s.difference.mean for s in line] for line in values])
         for dataset, values in maps.items()

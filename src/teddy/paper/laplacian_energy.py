@@ -18,7 +18,7 @@ from teddy.edges import SimpleGraph
 from teddy.edges.laplacian_energy import energy_changes
 from teddy.errors import InputError
 from teddy.paper.reproduction import Finding, Progress, Result, Scope, Table, reproduction
-from teddy.paper.results import TITLES, Results
+from teddy.paper.results import Results, known_as
 from teddy.sweep.grid import file_name
 from teddy.ticket.fingerprint import graph_fingerprint
 
@@ -94,7 +94,7 @@ def laplacian_energy(results: Results, scope: Scope) -> Result:
         )
         points = Points("edges", degree.tolist(), change.tolist())
         panels.append(
-            Panel(TITLES.get(dataset, dataset), "edge degree", "change of energy", [points],
+            Panel(known_as(dataset), "edge degree", "change of energy", [points],
                   level=0.0, level_label="no change")
         )  # fmt: skip
     columns = (

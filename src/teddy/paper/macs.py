@@ -9,7 +9,7 @@ from teddy.chart import Chart, Line, Panel
 from teddy.paper.accuracy import METHODS
 from teddy.paper.published import published_value
 from teddy.paper.reproduction import Finding, Result, Scope, Table, reproduction
-from teddy.paper.results import TITLES, Results
+from teddy.paper.results import Results, known_as
 from teddy.sweep import Grid
 
 _COLUMNS = (
@@ -83,9 +83,9 @@ def _panel(results: Results, rows: list[list[Any]], dataset: str) -> Panel | Non
     dense = results.dense(dataset, "gin")
     if not lines or dense is None:
         return None
-    title = f"GIN, {TITLES.get(dataset, dataset)}"
+    heading = f"GIN, {known_as(dataset)}"
     x, y = "MACs, times fewer than dense", "test accuracy (%)"
-    return Panel(title, x, y, lines, level=dense[0])
+    return Panel(heading, x, y, lines, level=dense[0])
 
 
 def _eight_times(rows: list[list[Any]]) -> Finding:

@@ -9,7 +9,7 @@ from teddy.paper.accuracy import BASELINES, METHODS
 from teddy.paper.accuracy import grids as accuracy_grids
 from teddy.paper.judge import share
 from teddy.paper.reproduction import CITATION, MODELS, Finding, Result, Scope, Table, reproduction
-from teddy.paper.results import TITLES, Results
+from teddy.paper.results import Results, known_as
 from teddy.sparsity import simulation_sparsity
 
 
@@ -31,7 +31,7 @@ def pruned_degrees(results: Results, scope: Scope) -> Result:
         for i, value in curve.items()
     ]
     panels = [
-        Panel(f"{model.upper()}, {TITLES.get(dataset, dataset)}", "edges removed (%)",
+        Panel(f"{known_as(model)}, {known_as(dataset)}", "edges removed (%)",
               "mean degree of removed edges", lines)
         for dataset, model in product(scope.datasets, MODELS)
         if (lines := [

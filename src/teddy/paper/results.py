@@ -121,7 +121,7 @@ class Results:
         dense = self.dense(dataset, model)
         what = "edges" if x == "graph_sparsity" else "weights"
         return Panel(
-            f"{model.upper()}, {TITLES.get(dataset, dataset)}",
+            f"{known_as(model)}, {known_as(dataset)}",
             f"{what} removed (%)",
             "test accuracy (%)",
             [line for line in lines if line is not None],
@@ -141,7 +141,22 @@ class Results:
 
 
 #: Data sets as the paper's readers know them.
-TITLES = {"cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed"}
+_TITLES = {
+    "cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed",
+    "gcn": "GCN", "gat": "GAT", "gin": "GIN", "sage": "SAGE",
+    "unimp": "UniMP", "nagphormer": "NAGphormer", "specformer": "Specformer",
+}  # fmt: skip
+
+
+def known_as(name: str) -> str:
+    """A data set or a model as papers write it.
+
+    Example:
+        >>> known_as("pubmed"), known_as("sage:hidden=256"), known_as("my-graph")
+        ('PubMed', 'SAGE:hidden=256', 'my-graph')
+    """
+    first, colon, options = name.partition(":")
+    return _TITLES.get(first, first) + colon + options
 
 
 def mean(values: Sequence[float]) -> float | None:
