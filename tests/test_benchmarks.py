@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from benchmarks.changed import grown
+from benchmarks.compiled import inference, line
 from benchmarks.published import PUBLISHED, PublishedTraining
 from benchmarks.scaling import doubling
 from benchmarks.scoring import published_prune, random_graph
@@ -53,6 +54,14 @@ def test_the_opponent_scores_the_same_edges():
 
 def test_a_doubled_problem_can_be_timed():
     assert doubling("gcn", num_nodes=300, rounds=2)["factor"] > 0
+
+
+def test_tickets_of_both_kinds_are_held_against_the_dense_model():
+    rows = list(inference("citeseer", "gcn", [20], seeds=1, epochs=2, seconds=0.0, hidden=32))
+    assert [row["structure"] for row in rows] == ["none", "neurons"]
+    assert rows[0]["dense"] == rows[1]["dense"]  # trained once
+    assert rows[1]["fewer_macs"] > 1
+    assert line(rows[1]).startswith("| citeseer gcn | 20 | neurons | ")
 
 
 def test_tables_of_any_size(tmp_path, capsys):

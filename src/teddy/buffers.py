@@ -16,21 +16,28 @@ _LARGE = 1 << 20  # bytes; smaller ones are the allocator's business
 _LINE = 64  # bytes of a cache line
 
 
-class _Pool(threading.local):
-    """Of each thread: blocks that nobody uses, by size; None outside of :func:`reused`."""
+#: Blocks that nobody uses, by size.
+Blocks = defaultdict[int, list[Any]]
 
-    free: defaultdict[int, list[Any]] | None = None
+
+class _Pool(threading.local):
+    """Of each thread: its blocks; None outside of :func:`reused`."""
+
+    free: Blocks | None = None
 
 
 _pool = _Pool()
 
 
 @contextmanager
-def reused() -> Iterator[None]:
+def reused(kept: Blocks | None = None) -> Iterator[None]:
     """Within the context :func:`empty` takes the memory of arrays that are gone; then it is freed.
 
     A training makes the same few large arrays at every step. Handed out one by one, they would be
     cut out of each other's remains, and the heap would grow by what doesn't fit.
+
+    Args:
+        kept: Where to take blocks from and leave them for the next time; None: they are freed.
 
     Example:
         >>> with reused():
@@ -40,14 +47,15 @@ def reused() -> Iterator[None]:
         ...     empty(1023, 512, torch.zeros(0)).data_ptr() == place
         True
     """
-    outer, _pool.free = _pool.free, defaultdict(list)
-    pool = _pool.free
+    pool: Blocks = defaultdict(list) if kept is None else kept
+    outer, _pool.free = _pool.free, pool
     try:
         yield
     finally:
         _pool.free = outer
-        for blocks in pool.values():  # tensors that are left hold these lists
-            blocks.clear()
+        if kept is None:
+            for blocks in pool.values():  # tensors that are left hold these lists
+                blocks.clear()
 
 
 def empty(rows: int, columns: int, like: torch.Tensor) -> torch.Tensor:
@@ -63,7 +71,10 @@ def empty(rows: int, columns: int, like: torch.Tensor) -> torch.Tensor:
     # Of a power of two, so that similar sizes fit; pages that nobody touches cost nothing.
     size = 1 << (num_bytes - 1).bit_length()
     blocks = _pool.free[size]
-    block = blocks.pop() if blocks else np.empty(size + _LINE, np.uint8)
+    try:
+        block = blocks.pop()
+    except IndexError:  # asking first isn't safe where threads share them
+        block = np.empty(size + _LINE, np.uint8)
     start = -block.ctypes.data % _LINE
     array = block[start : start + num_bytes]
     # Torch holds the array as long as any tensor needs it.

@@ -6,25 +6,70 @@ import json
 import statistics
 import time
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from teddy.cli.options import DataDir, Dataset, Json
+from teddy.cli.bench_ticket import bench_ticket
+from teddy.cli.options import DataDir, Json, Nodes
 from teddy.errors import InputError
 from teddy.numbers import check_count
 
 ROUNDS = 3
+MODELS, EPOCHS = "gcn,gin,gat", 20
 
 
 def bench(
-    dataset: Dataset = "citeseer",
-    models: Annotated[str, typer.Option(help="Names, separated by commas.")] = "gcn,gin,gat",
-    epochs: Annotated[int, typer.Option(help="Epochs of a turn; all take three turns.")] = 20,
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="TICKET|DATASET",
+            help="A ticket file; or a data set's name, or its file or folder.",
+        ),
+    ] = "citeseer",
+    graph: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATASET",
+            help="The ticket's graph: a name, file or folder; default: the one it names.",
+            show_default=False,
+        ),
+    ] = None,
+    models: Annotated[
+        str | None,
+        typer.Option(help=f"Names, separated by commas: {MODELS}.", show_default=False),
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        typer.Option(help=f"Epochs of a turn: {EPOCHS}; all take three turns.", show_default=False),
+    ] = None,
     json_: Json = False,
+    nodes: Nodes = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Time an epoch of the sparse training: compiled kernels against plain torch, by threads."""
+    """Time a ticket's inference against the dense model's; or, of a data set, an epoch.
+
+    Of a ticket: one pass over its graph, best kernels on both sides, by what the ticket changes.
+    Of a data set: an epoch of the sparse training, compiled kernels against plain torch. By
+    threads, and of a ticket on the GPU, where there is one.
+    """
+    from teddy.ticket.file import is_ticket
+
+    if is_ticket(subject):
+        if models is not None or epochs is not None:
+            raise InputError(f"{subject} is a ticket, expected --models, --epochs with a data set")
+        bench_ticket(subject, graph, nodes, data_dir, json_)
+        return
+    if graph is not None:
+        raise InputError(f"{subject} is no ticket file, expected a ticket before its graph")
+    _bench_training(subject, models or MODELS, EPOCHS if epochs is None else epochs, json_,
+                    nodes, data_dir)  # fmt: skip
+
+
+def _bench_training(
+    dataset: str, models: str, epochs: int, json_: bool, nodes: Path | None, data_dir: Path | None
+) -> None:
     if check_count(epochs, "epochs") < 3:
         raise InputError(f"epochs is {epochs}, expected a whole number from 3")
     import torch
@@ -38,7 +83,7 @@ def bench(
     names = [name.strip() for name in models.split(",")]
     for name in names:
         parse_model(name)  # an unknown name is an error before anything runs
-    data = SparsifyEdges(0.64)(load_dataset(dataset, data_dir=data_dir))
+    data = SparsifyEdges(0.64)(load_dataset(dataset, data_dir=data_dir, nodes=nodes))
     most, kernels = torch.get_num_threads(), jit.numba
     ways = [
         (threads, way) for threads in sorted({1, most}) for way in dict.fromkeys((kernels, None))

@@ -78,6 +78,13 @@ def find(
             "as in ugs:weights=projection."
         ),
     ] = "teddy",
+    structure: Annotated[
+        str | None,
+        typer.Option(
+            help="neurons: remove whole hidden units, for speed; as an option of the method.",
+            show_default=False,
+        ),
+    ] = None,
     load: Load = None,
     tuned: Tuned = False,
     split: Split = None,
@@ -126,7 +133,7 @@ def find(
         torch.set_num_threads(check_count(threads, "threads"))
     for path in load or []:
         load_file(path)
-    chosen = MethodSpec.parse(method)
+    chosen = MethodSpec.parse(method if structure is None else f"{method}:structure={structure}")
     if None not in (distill, chosen.distill):
         raise InputError(f"distill is {distill}, and {chosen.distill:g} in {method}; expected one")
     if distill is None and tuned and chosen.method.distill > 0:

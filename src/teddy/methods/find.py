@@ -84,8 +84,8 @@ def find_ticket(
         device: To train on.
         progress: Called after each epoch with the phase, the :class:`teddy.training.Epoch` and the
             share that is done.
-        options: Of the method (see its file), and of a named model: hidden, layers, dropout,
-            heads.
+        options: Of the method (see its file), such as ``structure="neurons"`` to remove whole
+            hidden units, and of a named model: hidden, layers, dropout, heads.
 
     Example:
         >>> import teddy

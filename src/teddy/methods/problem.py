@@ -23,6 +23,7 @@ from teddy.methods.level import Level
 from teddy.methods.record import Choice, Dense, accuracy_of, make_ticket
 from teddy.methods.store import Memory, Store
 from teddy.models import GNN, build_model
+from teddy.models.layered import hidden_units
 from teddy.models.macs import count_macs
 from teddy.numbers import check_seed
 from teddy.sparsity import num_pruned_edges
@@ -126,10 +127,12 @@ class Problem:
         weight_masks: Sequence[Tensor] | None = None,
         callbacks: tuple[Callback, ...] = (),
         phase: str | None = None,
+        structure: str = "none",
     ) -> tuple[nn.Module, TrainResult]:
         """Train from the seed's initial weights, on the kept edges or the whole graph.
 
-        Weights are projected to a sparsity, or those that a mask removes are zero throughout.
+        Weights are projected to a sparsity, one by one or by whole ``neurons``, or those that a
+        mask removes are zero throughout.
         """
         with seeded(self.seed, self.device):
             fixed = None
@@ -145,6 +148,7 @@ class Problem:
                 self.config,
                 teacher=teacher,
                 weight_sparsity=weight_sparsity,
+                units=hidden_units(model) if structure == "neurons" else None,
                 after_step=fixed,
                 callbacks=callbacks,
                 unseen=self.unseen(choice),
@@ -185,6 +189,7 @@ class Problem:
         score: str | None = None,
         weight_masks: Sequence[Tensor] | None = None,
         seconds: dict[str, float] | None = None,
+        structure: str = "none",
         **settings: Any,
     ) -> Ticket:
         """Train what a method has chosen, and make a ticket of it (*Searching Subnetwork*).
@@ -196,6 +201,7 @@ class Problem:
             score: The edge score that chose them, if one did: it can choose in a grown graph, too.
             weight_masks: The weights that stay; None: they are projected to the level.
             seconds: What the choice took.
+            structure: ``neurons``: the projection keeps or removes whole hidden units.
             settings: Of the method, to be recorded.
         """
         self._check_choice(method, level, keep)
@@ -208,6 +214,7 @@ class Problem:
             weight_masks,
             self.report("sparse"),
             "sparse",
+            structure,
         )
         return make_ticket(
             self, method, level, choice, model, sparse, dense, seconds or {}, settings
@@ -302,6 +309,11 @@ class Problem:
                 "that makes one"
             )
         return model.to(self.device)
+
+    def check_units(self) -> None:
+        """Raise unless the model has hidden units that can go whole."""
+        with seeded(self.seed, self.device):
+            hidden_units(self.make_model())
 
     def initial_model(self) -> nn.Module:
         """Make a model whose parameters are all there, lazy ones too."""

@@ -34,6 +34,9 @@ from teddy.weights import largest
 #: The ways to choose weights.
 WEIGHTS = ("projection", "masks")
 
+#: What the projection keeps or removes: single weights, or whole hidden units.
+STRUCTURES = ("none", "neurons")
+
 
 @dataclass(frozen=True)
 class State:
@@ -63,6 +66,7 @@ class Scheme:
         regularizer: One more term of that objective, from the logits.
         clamp: Whether edge masks are kept within [0, 1].
         stride: Levels of the paper that a round of masks goes on by.
+        structure: ``none``; or ``neurons``, to project onto whole hidden units.
     """
 
     method: str
@@ -73,11 +77,20 @@ class Scheme:
     regularizer: Callable[[Tensor], Tensor] | None = None
     clamp: bool = False
     stride: int = 1
+    structure: str = "none"
 
     def __post_init__(self) -> None:
         if self.weights not in WEIGHTS:
             known = ", ".join(WEIGHTS)
             raise InputError(f"weights is '{self.weights}', expected one of: {known}")
+        if self.structure not in STRUCTURES:
+            known = ", ".join(STRUCTURES)
+            raise InputError(f"structure is '{self.structure}', expected one of: {known}")
+        if self.structure != "none" and self.weights != "projection":
+            raise InputError(
+                f"got structure={self.structure} and weights={self.weights}, "
+                "expected weights=projection"
+            )
         if self.score is not None:
             SCORES[self.score]  # a wrong name is an error before the work
         for name in ("l1_edges", "l1_weights"):
@@ -86,6 +99,8 @@ class Scheme:
 
     def tickets(self, problem: Problem, levels: Sequence[Level]) -> Iterator[Ticket]:
         """Find a ticket for each level; what levels have in common is computed once."""
+        if self.structure != "none":
+            problem.check_units()
         for level in levels:
             path = self._path(level)
             if path and problem.loader is not None:
@@ -102,6 +117,7 @@ class Scheme:
                 score=self.score,
                 weight_masks=state.weights,
                 seconds={"search": sum(state.rounds), "round": sum(state.rounds[-1:])},
+                structure=self.structure,
             )
 
     def _learns(self, level: Level) -> tuple[bool, bool]:

@@ -14,7 +14,11 @@ from teddy.ticket import Ticket
 
 @method("teddy", distill=10.0, check_values=partial(Scheme, "teddy", "teddy"))
 def teddy(
-    problem: Problem, levels: Sequence[Level], *, weights: str = "projection"
+    problem: Problem,
+    levels: Sequence[Level],
+    *,
+    weights: str = "projection",
+    structure: str = "none",
 ) -> Iterator[Ticket]:
     r"""Find tickets in a single training on the sparse graph.
 
@@ -28,5 +32,7 @@ def teddy(
         levels: How sparse.
         weights: ``projection``; or ``masks``, the paper's ablation with magnitude-based masks that
             are learned in rounds.
+        structure: ``none``, single weights are projected; or ``neurons``, whole hidden units
+            (:class:`~teddy.weights.units.UnitProjection`), of gcn, gin and sage, or heads of gat.
     """
-    return Scheme("teddy", "teddy", weights).tickets(problem, levels)
+    return Scheme("teddy", "teddy", weights, structure=structure).tickets(problem, levels)

@@ -14,6 +14,7 @@ from teddy.models.dropout import Dropout
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix
 from teddy.numbers import check_count
+from teddy.weights.units import Part, Units
 
 Features = Tensor | SparseMatrix
 
@@ -100,11 +101,22 @@ class GNN(nn.Module, ABC):
 
     def prepare(self, x: Features, edge_index: Any) -> tuple[Any, Any]:
         """Turn inputs into the form that the layers compute with; what has it passes through."""
-        if isinstance(x, Tensor) and (x.layout != torch.strided or _is_sparse(x)):
-            x = SparseMatrix.of(x)
+        x = as_features(x)
         if isinstance(edge_index, Tensor):
             edge_index = self.structure(edge_pattern(edge_index, x.shape[0]))
         return x, edge_index
+
+    def feature_weights(self) -> Units | None:
+        """Where the weights of each feature are; None: the model doesn't say."""
+        return None
+
+    def units(self) -> list[Units]:
+        """Hidden units that can go without a change of the rest: 0 without input, 0 to others."""
+        return []
+
+    def freeze(self, structure: Any) -> Any:
+        """Compute what the graph and the weights as they are fix, whatever the features are."""
+        return structure
 
     def forward(self, x: Features, edge_index: Any) -> Tensor:
         """Compute the logits ``[N, C]``."""
@@ -116,6 +128,18 @@ class GNN(nn.Module, ABC):
         return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {options})"
 
 
+def as_features(x: Features) -> Features:
+    """Features as layers compute with them: sparse where they are stored so, or have few entries.
+
+    Example:
+        >>> as_features(torch.eye(5)).shape, as_features(torch.ones(1, 1))
+        ((5, 5), tensor([[1.]]))
+    """
+    if isinstance(x, Tensor) and (x.layout != torch.strided or _is_sparse(x)):
+        return SparseMatrix.of(x)
+    return x
+
+
 def edge_pattern(edge_index: Tensor, num_nodes: int) -> Pattern:
     """Rows for targets, columns for sources, without self-loops.
 
@@ -125,6 +149,17 @@ def edge_pattern(edge_index: Tensor, num_nodes: int) -> Pattern:
     """
     source, target = edge_index[:, edge_index[0] != edge_index[1]]
     return Pattern.of(target, source, (num_nodes, num_nodes))
+
+
+def linear_units(first: nn.Linear, last: nn.Linear) -> Units:
+    """The units between two linear layers, with an activation in between that is 0 at 0.
+
+    Example:
+        >>> linear_units(nn.Linear(3, 8), nn.Linear(8, 2)).count
+        8
+    """
+    incoming = (Part(first.weight, 0), Part(first.bias, 0))
+    return Units(first.weight.size(0), incoming, (Part(last.weight, 1),))
 
 
 def product_macs(inputs: Features | int, weight: Tensor) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import torch
@@ -12,6 +13,7 @@ from teddy.models.base import Features, product_macs
 from teddy.models.layered import Input, LayeredGNN, Rows, loop_weights, multiply
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix, row_softmax
+from teddy.weights.units import Part, Units
 
 
 class GAT(LayeredGNN):
@@ -43,18 +45,24 @@ class GAT(LayeredGNN):
     OPTIONS: ClassVar[dict[str, Any]] = {"hidden": 64, "layers": 2, "dropout": 0.6, "heads": 8}
 
     by_layer: ClassVar[bool] = True
+    PRODUCTS: ClassVar[tuple[str, ...]] = ("weights",)
 
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
         super().__init__(in_channels, out_channels, **options)
-        self.heads = [self.options["heads"]] * (self.num_layers - 1) + [1]
+        all_heads = [self.options["heads"]] * (self.num_layers - 1) + [1]
         self.weights = nn.ParameterList(torch.empty(size) for size in self.layer_sizes)
         shapes = [
             (heads, width // heads)
-            for heads, width in zip(self.heads, self.channels[1:], strict=True)
+            for heads, width in zip(all_heads, self.channels[1:], strict=True)
         ]
         self.source_attention = nn.ParameterList(torch.empty(shape) for shape in shapes)
         self.target_attention = nn.ParameterList(torch.empty(shape) for shape in shapes)
         self.reset_parameters()
+
+    @property
+    def heads(self) -> list[int]:
+        """Of each layer."""
+        return [vectors.size(0) for vectors in self.source_attention]
 
     def reset_parameters(self) -> None:
         """Draw Glorot-uniform weights."""
@@ -85,6 +93,23 @@ class GAT(LayeredGNN):
         given = self.project(index, (h,))
         output: Tensor = self.gather(index, given, given, adjacency)[0]
         return output
+
+    def feature_weights(self) -> Units:
+        """Rows of the first weight."""
+        return Units(self.in_channels, (), (Part(self.weights[0], 0),))
+
+    def units(self) -> list[Units]:
+        """Whole heads: a unit within one has a say in the head's attention, too."""
+        vectors = zip(self.source_attention, self.target_attention, strict=True)
+        return [
+            Units(
+                source.size(0),
+                (Part(own, 1, source.size(1)),),
+                (Part(other, 0, source.size(1)),),
+                (Part(source, 0), Part(target, 0)),
+            )
+            for (own, other), (source, target) in zip(pairwise(self.weights), vectors, strict=False)
+        ]
 
     def project(self, index: int, rows: Rows) -> Rows:
         """G = H W, and the products of G with both attention vectors, ``[N, heads]`` each."""
@@ -125,7 +150,8 @@ class GAT(LayeredGNN):
 
     def _attention_matrix(self, layer: int) -> Tensor:
         """Both attention vectors of all heads as one ``[heads * width, 2 * heads]`` matrix."""
-        own_head = torch.eye(self.heads[layer], device=self.weights[layer].device)[:, None, :]
+        device = self.source_attention[layer].device
+        own_head = torch.eye(self.heads[layer], device=device)[:, None, :]
         blocks = [
             (vectors[layer][:, :, None] * own_head).flatten(0, 1)
             for vectors in (self.source_attention, self.target_attention)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import torch
@@ -19,6 +20,7 @@ from teddy.models.layered import (
 )
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix
+from teddy.weights.units import Part, Units
 
 
 class GCN(LayeredGNN):
@@ -40,6 +42,7 @@ class GCN(LayeredGNN):
     """
 
     by_layer: ClassVar[bool] = True
+    PRODUCTS: ClassVar[tuple[str, ...]] = ("weights",)
 
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
         super().__init__(in_channels, out_channels, **options)
@@ -65,6 +68,17 @@ class GCN(LayeredGNN):
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer."""
         return propagate(adjacency, h, self.weights[index])
+
+    def feature_weights(self) -> Units:
+        """Rows of the first weight."""
+        return Units(self.in_channels, (), (Part(self.weights[0], 0),))
+
+    def units(self) -> list[Units]:
+        """A column of a layer's weight, and the row of the next."""
+        return [
+            Units(own.size(1), (Part(own, 1),), (Part(other, 0),))
+            for own, other in pairwise(self.weights)
+        ]
 
     def project(self, index: int, rows: Rows) -> Rows:
         """H W."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from teddy.models.base import Features, product_macs
-from teddy.models.layered import Input, LayeredGNN, Rows, multiply, propagate
+from teddy.models.layered import Input, LayeredGNN, Rows, multiply, multiply_both, propagate
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix, shifted_product
+from teddy.weights.units import Part, Units
 
 
 class GIN(LayeredGNN):
@@ -33,6 +35,7 @@ class GIN(LayeredGNN):
     OPTIONS: ClassVar[dict[str, Any]] = {"hidden": 512, "layers": 2, "dropout": 0.0}
 
     by_layer: ClassVar[bool] = True
+    PRODUCTS: ClassVar[tuple[str, ...]] = ("weights",)
 
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
         super().__init__(in_channels, out_channels, **options)
@@ -63,14 +66,22 @@ class GIN(LayeredGNN):
         """Layers after the first, and the mean of all layers' outputs."""
         h, outputs = stem, []
         for layer in range(1, self.num_layers):
-            # One product for both the layer's output and the next layer's input.
-            both = torch.cat([self.readouts[layer - 1], self.weights[layer]], dim=1)
-            output, g = multiply(self.hidden(h), both).split(
-                [self.out_channels, self.weights[layer].size(1)], dim=1
-            )
+            # Both the layer's output and the next layer's input.
+            output, g = multiply_both(self.hidden(h), self.readouts[layer - 1], self.weights[layer])
             outputs.append(output)
             h = shifted_product(adjacency, 1 + self.eps[layer], g)
         return sum(outputs, h.relu()) / self.num_layers
+
+    def feature_weights(self) -> Units:
+        """Rows of the first weight."""
+        return Units(self.in_channels, (), (Part(self.weights[0], 0),))
+
+    def units(self) -> list[Units]:
+        """A column of a layer's weight, and the rows of the next and of the readout."""
+        return [
+            Units(own.size(1), (Part(own, 1),), (Part(other, 0), Part(readout, 0)))
+            for (own, other), readout in zip(pairwise(self.weights), self.readouts, strict=True)
+        ]
 
     def project(self, index: int, rows: Rows) -> Rows:
         """H W and, after the first layer, the sum of readouts so far."""

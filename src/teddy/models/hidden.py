@@ -61,8 +61,12 @@ class Hidden:
         if weight.size(1) <= _FEW and weight.size(0) and jit.available(self.z, weight):
             product: Tensor = _Product.apply(self.z, weight, self.fates)
             return product
+        return narrow_product(self.activated(), weight)
+
+    def activated(self) -> Tensor:
+        """The matrix itself."""
         h = self.z.relu()
-        return narrow_product(h if self.fates is None else dropout(h, self.fates), weight)
+        return h if self.fates is None else dropout(h, self.fates)
 
 
 class _Product(torch.autograd.Function):

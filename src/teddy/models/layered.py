@@ -6,8 +6,9 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from teddy.errors import InputError
 from teddy.models.base import GNN, Features
 from teddy.models.hidden import Hidden
 from teddy.models.pattern import Pattern
@@ -17,6 +18,8 @@ from teddy.models.sparse import (
     narrow_product,
     shifted_product,
 )
+from teddy.models.sparse_weight import SparseWeight
+from teddy.weights.units import Units
 
 Input = Features | Hidden
 
@@ -38,6 +41,8 @@ class LayeredGNN(GNN):
 
     #: Whether a layer can be evaluated for some nodes at a time: ``project``, then ``gather``.
     by_layer: ClassVar[bool] = False
+    #: Its lists of weights that inputs are multiplied with as they are; they may be sparse.
+    PRODUCTS: ClassVar[tuple[str, ...]] = ()
 
     @property
     def num_layers(self) -> int:
@@ -109,17 +114,53 @@ class LayeredGNN(GNN):
         return Hidden(z, self.dropout.p if self.training else 0.0)
 
 
-def multiply(h: Input, weight: Tensor) -> Tensor:
+def hidden_units(model: nn.Module) -> list[Units]:
+    """The units that a structured projection keeps or removes whole, or raise.
+
+    Example:
+        >>> hidden_units(nn.Linear(1, 1))
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: a Linear has no hidden units that can go whole, expected gcn, ...
+    """
+    units = model.units() if isinstance(model, LayeredGNN) else []
+    if not units:
+        raise InputError(
+            f"a {type(model).__name__} has no hidden units that can go whole, "
+            "expected gcn, gat, gin or sage with 2 layers or more for structure=neurons"
+        )
+    return units
+
+
+def multiply(h: Input, weight: Tensor | SparseWeight) -> Tensor:
     """Multiply features, sparse or dense, or hidden units with a weight."""
+    if isinstance(weight, SparseWeight):
+        return weight.after(h.activated() if isinstance(h, Hidden) else h)
     return narrow_product(h, weight) if isinstance(h, Tensor) else h @ weight
 
 
+def multiply_both(h: Input, first: Tensor, second: Tensor | SparseWeight) -> tuple[Tensor, Tensor]:
+    """Multiply with two weights; where both are dense, by one product."""
+    if isinstance(second, SparseWeight):
+        return multiply(h, first), multiply(h, second)
+    widths = [first.size(1), second.size(1)]
+    products = multiply(h, torch.cat([first, second], dim=1)).split(widths, dim=1)
+    return products[0], products[1]
+
+
 def propagate(
-    adjacency: SparseMatrix, h: Input, weight: Tensor, shift: Tensor | None = None
+    adjacency: SparseMatrix,
+    h: Input,
+    weight: Tensor | SparseWeight,
+    shift: Tensor | None = None,
 ) -> Tensor:
     """Multiply before aggregating: :math:`(A + s I) (H W)`, without a shift :math:`A (H W)`."""
     learned = adjacency.values.requires_grad
-    if isinstance(h, SparseMatrix) and not (learned or h.values.requires_grad):
+    if (
+        isinstance(h, SparseMatrix)
+        and isinstance(weight, Tensor)
+        and not (learned or h.values.requires_grad)
+    ):
         return chain_product(adjacency, shift, h, weight)
     g = multiply(h, weight)
     return adjacency @ g if shift is None else shifted_product(adjacency, shift, g)

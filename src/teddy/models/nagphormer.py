@@ -11,11 +11,12 @@ from torch import Tensor, nn
 
 from teddy.errors import InputError
 from teddy.machine import free_memory
-from teddy.models.base import GNN, Features, product_macs
+from teddy.models.base import GNN, Features, linear_units, product_macs
 from teddy.models.dropout import Dropout
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix
 from teddy.models.spectrum import positions
+from teddy.weights.units import Part, Units
 
 # Nodes that are evaluated together: what is between the layers stays in the cache.
 _CHUNK = 512
@@ -167,6 +168,16 @@ class NAGphormer(GNN):
             output = output + (scores.softmax(dim=1)[:, None] @ z[:, 1:]).squeeze(1)
         logits: Tensor = self.classify(self.narrow(output).relu())
         return logits
+
+    def feature_weights(self) -> Units:
+        """Columns of the projection; those of positions come after."""
+        return Units(self.in_channels, (), (Part(self.project.weight, 1),))
+
+    def units(self) -> list[Units]:
+        """Of each feed-forward network, and of the classifier."""
+        fed: list[Any] = list(self.layers)
+        networks = [linear_units(layer.widen, layer.narrow) for layer in fed]
+        return [*networks, linear_units(self.narrow, self.classify)]
 
     def _project_weights(self) -> tuple[Tensor, Tensor]:
         widths = [self.in_channels, self.options["positions"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import torch
@@ -11,6 +12,7 @@ from teddy.models.base import Features, product_macs
 from teddy.models.layered import Input, LayeredGNN, Rows, multiply, propagate, row_sums
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix
+from teddy.weights.units import Part, Units
 
 
 class SAGE(LayeredGNN):
@@ -31,6 +33,7 @@ class SAGE(LayeredGNN):
     """
 
     by_layer: ClassVar[bool] = True
+    PRODUCTS: ClassVar[tuple[str, ...]] = ("self_weights", "neighbour_weights")
 
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
         super().__init__(in_channels, out_channels, **options)
@@ -55,6 +58,19 @@ class SAGE(LayeredGNN):
         """Compute one layer."""
         neighbours = propagate(adjacency, h, self.neighbour_weights[index])
         return multiply(h, self.self_weights[index]) + neighbours
+
+    def feature_weights(self) -> Units:
+        """Rows of both first weights."""
+        first = (Part(self.self_weights[0], 0), Part(self.neighbour_weights[0], 0))
+        return Units(self.in_channels, (), first)
+
+    def units(self) -> list[Units]:
+        """Columns of both weights of a layer, and the rows of the next layer's."""
+        weights = zip(self.self_weights, self.neighbour_weights, strict=True)
+        return [
+            Units(own[0].size(1), tuple(Part(w, 1) for w in own), tuple(Part(w, 0) for w in other))
+            for own, other in pairwise(weights)
+        ]
 
     def project(self, index: int, rows: Rows) -> Rows:
         """Both products with H."""

@@ -63,6 +63,21 @@ class SparseMatrix:
         values = self.values.detach()[first:last]
         return SparseMatrix(self.pattern.rows(start, end), values, self.unit)
 
+    def columns(self, kept: Tensor) -> SparseMatrix:
+        """Some columns, in their order, without gradients.
+
+        Example:
+            >>> SparseMatrix.of(torch.eye(3)).columns(torch.tensor([0, 2])).pattern.col
+            tensor([0, 1])
+        """
+        place = kept.new_full((self.shape[1],), -1)
+        place[kept] = torch.arange(kept.numel(), device=kept.device)
+        col = place[self.pattern.col]
+        before = torch.cat([col.new_zeros(1), (col >= 0).cumsum(0)])
+        shape = self.shape[0], kept.numel()
+        pattern = Pattern(before[self.pattern.crow], col[col >= 0], shape)
+        return SparseMatrix(pattern, self.values.detach()[col >= 0], self.unit)
+
     def product(self, dense: Tensor, shift: float = 0.0) -> Tensor:
         """Multiply the matrix plus ``shift`` times the identity with ``dense``; no gradients."""
         _check(self, dense)

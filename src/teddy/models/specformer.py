@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from teddy.models.base import GNN, Features, product_macs
+from teddy.models.base import GNN, Features, linear_units, product_macs
 from teddy.models.layered import multiply
 from teddy.models.pattern import Pattern
 from teddy.models.spectrum import Spectrum, spectrum
+from teddy.weights.units import Part, Units
+
+
+@dataclass(frozen=True)
+class Filter:
+    r"""What all layers together do to a signal.
+
+    Attributes:
+        passed: ``[C]``, :math:`\prod w_0`: what passes of all of it.
+        response: ``[k, C]``: what is beside it, of each eigenvalue.
+        vectors: ``[N, k]``, :math:`U`.
+    """
+
+    passed: Tensor
+    response: Tensor
+    vectors: Tensor
 
 
 class Specformer(GNN):
@@ -81,37 +98,48 @@ class Specformer(GNN):
         found, weight = spectrum(pattern, self.options["eigenvalues"]), self.encoder.weight
         return Spectrum(found.values.to(weight), found.vectors.to(weight))
 
-    def stem(self, x: Features, structure: Spectrum) -> tuple[Features, Tensor, Tensor]:
-        r"""The filter of all layers: :math:`\prod w_0` and, for each eigenvalue, what is beside it.
+    def feature_weights(self) -> Units:
+        """Columns of the encoder."""
+        return Units(self.in_channels, (), (Part(self.encoder.weight, 1),))
 
-        Equal eigenvalues are computed once.
-        """
+    def units(self) -> list[Units]:
+        """Of the features, and of the eigenvalues' feed-forward network."""
+        feed, fed = self.eigenvalues.feed, self.eigenvalues.fed
+        return [linear_units(self.encoder, self.classifier), linear_units(feed, fed)]
+
+    def freeze(self, structure: Spectrum) -> Filter:
+        """The filter of all layers; equal eigenvalues are computed once."""
         values, which, copies = _distinct(structure)
         new = self.eigenvalues(values, copies)
         passed, response = torch.ones_like(self.combinations[0][0]), torch.ones_like(new[:, :1])
         for weights in self.combinations:
             passed = passed * weights[0]
             response = response * (weights[0] + new @ weights[1:])
-        return x, passed, (response - passed).index_select(0, which)
+        return Filter(passed, (response - passed).index_select(0, which), structure.vectors)
 
-    def head(self, stem: tuple[Features, Tensor, Tensor], structure: Spectrum) -> Tensor:
+    def stem(self, x: Features, structure: Spectrum | Filter) -> tuple[Features, Filter]:
+        """The filter, unless it is there already."""
+        return x, structure if isinstance(structure, Filter) else self.freeze(structure)
+
+    def head(self, stem: tuple[Features, Filter], structure: Spectrum | Filter) -> Tensor:
         """Encode the features and filter them."""
-        x, passed, response = stem
+        x, found = stem
         h: Tensor = multiply(self.dropout(x), self.encoder.weight.t()) + self.encoder.bias
         h = self.dropout(multiply(h.relu(), self.classifier.weight.t()) + self.classifier.bias)
         # Few classes: with rows of them on the left of U all products, the gradient's too, are
         # several times as fast.
-        coefficients = response.t().contiguous() * (h.t().contiguous() @ structure.vectors)
-        return h * passed + (coefficients @ structure.vectors.t()).t()
+        coefficients = found.response.t().contiguous() * (h.t().contiguous() @ found.vectors)
+        return h * found.passed + (coefficients @ found.vectors.t()).t()
 
-    def layer_macs(self, x: Features, structure: Spectrum) -> list[int]:
+    def layer_macs(self, x: Features, structure: Spectrum | Filter) -> list[int]:
         """Of the features' encoder, the eigenvalues' Transformer, and the filter of all layers.
 
         The filter: a non-zero entry of U times each class, twice; a weight of a layer for each
-        distinct eigenvalue; its product with each eigenvalue's coefficients and with H.
+        distinct eigenvalue; its product with each eigenvalue's coefficients and with H. A filter
+        that is there already costs its products with U and H only.
         """
         rows, k = structure.vectors.shape
-        distinct = _distinct(structure)[0].numel()
+        distinct = 0 if isinstance(structure, Filter) else _distinct(structure)[0].numel()
         encoder = product_macs(x, self.encoder.weight.t())
         entries = 2 * int(torch.count_nonzero(structure.vectors)) + k + rows
         return [

@@ -12,6 +12,7 @@ from teddy.models.base import Features, product_macs
 from teddy.models.layered import Input, LayeredGNN, multiply
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix, row_softmax, sampled_product
+from teddy.weights.units import Part, Units
 
 
 class UniMP(LayeredGNN):
@@ -122,6 +123,12 @@ class UniMP(LayeredGNN):
             h = self.layer(index, self.dropout(h), adjacency)
         assert isinstance(h, Tensor)
         return h
+
+    def feature_weights(self) -> Units:
+        """Rows of all four first weights, and a column of the labels' embedding."""
+        own = () if self.labels is None else (Part(self.labels, 1),)
+        first = tuple(Part(weight, 0) for weight in self._weights(0))
+        return Units(self.in_channels, (), first, own)
 
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer, its norm and ReLU; in training with dropout of its attention."""

@@ -18,6 +18,7 @@ from teddy.edges.simple_graph import SimpleGraph
 from teddy.methods import Problem
 from teddy.sweep.grid import Cell
 from teddy.ticket import Ticket
+from teddy.ticket.speed import dense_like
 from teddy.training.forward import forward_passes
 
 #: Times that a search takes: the dense training, all rounds of masks, the last of them, the ticket.
@@ -112,7 +113,7 @@ def _inference(model: nn.Module, x: Tensor, graph: SimpleGraph, keep: Tensor) ->
     weighs as little as it can, and on both alike.
     """
     passes = {
-        "dense": forward_passes(_dense_like(model).to(x.device).eval(), x, graph.edge_index()),
+        "dense": forward_passes(dense_like(model).to(x.device).eval(), x, graph.edge_index()),
         "ticket": forward_passes(
             copy.deepcopy(model).to(x.device).eval(), x, graph.edge_index(keep)
         ),
@@ -147,12 +148,3 @@ def _health(graph: SimpleGraph, keep: Tensor, y: Tensor) -> dict[str, Any]:
         "pruned_degree": mean_edge_degree(graph, ~keep),
         **{name: getattr(health, name) for name in names},
     }
-
-
-def _dense_like(model: nn.Module) -> nn.Module:
-    """A model of the same size without a zero; what the weights are doesn't change its time."""
-    dense = copy.deepcopy(model)
-    with torch.no_grad():
-        for parameter in dense.parameters():
-            parameter.fill_(0.01)
-    return dense

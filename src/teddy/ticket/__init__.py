@@ -3,7 +3,8 @@
 May import: data, edges, weights, models, training.
 """
 
+from teddy.ticket.compiled import CompiledTicket
 from teddy.ticket.info import Accuracy, Count, Macs, TicketInfo
 from teddy.ticket.ticket import Ticket
 
-__all__ = ["Accuracy", "Count", "Macs", "Ticket", "TicketInfo"]
+__all__ = ["Accuracy", "CompiledTicket", "Count", "Macs", "Ticket", "TicketInfo"]

@@ -63,6 +63,21 @@ def write_ticket(path: StrPath, content: Content) -> None:
     write_atomically(path, to_safetensors(tensors, metadata={"teddy": text}))
 
 
+def is_ticket(path: StrPath) -> bool:
+    """Whether a file is meant as a ticket: by its name, or as safetensors begin.
+
+    Example:
+        >>> is_ticket("no-such-file.ticket")
+        False
+    """
+    path = Path(path)
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        # The length of a JSON header in eight bytes, then the header.
+        return path.suffix == ".ticket" or file.read(9)[8:] == b"{"
+
+
 def read_ticket(path: StrPath) -> Content:
     """Read and verify a ticket file."""
     if not Path(path).is_file():

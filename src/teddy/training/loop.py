@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +29,7 @@ from teddy.training.minibatch import BatchSteps, check_takes_batches
 from teddy.training.objective import Objective
 from teddy.training.state import Epoch, State
 from teddy.training.steps import GraphSteps, Steps
-from teddy.weights import L0Projected
+from teddy.weights import L0Projected, Units
 
 #: Weight decay of learned masks: that of UGS's code, whatever the weights of a model have.
 MASK_DECAY = 5e-4
@@ -71,6 +71,7 @@ def train(
     *,
     teacher: Tensor | None = None,
     weight_sparsity: float = 0.0,
+    units: Sequence[Units] | None = None,
     regularizer: Callable[[Tensor], Tensor] | None = None,
     after_step: Callable[[], None] | None = None,
     callbacks: Iterable[Callback] = (),
@@ -90,6 +91,7 @@ def train(
         config: Settings.
         teacher: The dense model's logits, to distil from.
         weight_sparsity: :math:`p_\theta`; after every step the weights are projected (Eq. 10).
+        units: Of the model's hidden layers: they are projected whole, instead of single weights.
         regularizer: From the logits to a term to add to the loss.
         after_step: Called after every step, to project the parameters in another way.
         callbacks: Called with each :class:`Epoch`.
@@ -126,7 +128,7 @@ def train(
     passes = forward_passes if loader is None else evaluation_passes
     forward = passes(model, data.x, data.edge_index)
     val, test = judges(model, data, forward, unseen, passes, learns=loader is None)
-    optimizer = _optimizer(model, config, weight_sparsity)
+    optimizer = _optimizer(model, config, weight_sparsity, units)
     steps: Steps
     if loader is None:
         assert isinstance(forward, Forward)
@@ -182,7 +184,10 @@ def _finite(logits: Tensor) -> bool:
 
 
 def _optimizer(
-    model: nn.Module, config: TrainConfig, weight_sparsity: float
+    model: nn.Module,
+    config: TrainConfig,
+    weight_sparsity: float,
+    units: Sequence[Units] | None,
 ) -> torch.optim.Optimizer:
     weights = [p for p in model.parameters() if p.requires_grad]
     if not weights:
@@ -197,4 +202,4 @@ def _optimizer(
             {"params": model.masks(), "weight_decay": MASK_DECAY},
         ]
     adam = torch.optim.Adam(groups, lr=config.lr, weight_decay=config.weight_decay, fused=True)
-    return L0Projected(adam, weight_sparsity) if weight_sparsity > 0 else adam
+    return L0Projected(adam, weight_sparsity, units) if weight_sparsity > 0 else adam

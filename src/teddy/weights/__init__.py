@@ -1,4 +1,4 @@
-"""Which weights stay: the projection onto the l0 ball, an optimizer around it, masks.
+"""Which weights stay: projections onto l0 balls, an optimizer around them, masks.
 
 May import: data, edges.
 """
@@ -6,11 +6,15 @@ May import: data, edges.
 from teddy.weights.l0 import L0Projection, count_nonzero, project_l0_
 from teddy.weights.masks import FixedMask, largest
 from teddy.weights.optimizer import L0Projected
+from teddy.weights.units import Part, UnitProjection, Units
 
 __all__ = [
     "FixedMask",
     "L0Projected",
     "L0Projection",
+    "Part",
+    "UnitProjection",
+    "Units",
     "count_nonzero",
     "largest",
     "project_l0_",

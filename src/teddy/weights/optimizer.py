@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor
@@ -11,6 +11,7 @@ from torch.optim import Optimizer
 from teddy.errors import InputError
 from teddy.sparsity import check_sparsity
 from teddy.weights.l0 import L0Projection
+from teddy.weights.units import UnitProjection, Units
 
 
 class L0Projected(Optimizer):
@@ -26,6 +27,8 @@ class L0Projected(Optimizer):
     Args:
         optimizer: The optimizer that makes the step.
         sparsity: Share of ALL its parameters together to keep at zero, in [0, 1].
+        units: Project onto whole units of these hidden layers, such as ``model.units()`` of a
+            GCN, instead of single weights; see :class:`~teddy.weights.units.UnitProjection`.
 
     Example:
         >>> import torch, teddy
@@ -37,14 +40,17 @@ class L0Projected(Optimizer):
         tensor([ 2., -2.,  0.])
     """
 
-    _projection: L0Projection | None
+    _projection: Callable[[], None] | None
 
-    def __init__(self, optimizer: Optimizer, sparsity: float) -> None:
+    def __init__(
+        self, optimizer: Optimizer, sparsity: float, units: Sequence[Units] | None = None
+    ) -> None:
         if not isinstance(optimizer, Optimizer):
             name = type(optimizer).__name__
             raise InputError(f"L0Projected got a {name}, expected a torch.optim.Optimizer")
         self.optimizer = optimizer
         self.sparsity = check_sparsity(sparsity, "weight sparsity")
+        self.units = units
         super().__init__(optimizer.param_groups, optimizer.defaults)
         self._share()
 
@@ -52,7 +58,7 @@ class L0Projected(Optimizer):
         """Let the wrapped optimizer step, then project."""
         loss = self.optimizer.step() if closure is None else self.optimizer.step(closure)
         if self._projection is None:
-            self._projection = L0Projection(self._parameters(), self.sparsity)
+            self._projection = self._make_projection()
         self._projection()
         return loss
 
@@ -79,11 +85,16 @@ class L0Projected(Optimizer):
         self.defaults = self.optimizer.defaults
         self._projection = None
 
+    def _make_projection(self) -> Callable[[], None]:
+        if self.units is None:
+            return L0Projection(self._parameters(), self.sparsity)
+        return UnitProjection(self.units, self._parameters(), self.sparsity)
+
     def _parameters(self) -> list[Tensor]:
         return [tensor for group in self.param_groups for tensor in group["params"]]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"optimizer": self.optimizer, "sparsity": self.sparsity}
+        return {"optimizer": self.optimizer, "sparsity": self.sparsity, "units": self.units}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         L0Projected.__init__(self, **state)

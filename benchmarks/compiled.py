@@ -1,0 +1,124 @@
+"""What tickets save at inference, and what they cost in accuracy: unstructured and structured.
+
+    python -m benchmarks.compiled --sets citeseer,pubmed --models gcn,gin --levels 20,40 \
+        --seeds 3 --epochs 200 --json compiled.json
+
+Each ticket is compiled and timed against the dense model compiled in the same way, with the same
+sparse features: medians of passes in turn, in one process; of several seeds the median again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import teddy
+from teddy.methods import METHODS, Level, Problem
+from teddy.ticket.speed import measure
+from teddy.training import TrainConfig
+
+STRUCTURES = ("none", "neurons")
+
+
+def inference(
+    name: str,
+    model: str,
+    levels: list[int],
+    seeds: int = 3,
+    epochs: int = 200,
+    seconds: float = 1.0,
+    structures: tuple[str, ...] = STRUCTURES,
+    **options: Any,
+) -> Iterator[dict[str, Any]]:
+    """Find tickets of a set and a model, and time them; the dense model is trained once a seed."""
+    data = teddy.load_dataset(name)
+    problems = [
+        Problem(data, model, options, seed, TrainConfig(epochs=epochs)) for seed in range(seeds)
+    ]
+    for level, structure in product(levels, structures):
+        dense, ticket, ways = [], [], []
+        for problem in problems:
+            (found,) = METHODS["teddy"].tickets(
+                problem, [Level.simulation(level)], structure=structure
+            )
+            dense.append(found.info.dense.test)
+            ticket.append(found.info.ticket.test)
+            ways.append(measure(found, data, seconds))
+        passes = [_middle([asdict(found) for found in same]) for same in zip(*ways, strict=True)]
+        first, last = passes[0], passes[-1]
+        yield {
+            "dataset": name,
+            "model": model,
+            "simulation": level,
+            "structure": structure,
+            "dense": dense,
+            "ticket": ticket,
+            "passes": passes,
+            "fewer_macs": first["macs"] / last["macs"],
+            "faster": first["milliseconds"] / last["milliseconds"],
+        }
+
+
+def _middle(passes: list[dict[str, Any]]) -> dict[str, Any]:
+    """Medians over seeds."""
+    numbers = ("milliseconds", "macs", "weights")
+    return {**passes[0], **{n: statistics.median(p[n] for p in passes) for n in numbers}}
+
+
+def line(row: dict[str, Any]) -> str:
+    """A line of the table."""
+    times = " | ".join(f"{found['milliseconds']:.2f}" for found in row["passes"])
+    return (
+        f"| {row['dataset']} {row['model']} | {row['simulation']} | {row['structure']} "
+        f"| {statistics.mean(row['dense']):.2f} | {statistics.mean(row['ticket']):.2f} "
+        f"| {row['fewer_macs']:.1f}x | {times} | {row['faster']:.2f}x |"
+    )
+
+
+HEADING = (
+    "| set, model | level | structure | dense % | ticket % | fewer MACs | dense, ms "
+    "| + sparse graph | + sparse weights | + compiled | faster |\n" + 11 * "|---" + "|"
+)
+
+
+def main() -> None:
+    """Print a table and write JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", default="citeseer,pubmed")
+    parser.add_argument("--models", default="gcn,gin")
+    parser.add_argument("--levels", default="20,40", help="the paper's simulations")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=200)
+    parser.add_argument("--threads", type=int, default=1, help="of both sides")
+    parser.add_argument("--json", type=Path, default=Path("compiled.json"))
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    result: dict[str, Any] = {
+        "threads": arguments.threads,
+        "seeds": arguments.seeds,
+        "epochs": arguments.epochs,
+        "torch": torch.__version__,
+        "machine": platform.machine(),
+        "rows": [],
+    }
+    print(HEADING)
+    levels = [int(level) for level in arguments.levels.split(",")]
+    for name, model in product(arguments.sets.split(","), arguments.models.split(",")):
+        for row in inference(name, model, levels, arguments.seeds, arguments.epochs):
+            result["rows"].append(row)
+            print(line(row), flush=True)
+            # What there is so far: the next may take long.
+            arguments.json.write_text(json.dumps(result, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

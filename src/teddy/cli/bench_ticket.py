@@ -1,0 +1,93 @@
+"""``teddy bench TICKET``: what does it save at inference?"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from teddy.errors import InputError
+
+#: What a row of the table is, by its way.
+WORDS = {
+    "dense": "dense",
+    "sparse graph": "+ sparse graph",
+    "sparse weights": "+ sparse weights, masked",
+    "compiled": "+ compiled",
+}
+
+
+def bench_ticket(
+    ticket: str, dataset: str | None, nodes: Path | None, data_dir: Path | None, json_: bool
+) -> None:
+    """Time a pass of the dense model and of a ticket, by threads and devices."""
+    import torch
+
+    from teddy.cli.tables import print_table, print_text
+    from teddy.data import DATASETS, load_dataset
+    from teddy.ticket import Ticket
+    from teddy.ticket.speed import Pass, measure
+
+    loaded = Ticket.load(ticket)
+    info = loaded.info
+    if dataset is None and info.dataset not in DATASETS:
+        raise InputError(
+            f"{ticket}: found on '{info.dataset}', expected its graph: teddy bench {ticket} PATH"
+        )
+    split = None if info.split == "given" else info.split
+    data = load_dataset(
+        dataset or info.dataset, split=split, seed=info.split_seed or 0, data_dir=data_dir,
+        nodes=nodes,
+    )  # fmt: skip
+    most, passes = torch.get_num_threads(), []
+    try:
+        for threads in sorted({1, most}):
+            torch.set_num_threads(threads)
+            passes += measure(loaded, data)
+    finally:
+        torch.set_num_threads(most)
+    if torch.cuda.is_available():
+        passes += measure(loaded, data.to("cuda"))
+    accuracies = {"dense": info.dense.test, "ticket": info.ticket.test}
+    if json_:
+        result = {
+            "ticket": ticket,
+            "dataset": info.dataset,
+            "model": _model(info.model),
+            "test": accuracies,
+            "torch": torch.__version__,
+            "rows": [asdict(found) for found in passes],
+        }
+        typer.echo(json.dumps(result))
+        return
+    groups: dict[tuple[str, int], list[Pass]] = {}
+    for found in passes:
+        groups.setdefault((found.device, found.threads), []).append(found)
+    for (device, threads), rows in groups.items():
+        place = f"{threads} thread{'s' * (threads > 1)}" if device == "cpu" else device
+        print_table(
+            f"An inference pass of {_model(info.model)} on {info.dataset}, {place}",
+            ("", "stored weights", "multiply-accumulates", "fewer", "ms", "faster"),
+            [_row(found, rows[0]) for found in rows],
+        )
+    print_text(
+        f"Test accuracy %: dense {accuracies['dense']:.2f}, ticket {accuracies['ticket']:.2f}."
+    )
+
+
+def _model(spec: dict[str, Any]) -> str:
+    return str(spec.get("name") or spec["class"])
+
+
+def _row(found: Any, dense: Any) -> tuple[Any, ...]:
+    macs = fewer = "-"
+    if found.macs and dense.macs:
+        macs, fewer = f"{found.macs / 1e6:,.1f}M", f"{dense.macs / found.macs:.2f}x"
+    faster = dense.milliseconds / found.milliseconds
+    return (
+        WORDS[found.way], f"{found.weights:,}", macs, fewer, f"{found.milliseconds:.2f}",
+        f"{faster:.2f}x",
+    )  # fmt: skip

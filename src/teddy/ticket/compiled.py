@@ -1,0 +1,143 @@
+"""A ticket made ready for inference."""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from teddy.buffers import Blocks, reused
+from teddy.data.checks import check_features
+from teddy.errors import InputError
+from teddy.models import GNN
+from teddy.models.base import as_features
+from teddy.models.compact import compact
+from teddy.models.macs import count_macs
+from teddy.models.sparse import SparseMatrix
+from teddy.models.sparse_weight import SparseWeight, choose_products
+from teddy.training.forward import WholeForward
+
+
+class CompiledTicket(nn.Module):
+    """A network on its graph, ready for one pass after the other; equal to it up to rounding.
+
+    The graph is in the form that the layers compute with, and so are features; hidden units and
+    features that change nothing are removed; a weight of which little is left is multiplied by its
+    entries where a pass over this graph is faster so; and large intermediate results take the same
+    memory in every pass. A module that isn't one of ours runs as it is on the pruned graph.
+
+    It has no gradients and no dropout, and stays on the device where it was compiled.
+
+    Args:
+        model: The network; it is copied.
+        x: Features, dense or sparse.
+        edge_index: The edges, both directions.
+        shrink: Whether to look at the weights: what is dead, and which are multiplied by entries.
+
+    Attributes:
+        macs: Multiply-accumulates of each layer; None where they can't be counted.
+
+    Example:
+        >>> from teddy.models import GCN
+        >>> model, path = GCN(3, 2, hidden=16), torch.tensor([[0, 1], [1, 0]])
+        >>> compiled = CompiledTicket(model, torch.ones(2, 3), path)
+        >>> compiled
+        CompiledTicket(GCN, nodes=2, features=3, weights=80)
+        >>> compiled().shape
+        torch.Size([2, 2])
+    """
+
+    macs: list[int] | None
+
+    @torch.no_grad()
+    def __init__(
+        self, model: nn.Module, x: Tensor, edge_index: Tensor, shrink: bool = True
+    ) -> None:
+        super().__init__()
+        self._shape = x.shape
+        self._memory: Blocks = defaultdict(list)
+        model = copy.deepcopy(model).to(x.device).eval().requires_grad_(False)
+        self._graph: Any = edge_index
+        self._kept: Tensor | None = None
+        if isinstance(model, GNN) and shrink:
+            model, kept = compact(model)
+            self._kept = kept if kept.numel() < x.size(1) else None
+        self.model = model
+        if isinstance(model, GNN):
+            self._x, structure = model.prepare(self._features(x), edge_index)
+            self._graph = model.freeze(structure)
+            self.macs = model.layer_macs(self._x, self._graph)
+            if shrink:
+                choose_products(model, self)
+        else:
+            self._x = WholeForward(model, x, edge_index)
+            self.macs = count_macs(model, self._x.x, edge_index)
+
+    @torch.no_grad()
+    def forward(self, x: Tensor | None = None) -> Tensor:
+        """Compute the logits ``[N, C]``.
+
+        Args:
+            x: Other features of the same nodes; None: those that it was compiled with.
+        """
+        inputs = self._x if x is None else self._prepare(x)
+        with reused(self._memory):
+            if isinstance(self.model, GNN):
+                return self.model.head(self.model.stem(inputs, self._graph), self._graph)
+            logits: Tensor = inputs.evaluation_logits()
+            return logits
+
+    @property
+    def num_weights(self) -> int:
+        """Weights that are stored: all of a dense one, the entries of a sparse one."""
+        sparse = 0
+        for name in getattr(self.model, "PRODUCTS", ()):
+            sparse += sum(w.nnz for w in getattr(self.model, name) if isinstance(w, SparseWeight))
+        return sparse + sum(parameter.numel() for parameter in self.parameters())
+
+    def _prepare(self, x: Tensor) -> Any:
+        x = check_features(x)
+        if x.shape != self._shape or x.device != self._device:
+            raise InputError(
+                f"features are {list(x.shape)} on {x.device}, "
+                f"expected {list(self._shape)} on {self._device}, as compiled"
+            )
+        if isinstance(self.model, GNN):
+            return self.model.prepare(self._features(x), self._graph)[0]
+        return WholeForward(self.model, x, self._graph)
+
+    def _features(self, x: Tensor) -> Tensor | SparseMatrix:
+        """Those that the network still looks at, sparse if all of them are."""
+        features = as_features(x)
+        if self._kept is None:
+            return features
+        if isinstance(features, Tensor):
+            return features[:, self._kept]
+        return features.columns(self._kept)
+
+    @property
+    def _device(self) -> torch.device:
+        x = self._x.x if isinstance(self._x, WholeForward) else self._x
+        device: torch.device = x.values.device if isinstance(x, SparseMatrix) else x.device
+        return device
+
+    def train(self, mode: bool = True) -> CompiledTicket:
+        """Stay in evaluation, or raise."""
+        if mode:
+            raise InputError("a compiled ticket is for inference, expected train(False)")
+        return super().train(mode)
+
+    def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> CompiledTicket:
+        raise InputError(
+            "a compiled ticket can't be moved or converted, expected its data where it is to run: "
+            "ticket.compile(data.to(device))"
+        )
+
+    def __repr__(self) -> str:
+        nodes, features = self._shape[0], self._shape[1] if self._kept is None else len(self._kept)
+        name = type(self.model).__name__
+        return f"CompiledTicket({name}, {nodes=}, {features=}, weights={self.num_weights})"

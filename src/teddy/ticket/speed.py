@@ -1,0 +1,125 @@
+"""What a ticket saves at inference, step by step: the same kernels on both sides."""
+
+from __future__ import annotations
+
+import copy
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch_geometric.data import Data
+
+from teddy.data.checks import check_features
+from teddy.ticket.compiled import CompiledTicket
+from teddy.ticket.ticket import Ticket
+
+# Passes of each way that are timed, whatever they take.
+_FEWEST, _MOST = 5, 300
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass over the whole graph.
+
+    Attributes:
+        way: ``dense``: all edges, all weights. ``sparse graph``: the ticket's edges, all weights.
+            ``sparse weights``: the ticket, its zeros multiplied like any number. ``compiled``: the
+            ticket, compiled. The first two are compiled in the same way.
+        device: Where it ran.
+        threads: Of the CPU.
+        milliseconds: Median of passes that took turns with the other ways.
+        macs: Multiply-accumulates; None where they can't be counted.
+        weights: Weights that are stored.
+    """
+
+    way: str
+    device: str
+    threads: int
+    milliseconds: float
+    macs: int | None
+    weights: int
+
+
+def measure(ticket: Ticket, data: Data, seconds: float = 1.0) -> list[Pass]:
+    """Time a pass of the dense model and of a ticket, on the device of ``data``.
+
+    Features are sparse on both sides where they are, and so is the graph; so that what is shown is
+    the ticket's merit alone.
+
+    Args:
+        ticket: The ticket.
+        data: Its graph.
+        seconds: To spend on each way, about.
+
+    Example:
+        >>> import teddy
+        >>> data = teddy.load_dataset("citeseer")
+        >>> ticket = teddy.find_ticket(data, "gcn", epochs=2, hidden=8)
+        >>> [p.way for p in measure(ticket, data, seconds=0.0)]
+        ['dense', 'sparse graph', 'sparse weights', 'compiled']
+    """
+    ways = four_ways(ticket, data)
+    device, threads = str(data.x.device), torch.get_num_threads()
+    return [
+        Pass(
+            way, device, threads, found, None if made.macs is None else sum(made.macs),
+            made.num_weights,
+        )
+        for (way, made), found in zip(
+            ways.items(), medians(list(ways.values()), seconds), strict=True
+        )
+    ]  # fmt: skip
+
+
+def four_ways(ticket: Ticket, data: Data) -> dict[str, CompiledTicket]:
+    """The dense model, what a ticket changes step by step, and the ticket compiled.
+
+    What the dense weights are doesn't change the time, only that none is zero.
+
+    Args:
+        ticket: The ticket.
+        data: Its graph.
+    """
+    graph, keep, _ = ticket.prune(data)
+    x, dense = check_features(data.x), dense_like(ticket.model)
+    whole, kept = graph.edge_index(), graph.edge_index(keep)
+    return {
+        "dense": CompiledTicket(dense, x, whole),
+        "sparse graph": CompiledTicket(dense, x, kept),
+        "sparse weights": CompiledTicket(ticket.model, x, kept, shrink=False),
+        "compiled": ticket.compile(data),
+    }
+
+
+def medians(runs: list[CompiledTicket], seconds: float) -> list[float]:
+    """Median milliseconds of each, in turns."""
+    for run in runs:
+        _timed(run)  # compiles what has to be
+    warm = [_timed(run) for run in runs]
+    turns = int(1e3 * seconds * len(runs) / sum(warm))
+    turns = min(max(turns, _FEWEST if seconds > 0 else 1), _MOST)
+    times = [[_timed(run) for run in runs] for _ in range(turns)]
+    return [statistics.median(seen) for seen in zip(*times, strict=True)]
+
+
+def dense_like(model: nn.Module) -> nn.Module:
+    """A model of the same size without a zero; what the weights are doesn't change its time.
+
+    Example:
+        >>> dense_like(nn.Linear(2, 1, bias=False)).weight.data
+        tensor([[0.0100, 0.0100]])
+    """
+    dense = copy.deepcopy(model)
+    with torch.no_grad():
+        for parameter in dense.parameters():
+            parameter.fill_(0.01)
+    return dense
+
+
+def _timed(run: Callable[[], torch.Tensor]) -> float:
+    started = time.perf_counter()
+    run().sum().item()  # waits for the device
+    return 1e3 * (time.perf_counter() - started)

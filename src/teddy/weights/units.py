@@ -1,0 +1,171 @@
+r"""Whole hidden units as groups of weights, and the projection onto few of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from teddy.errors import InputError
+from teddy.sparsity import check_sparsity, num_kept_weights
+from teddy.weights.masks import largest
+
+
+@dataclass(frozen=True)
+class Part:
+    """A tensor that has ``width`` neighbouring places of a dimension for each unit, in order.
+
+    Example:
+        >>> Part(torch.tensor([[1.0, 2.0], [0.0, 2.0]]), dim=1).squares(2)  # a unit is a column
+        tensor([1., 8.])
+    """
+
+    tensor: Tensor
+    dim: int
+    width: int = 1
+
+    def squares(self, count: int) -> Tensor:
+        """Sum of squares of each unit's entries."""
+        own = self.tensor.detach().narrow(self.dim, 0, count * self.width)
+        others = [d for d in range(own.dim()) if d != self.dim]
+        squares = own.square().sum(dim=others) if others else own.square()
+        return squares.view(count, self.width).sum(dim=1)
+
+    def zero_(self, units: Tensor) -> None:
+        """Set the entries of the units that a mask marks to zero."""
+        own = self.tensor.detach().narrow(self.dim, 0, units.numel() * self.width)
+        shape = [1] * own.dim()
+        shape[self.dim] = -1
+        stays = (~units).to(own).repeat_interleave(self.width).view(shape)
+        own.mul_(stays)
+
+
+@dataclass(frozen=True)
+class Units:
+    """The hidden units of a layer, and where their weights are; also features, or whole heads.
+
+    Attributes:
+        count: How many.
+        incoming: Weights that a unit is computed with: where all are zero, it is zero.
+        outgoing: Weights that it is multiplied with: where all are zero, nothing sees it.
+        own: Weights that have a meaning only along with it.
+    """
+
+    count: int
+    incoming: tuple[Part, ...]
+    outgoing: tuple[Part, ...]
+    own: tuple[Part, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All places of their weights."""
+        return self.incoming + self.own + self.outgoing
+
+    def squares(self) -> Tensor:
+        """Squared norm of each unit's weights."""
+        total = self.parts[0].squares(self.count)
+        for part in self.parts[1:]:
+            total = total + part.squares(self.count)
+        return total
+
+    def zero_(self, units: Tensor) -> None:
+        """Set all weights of the units that a mask marks to zero."""
+        for part in self.parts:
+            part.zero_(units)
+
+
+def num_kept_units(
+    layers: Sequence[Units], parameters: Iterable[Tensor], sparsity: float
+) -> list[int]:
+    r"""Units of each layer that stay: as many as leave at most :math:`\lceil (1-p_\theta) d\rceil`.
+
+    The same share of each layer, and at least one unit, even where that is more. A weight counts
+    if the units at both of its ends stay; weights that are of no unit always count.
+
+    Args:
+        layers: The units.
+        parameters: All weights, :math:`d` in number.
+        sparsity: :math:`p_\theta`.
+
+    Example:
+        >>> first, last = torch.ones(5, 4), torch.ones(4, 2)
+        >>> hidden = Units(4, (Part(first, 1),), (Part(last, 0),))
+        >>> num_kept_units([hidden], [first, last], 0.5)  # 14 of 28 weights: 2 units of 7
+        [2]
+    """
+    tensors = list(parameters)
+    ends: dict[tuple[int, int], tuple[int, int]] = {}  # of a dimension: its layer, a unit's width
+    for index, units in enumerate(layers):
+        for part in units.parts:
+            ends[id(part.tensor), part.dim % part.tensor.dim()] = index, part.width
+    budget = num_kept_weights(
+        check_sparsity(sparsity, "weight sparsity"), sum(t.numel() for t in tensors)
+    )
+
+    def weights(kept: list[int]) -> int:
+        return sum(
+            math.prod(
+                kept[ends[id(t), dim][0]] * ends[id(t), dim][1] if (id(t), dim) in ends else size
+                for dim, size in enumerate(t.shape)
+            )
+            for t in tensors
+        )
+
+    most = max((units.count for units in layers), default=0)
+    kept: list[int] = []
+    for share in range(most, 0, -1):
+        kept = [max(1, units.count * share // most) for units in layers]
+        if weights(kept) <= budget:
+            break
+    return kept
+
+
+class UnitProjection:
+    r"""The projection onto few hidden units, for use after every step of a training.
+
+    A group :math:`G_j` is all weights of unit :math:`j` of a hidden layer: those that lead to it
+    (a column), those that lead from it (a row) and, of a head, its attention vectors. Of a net
+    with one hidden layer the groups share no weight, and with :math:`k` as
+    :func:`num_kept_units` says
+
+    .. math::
+        \mathrm{proj}(\Theta) = \operatorname*{argmin}_{\Theta'} \|\Theta' - \Theta\|_2^2
+        \quad \text{with at most } k \text{ groups } \Theta'_{G_j} \ne 0
+
+    keeps the :math:`k` groups of largest :math:`\|\Theta_{G_j}\|_2`, the first of equal ones, and
+    sets the others to zero. A weight between two hidden layers is of two groups, and the nearest
+    point is a hard problem; there the layers are projected one after the other, from the first,
+    so that a weight which went along with its unit at one end doesn't count at the other.
+
+    Args:
+        layers: The units of each hidden layer.
+        parameters: All weights, of which a share is to go; those of no unit stay.
+        sparsity: That share.
+
+    Example:
+        >>> first, last = torch.tensor([[3.0, 1.0]]), torch.tensor([[0.0], [2.0]])
+        >>> project = UnitProjection([Units(2, (Part(first, 1),), (Part(last, 0),))],
+        ...     [first, last], sparsity=0.5)
+        >>> project()
+        >>> first, last
+        (tensor([[3., 0.]]), tensor([[0.], [0.]]))
+    """
+
+    def __init__(
+        self, layers: Sequence[Units], parameters: Iterable[Tensor], sparsity: float
+    ) -> None:
+        self.layers = layers
+        self.num_kept = num_kept_units(layers, parameters, sparsity)
+
+    @torch.no_grad()
+    def __call__(self) -> None:
+        """Project the weights as they are now."""
+        for units, count in zip(self.layers, self.num_kept, strict=True):
+            squares = units.squares()
+            if not math.isfinite(float(squares.sum())):
+                raise InputError("a weight isn't finite, expected finite weights to project")
+            if count < units.count:
+                units.zero_(~largest([squares], count)[0])

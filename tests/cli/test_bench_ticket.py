@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import teddy
+from cli.command import refused, run_here, save_npz
+
+
+@pytest.fixture
+def ticket(tmp_path, monkeypatch):
+    """A structured ticket of a graph in a file; and few passes to time it by."""
+    monkeypatch.setattr("teddy.ticket.speed._MOST", 2)
+    save_npz(tmp_path / "graph.npz")
+    found = run_here(
+        "find", "graph.npz", "--model", "gcn", "--epochs", "3", "--hidden", "32", "--out",
+        "a.ticket", "--structure", "neurons", "--json", cwd=tmp_path,
+    )  # fmt: skip
+    assert json.loads(found.stdout)["spec"] == "teddy:structure=neurons"
+    return tmp_path / "a.ticket"
+
+
+def test_a_ticket_is_held_against_the_dense_model(ticket, tmp_path):
+    done = run_here("bench", "a.ticket", "graph.npz", "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    info = teddy.Ticket.load(ticket).info
+    ways = [row["way"] for row in found["rows"] if row["threads"] == 1]
+    assert ways == ["dense", "sparse graph", "sparse weights", "compiled"]
+    assert found["rows"][0]["macs"] == sum(info.macs.dense) > found["rows"][3]["macs"]
+    assert found["test"] == {"dense": info.dense.test, "ticket": info.ticket.test}
+    assert all(row["milliseconds"] > 0 for row in found["rows"])
+    for_people = run_here("bench", "a.ticket", "graph.npz", cwd=tmp_path).stdout
+    assert "An inference pass of gcn on graph.npz, 1 thread" in for_people
+    assert "+ compiled" in for_people
+    assert "Test accuracy" in for_people
+
+
+def test_what_does_not_fit_is_refused(ticket, tmp_path):
+    assert "expected its graph: teddy bench a.ticket PATH" in refused(
+        run_here("bench", "a.ticket", cwd=tmp_path)
+    )
+    assert "expected --models, --epochs with a data set" in refused(
+        run_here("bench", "a.ticket", "graph.npz", "--epochs", "3", cwd=tmp_path)
+    )
+    assert "expected a ticket before its graph" in refused(
+        run_here("bench", "citeseer", "graph.npz", cwd=tmp_path)
+    )
+    ticket.write_bytes(ticket.read_bytes()[:-9])
+    assert "not a ticket file, or a damaged one" in refused(
+        run_here("bench", "a.ticket", "graph.npz", cwd=tmp_path)
+    )
+
+
+def test_a_ticket_by_another_name_is_recognised(ticket, tmp_path):
+    other = ticket.rename(tmp_path / "mine.safetensors")
+    assert "expected its graph" in refused(run_here("bench", other.name, cwd=tmp_path))
+
+
+def test_a_method_that_has_no_structure_is_refused(tmp_path):
+    done = run_here("find", "--method", "ugs", "--structure", "neurons", cwd=tmp_path)
+    assert "ugs has no option 'structure'" in refused(done)

@@ -1,0 +1,95 @@
+"""Tickets whose weights go by whole hidden units."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import teddy
+from conftest import small_graph
+from teddy.models import build_model
+from teddy.sparsity import num_kept_weights
+from teddy.weights import count_nonzero
+from teddy.weights.units import num_kept_units
+
+
+@pytest.mark.parametrize("layers", [2, 3])
+@pytest.mark.parametrize("name", ["gcn", "gat", "gin", "sage"])
+def test_as_many_units_are_left_as_there_is_room_for(name, layers):
+    options = {"hidden": 4 if name == "gat" else 32, "layers": layers}
+    ticket = teddy.find_ticket(
+        small_graph(), name, 0.5, 0.64, epochs=4, structure="neurons", **options
+    )
+    fresh = build_model(name, 12, 3, **options)
+    counts = num_kept_units(fresh.units(), fresh.parameters(), 0.64)
+    left = [int((units.squares() > 0).sum()) for units in ticket.model.units()]
+    assert max(counts) > 1
+    assert all(0 < n <= count for n, count in zip(left, counts, strict=True))
+    weights = ticket.info.weights
+    assert weights.kept == count_nonzero(ticket.model.parameters())
+    assert weights.kept <= num_kept_weights(0.64, weights.total)
+    assert ticket.info.config["structure"] == "neurons"
+
+
+def test_the_last_unit_stays():
+    ticket = teddy.find_ticket(
+        small_graph(), "gcn", 0.5, 1.0, epochs=3, structure="neurons", hidden=8
+    )
+    assert 0 < ticket.info.weights.kept <= 15
+    assert ticket.info.weight_sparsity == 1.0
+
+
+def test_without_sparsity_nothing_goes():
+    data = small_graph()
+    alike = [
+        teddy.find_ticket(data, "gin", 0.5, 0.0, epochs=3, hidden=8, structure=structure)
+        for structure in ("none", "neurons")
+    ]
+    assert torch.equal(alike[0].logits(data), alike[1].logits(data))
+
+
+def test_any_score_can_be_structured():
+    ticket = teddy.find_ticket(
+        small_graph(), "sage", 0.5, 0.5, method="random", epochs=3, hidden=8, structure="neurons"
+    )
+    assert ticket.info.weights.kept <= num_kept_weights(0.5, ticket.info.weights.total)
+
+
+@pytest.mark.parametrize("name", ["unimp", "nagphormer", "specformer", "gcn:layers=1"])
+def test_a_model_without_such_units_is_refused_before_the_work(name):
+    def progress(*_):
+        raise AssertionError("trained")
+
+    with pytest.raises(teddy.InputError, match="no hidden units that can go whole"):
+        teddy.find_ticket(
+            small_graph(), name, epochs=3, hidden=8, structure="neurons", progress=progress
+        )
+
+
+def test_words_that_are_not_known_are_refused():
+    data = small_graph()
+    with pytest.raises(teddy.InputError, match="structure is 'units', expected one of: none, neur"):
+        teddy.find_ticket(data, "gcn", structure="units")
+    with pytest.raises(teddy.InputError, match="expected weights=projection"):
+        teddy.find_ticket(data, "gcn", structure="neurons", weights="masks")
+
+
+def test_a_search_goes_on_from_its_checkpoint(tmp_path):
+    data = small_graph()
+    settings = {"epochs": 5, "hidden": 8, "structure": "neurons"}
+    whole = teddy.find_ticket(data, "gcn", 0.5, 0.5, **settings)
+
+    class EndedError(Exception):
+        pass
+
+    def end(phase, epoch, share):
+        if phase == "sparse" and epoch.index == 2:
+            raise EndedError
+
+    keep = {"checkpoint": tmp_path / "x", "checkpoint_seconds": 0.0}
+    with pytest.raises(EndedError):
+        teddy.find_ticket(data, "gcn", 0.5, 0.5, progress=end, **settings, **keep)
+    again = teddy.find_ticket(data, "gcn", 0.5, 0.5, **settings, **keep)
+    assert torch.equal(again.logits(data), whole.logits(data))
+    with pytest.raises(teddy.InputError):
+        teddy.find_ticket(data, "gcn", 0.5, 0.5, **{**settings, "structure": "none"}, **keep)
