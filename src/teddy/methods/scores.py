@@ -22,14 +22,18 @@ def register_score(score: str) -> None:
 
     Example:
         >>> METHODS["random"].options
-        {'weights': 'projection'}
+        {'weights': 'projection', 'weighted': False}
     """
 
     @method(score, distill=10.0, check_values=partial(Scheme, score, score))
     def search(
-        problem: Problem, levels: Sequence[Level], *, weights: str = "projection"
+        problem: Problem,
+        levels: Sequence[Level],
+        *,
+        weights: str = "projection",
+        weighted: bool = False,
     ) -> Iterator[Ticket]:
-        return Scheme(score, score, weights).tickets(problem, levels)
+        return Scheme(score, score, weights, weighted=weighted).tickets(problem, levels)
 
 
 for _score in SCORES:

@@ -46,8 +46,8 @@ class MethodSpec:
         >>> MethodSpec.parse("teddy:l2=1")
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: teddy has no option 'l2', expected one of: weights, distill,
-        distill_nodes, inference, only, weight_level
+        teddy.errors.InputError: teddy has no option 'l2', expected one of: weights, weighted,
+        distill, distill_nodes, inference, only, weight_level
     """
 
     name: str

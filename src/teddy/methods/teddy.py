@@ -14,7 +14,11 @@ from teddy.ticket import Ticket
 
 @method("teddy", distill=10.0, check_values=partial(Scheme, "teddy", "teddy"))
 def teddy(
-    problem: Problem, levels: Sequence[Level], *, weights: str = "projection"
+    problem: Problem,
+    levels: Sequence[Level],
+    *,
+    weights: str = "projection",
+    weighted: bool = False,
 ) -> Iterator[Ticket]:
     r"""Find tickets in a single training on the sparse graph.
 
@@ -28,5 +32,8 @@ def teddy(
         levels: How sparse.
         weights: ``projection``; or ``masks``, the paper's ablation with magnitude-based masks that
             are learned in rounds.
+        weighted: Whether degrees are sums of ``edge_weight``; see
+            :func:`teddy.edges.scores.teddy.weighted_node_values`.
     """
-    return Scheme("teddy", "teddy", weights).tickets(problem, levels)
+    scheme = Scheme("teddy", "teddy", weights, weighted=weighted)
+    return scheme.tickets(problem, levels)
