@@ -37,7 +37,7 @@ def inspect(
         [
             *(row for row, _ in edge_rows(asdict(info.edges), info.inductive)),
             ("weights", f"{info.weights.total:,}", f"{info.weights.kept:,}"),
-            ("test accuracy %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
+            (f"test {info.task['metric']} %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
             ("  best epoch", info.dense.best_epoch, info.ticket.best_epoch),
             ("  at the last epoch", f"{info.dense.last_test:.2f}", f"{info.ticket.last_test:.2f}"),
         ],

@@ -6,14 +6,20 @@ import csv
 import io
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from teddy.atomic import check_writable, write_atomically
 from teddy.cli.options import DataDir, Json, Nodes
 from teddy.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from teddy.training import Task
 
 
 def predict(
@@ -41,13 +47,12 @@ def predict(
     nodes: Nodes = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Predict the class of every node, as CSV."""
+    """Predict the class, labels or numbers of every node, as CSV."""
     if out is not None:
         check_writable(out)
     from teddy.data import DATASETS, load_dataset
     from teddy.ticket import Ticket
     from teddy.ticket.fingerprint import split_fingerprint
-    from teddy.training import accuracy
 
     loaded = Ticket.load(ticket)
     info = loaded.info
@@ -59,40 +64,56 @@ def predict(
         split = info.split
         split_seed = info.split_seed if split_seed is None else split_seed
     data = load_dataset(
-        dataset or info.dataset, split=split, seed=split_seed or 0, data_dir=data_dir, nodes=nodes
-    )
+        dataset or info.dataset, split=split, seed=split_seed or 0, data_dir=data_dir, nodes=nodes,
+        task=info.task["name"], directed=info.graph.get("directed", False),
+    )  # fmt: skip
     if data.get("class_names") != info.classes:
         raise InputError(
             f"the ticket knows the classes {info.classes}, got {data.get('class_names')}"
         )
-    confidence, classes = loaded.logits(data).softmax(dim=-1).max(dim=-1)
-    names = info.classes or [str(c) for c in range(info.graph["classes"])]
+    task, logits = loaded.task, loaded.logits(data)
     ids = data.get("node_ids") or range(data.num_nodes)
-    rows = [
-        (node, names[c], round(p, 4))
-        for node, c, p in zip(ids, classes.tolist(), confidence.tolist(), strict=True)
-    ]
+    heading, predictions = _predictions(task, logits, info.classes)
+    rows = [(node, *row) for node, row in zip(ids, predictions, strict=True)]
     # On another split, nodes that the ticket learnt from would be counted as test nodes.
     same_split = split_fingerprint(data) == info.split_fingerprint
-    test_nodes = data.test_mask.nonzero().flatten()
-    test = accuracy(classes[test_nodes], data.y[test_nodes]) if same_split else None
-    text = _json(ticket, test, rows) if json_ else _csv(rows)
+    judged, y = data.test_mask, task.encode(data.y)
+    test = task.score(logits[judged], y[judged]) if same_split else None
+    text = _json(ticket, test, rows) if json_ else _csv([heading, *rows])
     if out is None:
         sys.stdout.write(text)
     else:
         write_atomically(out, text.encode())
     place = "stdout" if out is None else str(out)
-    score = "no accuracy, the split is another" if test is None else f"test accuracy {test:.2f}%"
+    metric = task.metric
+    score = f"no {metric}, the split is another" if test is None else f"test {metric} {test:.2f}%"
     if test is not None and abs(test - info.ticket.test) > 0.5:
         score += f", recorded {info.ticket.test:.2f}%: are the features the same?"
     print(f"{len(rows):,} nodes to {place}; {score}", file=sys.stderr)
 
 
-def _json(ticket: Path, test: float | None, rows: list[tuple[Any, str, float]]) -> str:
+def _predictions(
+    task: Task, logits: Tensor, classes: list[str] | None
+) -> tuple[tuple[str, ...], Iterable[tuple[Any, ...]]]:
+    """Names of columns, and a row for each node: a class and how sure, or labels, or numbers."""
+    predicted = task.predict(logits).tolist()
+    if task.name == "classification":
+        names = classes or [str(c) for c in range(logits.size(1))]
+        confidence = logits.softmax(dim=-1).amax(dim=-1).tolist()
+        rows = ((names[c], round(p, 4)) for c, p in zip(predicted, confidence, strict=True))
+        return ("node", "class", "confidence"), rows
+    rows = (tuple(row) if isinstance(row, list) else (row,) for row in predicted)
+    word = "label" if task.name == "multilabel" else "value"
+    several = isinstance(predicted[0], list)
+    columns = [f"{word} {c}" for c in range(logits.size(1))] if several else [word]
+    return ("node", *columns), rows
+
+
+def _json(ticket: Path, test: float | None, rows: list[tuple[Any, ...]]) -> str:
     return json.dumps({"ticket": str(ticket), "test": test, "predictions": rows}) + "\n"
 
 
-def _csv(rows: list[tuple[Any, str, float]]) -> str:
+def _csv(rows: list[tuple[Any, ...]]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([("node", "class", "confidence"), *rows])
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
