@@ -23,6 +23,7 @@ class Reference:
         self.name, self.dropout = name, dropout
         self.params = {k: v.detach().clone().requires_grad_() for k, v in model.named_parameters()}
         self.layers = model.num_layers
+        self.kinks = []  # of each step: how near to 0 each first hidden unit came, as a share
         self.heads = getattr(model, "heads", None)
         self.x = data.x.to_dense()
         self.nodes = self.x.size(0)
@@ -73,7 +74,11 @@ class Reference:
                 h = self.drop(h, training)
                 outputs.append(h @ self.weight("readouts", layer - 1))
             h = (1 + self.params["eps"][layer]) * h + self.scatter(h[self.source])
-            h = (h @ self.weight("weights", layer)).relu()
+            h = h @ self.weight("weights", layer)
+            if training and layer == 0:
+                size = h.detach().abs()
+                self.kinks.append(size.masked_fill(size == 0, torch.inf).amin(0) / size.max())
+            h = h.relu()
         return (sum(outputs) + h) / self.layers if outputs else h
 
     def sage(self, training):

@@ -31,14 +31,29 @@ def every_epoch(model, data, **arguments):
     return seen
 
 
-def compare(name, data, hidden, tolerance, dtype=torch.float32, epochs=10, **options):
+def at_a_kink(reference, epoch, differences):
+    """Whether weights differ only of units that were within rounding of 0 in this step."""
+    if not reference.kinks:
+        return False
+    sizes = [p.numel() for p in reference.params.values()]
+    parts = dict(zip(reference.params, differences.abs().split(sizes), strict=True))
+    first = parts.pop("weights.0").view_as(reference.params["weights.0"])
+    units = (first > 1e-4).any(dim=0)
+    others = max(float(part.max()) for part in parts.values())
+    return (
+        others <= 1e-4 and bool(units.any()) and bool((reference.kinks[epoch][units] < 1e-6).all())
+    )
+
+
+def compare(name, data, hidden, tolerance, dtype=torch.float32, **options):
     """Train the library's way and the plain way from the same seed; compare epoch by epoch.
 
     Two correct loops round differently, so a weight within a few roundings of the projection's
-    cut may stay in one and go in the other. From such an epoch on they are not compared; any
-    other difference of the supports fails.
+    cut may stay in one and go in the other, and a unit within a few roundings of ReLU's kink may
+    have a gradient in one and none in the other. From such an epoch on they are not compared; any
+    other difference fails.
     """
-    config = TrainConfig(epochs=epochs).of(name)
+    config = TrainConfig(epochs=10).of(name)
     classes = int(data.y.max()) + 1
     data = copy.copy(data)
     data.x = data.x.to(dtype)
@@ -51,7 +66,7 @@ def compare(name, data, hidden, tolerance, dtype=torch.float32, epochs=10, **opt
         ours = every_epoch(model, data, config=config, teacher=teacher, weight_sparsity=0.64)
         torch.set_rng_state(state)
         theirs = list(reference_loop(reference, data, config, teacher, 0.64))
-    assert len(ours) == len(theirs) == epochs
+    assert len(ours) == len(theirs) == 10
     for epoch, ((z, weights), (expected, expected_weights)) in enumerate(
         zip(ours, theirs, strict=True)
     ):
@@ -63,8 +78,10 @@ def compare(name, data, hidden, tolerance, dtype=torch.float32, epochs=10, **opt
             assert ((swapped - cut).abs() <= 1e-3 * cut).all()
             return epoch
         difference = float((z - expected).abs().max())
+        if difference > tolerance and at_a_kink(reference, epoch, weights - expected_weights):
+            return epoch
         assert difference <= tolerance, f"epoch {epoch}: logits differ by {difference}"
-    return epochs
+    return 10
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
@@ -86,10 +103,7 @@ def test_logits_of_ten_epochs_equal_the_plain_loop_on_dense_features(name):
 def test_logits_of_ten_epochs_equal_the_plain_loop_on_citeseer(name, citeseer):
     hidden = 8 if name in ("gat", "unimp") else 64
     assert compare(name, citeseer, hidden, 1e-9, torch.float64) == 10
-    # In single precision Adam makes a whole step of a gradient that is mere rounding: 1e-6 becomes
-    # 1e-4 within ten epochs on some processors.
-    tolerance = 1e-3 if name == "unimp" else 1e-4
-    assert compare(name, citeseer, hidden, tolerance, epochs=5) >= 3
+    assert compare(name, citeseer, hidden, 1e-3 if name == "unimp" else 1e-4) >= 3
 
 
 def test_the_last_of_the_best_epochs_is_kept():
