@@ -26,3 +26,17 @@ def test_without_a_container(tmp_path, monkeypatch):
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=1000))
     monkeypatch.setattr(machine, "_CGROUP", tmp_path / "nowhere")
     assert machine.free_memory() == 1000
+
+
+def test_the_peak_of_memory_begins_anew():
+    """A list of 80 MB that is gone again, and what came after it."""
+    if machine.peak_memory() is None:
+        pytest.skip("the system doesn't tell")
+    machine.forget_peak_memory()
+    before = machine.peak_memory()
+    taken = bytearray(80_000_000)
+    taken[::4096] = b"1" * len(taken[::4096])
+    del taken
+    assert machine.peak_memory() - before > 60_000_000
+    machine.forget_peak_memory()
+    assert machine.peak_memory() - before < 60_000_000

@@ -1,7 +1,8 @@
-"""What the machine has left."""
+"""What the machine has left, and what a process took of it."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 _CGROUP = Path("/sys/fs/cgroup")
@@ -28,6 +29,27 @@ def free_memory() -> int:
     if most != resource.RLIM_INFINITY:
         free = min(free, most - int(psutil.Process().memory_info().rss))
     return max(0, free)
+
+
+def forget_peak_memory() -> None:
+    """Let :func:`peak_memory` begin anew, where the system can."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_memory() -> int | None:
+    """Bytes that this process had resident at most, since they were forgotten; None: not known.
+
+    Example:
+        >>> peak = peak_memory()
+        >>> peak is None or peak > 1_000_000
+        True
+    """
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:  # not on this system
+        return None
+    return 1024 * int(status.split("VmHWM:")[1].split()[0])
 
 
 def _number(path: Path) -> int | None:

@@ -9,7 +9,9 @@ import pytest
 
 from cli.command import FAST, refused, run_here
 from data.test_large_sets import write_arxiv
+from teddy.machine import peak_memory
 from teddy.paper.claims import CLAIMS
+from teddy.paper.large_scale import METHODS
 
 SMALL = ["--quick", "--datasets", "citeseer", "--models", "gin", "--seeds", 1, "--levels", "1,2"]
 
@@ -201,7 +203,10 @@ def test_large_scale_is_of_its_own_sets(tmp_path):
     done = run_here("reproduce", "large-scale", *arguments, "--datasets", "arxiv", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "gcn:hidden=16:layers=3" in done.stdout
-    assert (tmp_path / "out/large-scale/seconds.csv").exists()
+    costs = list(csv.DictReader((tmp_path / "out/large-scale/costs.csv").open()))
+    assert len(costs) == 2 * len(METHODS)
+    if peak_memory() is not None:
+        assert all(0.05 < float(row["peak memory GB"]) < 16 for row in costs)
     wrong = run_here("reproduce", "large-scale", "--datasets", "cora", cwd=tmp_path)
     assert "datasets has 'cora', expected some of: arxiv, arxiv-surrogate" in refused(wrong)
     plan = run_here("reproduce", "all", "--dry-run", "--json", "--quick", cwd=tmp_path)

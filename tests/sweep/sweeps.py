@@ -24,7 +24,7 @@ def grid_of(graph, methods=("teddy", "ugs"), simulations=(0, 1, 3), seeds=(0, 1)
 def results(folder):
     """Everything but times."""
     rows = read_table(folder)
-    return [{k: v for k, v in row.items() if not k.startswith("seconds")} for row in rows]
+    return [{k: v for k, v in row.items() if not k.startswith(("seconds", "peak"))} for row in rows]
 
 
 def start(graph, out, *more):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 from teddy.chart import Chart
 from teddy.paper.accuracy import COLUMNS, accuracy_rows
@@ -74,7 +75,7 @@ def large_scale(results: Results, scope: Scope) -> Result:
     return Result(
         [
             Table("large-scale", "Test accuracy (%), and its difference to dense", COLUMNS, rows),
-            _seconds(results, found, scope),
+            _costs(results, found, scope),
         ],
         [Chart("large-scale", "Large graphs", panels)] if panels else [],
         _findings(results, scope),
@@ -82,19 +83,21 @@ def large_scale(results: Results, scope: Scope) -> Result:
     )
 
 
-def _seconds(results: Results, found: list[tuple[str, str]], scope: Scope) -> Table:
-    """Mean seconds of the dense training, the rounds of masks, the ticket's training, a pass."""
+def _costs(results: Results, found: list[tuple[str, str]], scope: Scope) -> Table:
+    """Means: seconds of the dense training, all rounds of masks, the ticket's training, a pass."""
     names = ("dense", "search", "sparse", "predict_dense", "predict_ticket")
-    rows = [
-        [d, m, method, i, *(results.mean(d, m, method, i, f"seconds_{name}") for name in names)]
-        for (d, m), method, i in product(found, METHODS, levels(scope))
-        if results.get(d, m, method, i) is not None
-    ]
+    rows: list[list[Any]] = []
+    for (d, m), method, i in product(found, METHODS, levels(scope)):
+        if results.get(d, m, method, i) is not None:
+            seconds = [results.mean(d, m, method, i, f"seconds_{name}") for name in names]
+            memory = results.mean(d, m, method, i, "peak_memory")
+            rows.append([d, m, method, i, *seconds, None if memory is None else memory / 1e9])
     columns = (
         "dataset", "model", "method", "simulation", "dense training s", "search s",
         "ticket training s", "dense inference s", "ticket inference s",
+        "peak memory GB",
     )  # fmt: skip
-    return Table("seconds", "What it took", columns, rows)
+    return Table("costs", "What it took", columns, rows)
 
 
 def _findings(results: Results, scope: Scope) -> list[Finding]:

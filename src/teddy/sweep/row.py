@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 from teddy import __version__
 from teddy.edges import graph_health
 from teddy.edges.simple_graph import SimpleGraph
+from teddy.machine import peak_memory
 from teddy.methods import Problem
 from teddy.sweep.grid import Cell
 from teddy.ticket import Ticket
@@ -61,6 +62,7 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Data) -> dict[str, Any]:
         **{f"seconds_{n}": ticket.seconds.get(n, 0.0) for n in SECONDS},
         **_inference(ticket.model, data.x, graph, keep),
         **_health(graph, keep, data.y),
+        "peak_memory": peak_memory(),
         "versions": versions(),
     }
 
@@ -91,6 +93,7 @@ def dense_row(problem: Problem, cell: Cell) -> dict[str, Any]:
         "seconds_dense": dense.seconds,
         **_inference(model, data.x, graph, everything),
         **_health(graph, everything, data.y),
+        "peak_memory": peak_memory(),
         "versions": versions(),
     }
 

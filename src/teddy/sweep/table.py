@@ -45,6 +45,7 @@ SCHEMA = pa.schema(
         ("seconds_sparse", pa.float64()),
         ("seconds_predict_dense", pa.float64()),
         ("seconds_predict_ticket", pa.float64()),
+        ("peak_memory", pa.int64()),
         ("pruned_degree", pa.float64()),
         ("components", pa.int64()),
         ("largest_component", pa.int64()),

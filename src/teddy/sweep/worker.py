@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 from teddy.data import load_dataset
 from teddy.edges import SimpleGraph
 from teddy.errors import InputError
+from teddy.machine import forget_peak_memory
 from teddy.methods import Problem
 from teddy.methods.find import check_device
 from teddy.methods.plugin import load_file
@@ -138,6 +139,7 @@ def _results(
         settings.inductive,
         spec.inference or "scored",
     )
+    forget_peak_memory()
     with folder.lock(f"dense-{task.dense_key}"):  # trained once, whoever comes first
         problem.dense()
     for cell in cells:
@@ -146,8 +148,10 @@ def _results(
     sparse = [cell for cell in cells if cell.simulation > 0]
     levels = [level_of(spec, cell.simulation) for cell in sparse]
     tickets = spec.method.tickets(problem, levels, **dict(spec.options))
+    forget_peak_memory()
     for cell, ticket in zip(sparse, tickets, strict=True):
         yield cell, ticket_row(cell, ticket, problem.deployed.data), ticket
+        forget_peak_memory()
 
 
 def data_version(name: str, settings: Settings) -> str:
