@@ -34,9 +34,14 @@ def expected(table, tmp_path_factory):
     return out.read_bytes()
 
 
-@pytest.mark.parametrize("engine", ["stream", "duckdb"])
-@pytest.mark.parametrize("steps", [1, 3, 7])
-def test_kill_9(tmp_path, table, expected, engine, steps):
+@pytest.mark.parametrize(
+    ("engine", "steps"),
+    [("memory", 2), ("stream", 1), ("stream", 7), ("duckdb", 1), ("duckdb", 7)]
+    + [pytest.param("spark", steps, marks=pytest.mark.slow) for steps in (5, 13)],
+)
+def test_kill_9(tmp_path, table, expected, engine, steps, request):
+    if engine == "spark":
+        request.getfixturevalue("spark")
     out = tmp_path / "out.parquet"
     command = [sys.executable, "-c", RUN, table, str(out), engine]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
