@@ -51,7 +51,7 @@ def tables(data, ids=None):
     edges = pa.table(
         {
             "source": [ids[node] for node in data.edge_index[0].tolist()],
-            "weight": ["any"] * data.edge_index.size(1),
+            "since": ["any"] * data.edge_index.size(1),
             "target": [ids[node] for node in data.edge_index[1].tolist()],
         }
     )

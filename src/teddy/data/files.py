@@ -18,12 +18,15 @@ _TABLES = (".csv", ".parquet")
 _KINDS = ".npz, .csv, .parquet, .pt or .pth"
 
 
-def read_path(path: Path, nodes: Path | None = None) -> tuple[Data, str]:
+def read_path(
+    path: Path, nodes: Path | None = None, task: str = "classification"
+) -> tuple[Data, str]:
     """Read a graph file or a folder of tables.
 
     Args:
         path: ``graph.npz``, ``graph.pt``, an edge list, or a folder with ``edges.*``, ``nodes.*``.
         nodes: The node table of an edge list; by default ``nodes.*`` beside it.
+        task: What the labels of a node table are.
 
     Returns:
         The graph as it came, and the name of the file that holds its nodes, for messages.
@@ -51,7 +54,7 @@ def read_path(path: Path, nodes: Path | None = None) -> tuple[Data, str]:
         raise InputError(f"{nodes}: no such file, expected a node table")
     elif nodes.suffix.lower() not in _TABLES:
         raise InputError(f"{nodes.name}: ends in '{nodes.suffix}', expected .csv or .parquet")
-    return read_tables(edges, nodes), nodes.name
+    return read_tables(edges, nodes, task), nodes.name
 
 
 def _one_file(path: Path) -> Data:

@@ -22,11 +22,12 @@ _PARTS = ("train", "val", "test")
 _NO_FEATURES = ("id", "label", "split")
 
 
-def read_tables(edges: Path, nodes: Path) -> Data:
+def read_tables(edges: Path, nodes: Path, task: str = "classification") -> Data:
     """Read ``source``, ``target`` from one table and ``id``, ``label``, features from the other.
 
-    Nodes keep the order of their table. Ids that aren't 0, 1, 2, ... in that order are kept as
-    ``node_ids``, and classes that aren't 0 to k-1 as ``class_names``.
+    A ``weight`` beside source and target becomes ``edge_weight``. Labels are classes, or with the
+    task ``regression`` numbers. Nodes keep the order of their table. Ids that aren't 0, 1, 2, ...
+    in that order are kept as ``node_ids``, and classes that aren't 0 to k-1 as ``class_names``.
 
     Example:
         >>> import tempfile
@@ -46,12 +47,14 @@ def read_tables(edges: Path, nodes: Path) -> Data:
     data = Data()
     with reading(nodes, "a node table"):
         ids = _node_ids(node_table)
-        y, class_names = _classes(node_table)
+        y, class_names = _labels(node_table, task)
         data.x, data.y = torch.from_numpy(_features(node_table)), torch.from_numpy(y)
-        for mask, part in zip(MASKS, _split(node_table, y), strict=False):
+        for mask, part in zip(MASKS, _split(node_table), strict=False):
             data[mask] = torch.from_numpy(part)
     with reading(edges, "an edge list"):
         data.edge_index = torch.from_numpy(_edge_index(edge_table, node_table, ids))
+        if "weight" in edge_table.names:
+            data.edge_weight = torch.from_numpy(edge_table.numbers("weight", "weight"))
     integers = as_integers(ids)
     if integers is None or not np.array_equal(integers.to_numpy(), np.arange(len(ids))):
         data.node_ids = (ids if integers is None else integers).to_pylist()
@@ -89,6 +92,18 @@ def _edge_index(table: Table, node_table: Table, ids: pa.ChunkedArray) -> np.nda
             raise table.error(row, f"{name} {table.value(name, row)} is not {expected}")
         ends.append(found.to_numpy().astype(np.int64))
     return np.stack(ends)
+
+
+def _labels(table: Table, task: str) -> tuple[np.ndarray, list[str] | None]:
+    """Return the labels, classes or numbers, and the names of the classes if they have any."""
+    if task == "multilabel":
+        raise InputError(
+            f"{table.path.name}: a node table has one label of each node, expected graph.npz or "
+            "graph.pt for the task multilabel"
+        )
+    if task == "regression":
+        return table.numbers("label", "label", optional=True), None
+    return _classes(table)
 
 
 def _classes(table: Table) -> tuple[np.ndarray, list[str] | None]:
@@ -153,16 +168,17 @@ def _features(table: Table) -> np.ndarray:
     return x
 
 
-def _split(table: Table, y: np.ndarray) -> list[np.ndarray]:
+def _split(table: Table) -> list[np.ndarray]:
     """Return the three masks of the ``split`` column, or nothing if there is none."""
     if "split" not in table.names:
         return []
     split = np.array(table.arrow["split"].to_pylist(), dtype=object)
+    unlabelled = table.arrow["label"].is_null(nan_is_null=True).to_numpy()
     for row, part in enumerate(split):
         if part is not None and part not in _PARTS:
             what = f"split is {table.value('split', row)}"
             raise table.error(row, f"{what}, expected train, val, test or an empty cell")
-        if part is not None and y[row] < 0:
+        if part is not None and unlabelled[row]:
             raise table.error(row, f"label is empty, expected one: split is '{part}'")
     masks = [split == part for part in _PARTS]
     return masks if any(mask.any() for mask in masks) else []
