@@ -28,7 +28,7 @@ from teddy.methods.level import Level
 from teddy.methods.problem import Problem
 from teddy.methods.store import Files, OfFirst, Store
 from teddy.numbers import check_number
-from teddy.ticket.fingerprint import graph_fingerprint
+from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.training import Checkpoint, World
 from teddy.training.distributed import digest_of
 
@@ -132,6 +132,8 @@ def search_settings(
     parts = [x] if x.layout == torch.strided else [x.crow_indices(), x.col_indices(), x.values()]
     tensors = [*parts, problem.given.y]
     tensors += [problem.given[mask] for mask in MASKS]
+    arcs, weight = problem.deployed.arcs, getattr(problem.task, "weight", None)
+    tensors += arcs.values.values()
     return {
         "method": method,
         **options,
@@ -144,6 +146,8 @@ def search_settings(
         "inductive": problem.grown is not None,
         "inference": problem.inference,
         "device": problem.device.type,
-        "graph": graph_fingerprint(problem.deployed.graph),
+        "task": problem.task.name,
+        "class_weight": None if weight is None else weight.tolist(),
+        "graph": arcs_fingerprint(arcs),
         "data": digest_of(tensors),
     }

@@ -35,8 +35,9 @@ class CompiledTicket(nn.Module):
     Args:
         model: The network; it is copied.
         x: Features, dense or sparse.
-        edge_index: The edges, both directions.
+        edge_index: The edges, each direction that messages run along.
         shrink: Whether to look at the weights: what is dead, and which are multiplied by entries.
+        of_edges: ``edge_weight``, ``edge_attr``, where the network takes them.
 
     Attributes:
         macs: Multiply-accumulates of each layer; None where they can't be counted.
@@ -55,27 +56,33 @@ class CompiledTicket(nn.Module):
 
     @torch.no_grad()
     def __init__(
-        self, model: nn.Module, x: Tensor, edge_index: Tensor, shrink: bool = True
+        self,
+        model: nn.Module,
+        x: Tensor,
+        edge_index: Tensor,
+        shrink: bool = True,
+        **of_edges: Tensor,
     ) -> None:
         super().__init__()
         self._shape = x.shape
         self._memory: Blocks = defaultdict(list)
         model = copy.deepcopy(model).to(x.device).eval().requires_grad_(False)
         self._graph: Any = edge_index
+        self._of_edges = of_edges
         self._kept: Tensor | None = None
         if isinstance(model, GNN) and shrink:
             model, kept = compact(model)
             self._kept = kept if kept.numel() < x.size(1) else None
         self.model = model
         if isinstance(model, GNN):
-            self._x, structure = model.prepare(self._features(x), edge_index)
+            self._x, structure = model.prepare(self._features(x), edge_index, **of_edges)
             self._graph = model.freeze(structure)
             self.macs = model.layer_macs(self._x, self._graph)
             if shrink:
                 choose_products(model, self)
         else:
-            self._x = WholeForward(model, x, edge_index)
-            self.macs = count_macs(model, self._x.x, edge_index)
+            self._x = WholeForward(model, x, edge_index, **of_edges)
+            self.macs = count_macs(model, self._x.x, edge_index, **self._x.of_edges)
 
     @torch.no_grad()
     def forward(self, x: Tensor | None = None) -> Tensor:
@@ -108,7 +115,7 @@ class CompiledTicket(nn.Module):
             )
         if isinstance(self.model, GNN):
             return self.model.prepare(self._features(x), self._graph)[0]
-        return WholeForward(self.model, x, self._graph)
+        return WholeForward(self.model, x, self._graph, **self._of_edges)
 
     def _features(self, x: Tensor) -> Tensor | SparseMatrix:
         """Those that the network still looks at, sparse if all of them are."""

@@ -7,10 +7,16 @@ from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+#: The task of a ticket that doesn't say.
+CLASSIFICATION = {"name": "classification", "metric": "accuracy"}
+
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Accuracies in percent at the best validation epoch, and the test accuracy at the last."""
+    """Accuracies in percent at the best validation epoch, and the test accuracy at the last.
+
+    Of a task that isn't classification, its metric.
+    """
 
     test: float
     val: float
@@ -46,7 +52,8 @@ class TicketInfo:
         split_fingerprint: sha256 of the masks.
         seed: Of the initial weights, dropout and whatever the method draws.
         model: ``name``, channels and options of a model of ours, or ``class`` of another module.
-        graph: Numbers of nodes, edges, features and classes, and the fingerprint of the edges.
+        graph: Numbers of nodes, edges, features and classes (or outputs), the fingerprint of the
+            edges, whether they are directed, and what of them the model takes (``edge_inputs``).
         graph_sparsity: Share of edges that was asked to go.
         weight_sparsity: Share of weights that was asked to go.
         edges: Undirected edges.
@@ -63,6 +70,7 @@ class TicketInfo:
         transferred: Of a ticket for a graph that has changed since: by which rule
             (``inference``), and the ``dataset`` and ``graph`` that it was found on, which split,
             accuracies and multiply-accumulates are of.
+        task: ``name`` and ``metric``, and what is needed to predict; classes by default.
         versions: Of the software that found it.
     """
 
@@ -86,6 +94,7 @@ class TicketInfo:
     inductive: dict[str, Any] | None = None
     score: str | None = None
     transferred: dict[str, Any] | None = None
+    task: dict[str, Any] = field(default_factory=lambda: dict(CLASSIFICATION))
     versions: dict[str, str] = field(default_factory=lambda: software_versions())
 
     def to_dict(self) -> dict[str, Any]:

@@ -83,13 +83,14 @@ def four_ways(ticket: Ticket, data: Data) -> dict[str, CompiledTicket]:
         ticket: The ticket.
         data: Its graph.
     """
-    graph, keep, _ = ticket.prune(data)
+    arcs = ticket.arcs(data)
+    keep = ticket.kept(data, arcs)
     x, dense = check_features(data.x), dense_like(ticket.model)
-    whole, kept = graph.edge_index(), graph.edge_index(keep)
+    whole, kept = arcs.fields(), arcs.fields(keep)
     return {
-        "dense": CompiledTicket(dense, x, whole),
-        "sparse graph": CompiledTicket(dense, x, kept),
-        "sparse weights": CompiledTicket(ticket.model, x, kept, shrink=False),
+        "dense": CompiledTicket(dense, x, **whole),
+        "sparse graph": CompiledTicket(dense, x, **kept),
+        "sparse weights": CompiledTicket(ticket.model, x, **kept, shrink=False),
         "compiled": ticket.compile(data),
     }
 
