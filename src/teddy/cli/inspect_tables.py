@@ -26,7 +26,7 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
         [
             *(row for row, _ in edge_rows(facts["edges"], info.inductive)),
             ("weights", f"{info.weights.total:,}", f"{info.weights.kept:,}"),
-            ("test accuracy %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
+            (f"test {info.task['metric']} %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
             ("  best epoch", info.dense.best_epoch, info.ticket.best_epoch),
             ("  at the last epoch", f"{info.dense.last_test:.2f}", f"{info.ticket.last_test:.2f}"),
         ],
@@ -35,7 +35,7 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
         was, before = info.transferred, info.transferred["graph"]
         print_text(
             f"Transferred ({was['inference']}) from {was['dataset']} with {before['nodes']:,} "
-            f"nodes and {before['edges']:,} edges, which the accuracies are of.\n"
+            f"nodes and {before['edges']:,} edges, which {info.task['metric']} is of.\n"
         )
     _counts("Layers", facts["layers"])
     if facts["parameters"].keys() != facts["layers"].keys():

@@ -54,5 +54,6 @@ def load_graph(
         split = info.split
         split_seed = info.split_seed if split_seed is None else split_seed
     return load_dataset(
-        dataset or info.dataset, split=split, seed=split_seed or 0, data_dir=data_dir, nodes=nodes
-    )
+        dataset or info.dataset, split=split, seed=split_seed or 0, data_dir=data_dir, nodes=nodes,
+        task=info.task["name"], directed=info.graph.get("directed", False),
+    )  # fmt: skip
