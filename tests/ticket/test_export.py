@@ -190,15 +190,16 @@ def test_the_table_has_the_kept_edges(ticket, data, tmp_path):
 def test_the_table_has_names_and_what_belongs_to_edges(ticket, data, tmp_path):
     data.node_ids = [f"node {i}" for i in range(40)]
     data.edge_weight = torch.arange(float(data.num_edges))
-    data.edge_attr = torch.ones(data.num_edges, 2)  # not one value for each edge
+    data.edge_attr = torch.stack([data.edge_weight, -data.edge_weight], dim=1)
     ticket.export(tmp_path / "a.parquet", data)
     found = read_edges(tmp_path / "a.parquet")
-    assert found.keys() == {"source", "target", "edge_weight"}
+    assert list(found) == ["source", "target", "weight", "edge_attr"]
     columns = data.edge_index.t().tolist()
-    for source, target, weight in zip(*found.values(), strict=True):
+    for source, target, weight, attributes in zip(*found.values(), strict=True):
         ends = sorted(int(name.split()[1]) for name in (source, target))
         listed = [i for i, column in enumerate(columns) if sorted(column) == ends]
         assert weight == listed[0]
+        assert attributes == [weight, -weight]
 
 
 def test_a_table_without_edges_has_its_columns(data, tmp_path):

@@ -36,7 +36,7 @@ def export(
     """Write a ticket's network as ONNX or for torch.export, or its edges as Parquet."""
     from teddy.atomic import check_writable
     from teddy.ticket import Ticket
-    from teddy.ticket.export import check_kind
+    from teddy.ticket.export import check_kind, signature
 
     kind = check_kind(out)
     check_writable(out)
@@ -49,5 +49,6 @@ def export(
             f"data set '{dataset}' came with {out.name}, expected it for .parquet only"
         )
     loaded.export(out, data)
-    what = "kept edges" if data is not None else "logits(x, edge_index)"
+    inputs, output = signature(loaded.info)
+    what = "kept edges" if data is not None else f"{output}({', '.join(inputs)})"
     typer.echo(f"{out}: {what}, {out.stat().st_size:,} bytes")

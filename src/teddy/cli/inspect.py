@@ -20,6 +20,7 @@ from teddy.cli.ticket_data import (
 from teddy.errors import InputError
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
     from teddy.ticket.file import Content
@@ -101,12 +102,14 @@ def _graph_facts(
     # Edges need no network, which might be a module of the user's own.
     graph, keep, _ = Ticket(content.info, content.keep, nn.Module()).prune(data)
     ids = node_ids(data)
-    facts: dict[str, Any] = {"left": asdict(graph_anatomy(graph, keep, data.y, ids))}
+    # Of other tasks nodes have no class: nothing to say of homophily, nor to colour them by.
+    y = data.y if content.info.task["name"] == "classification" else None
+    facts: dict[str, Any] = {"left": asdict(graph_anatomy(graph, keep, y, ids))}
     if node is not None:
         around = neighbourhood(graph, keep, find_node(node, ids), hops)
         names = [ids[number] for number in around.nodes]
         if picture is not None:
-            _draw(around, content.info.dataset, data, names, hops, picture)
+            _draw(around, content.info.dataset, data, y, names, hops, picture)
         facts["neighbourhood"] = {**asdict(around), "nodes": names}
     return facts
 
@@ -115,6 +118,7 @@ def _draw(
     around: Neighbourhood,
     dataset: str,
     data: Data,
+    y: Tensor | None,
     names: list[int | str],
     hops: int,
     picture: Path,
@@ -122,10 +126,13 @@ def _draw(
     from teddy.report.neighbourhood import draw_neighbourhood
     from teddy.report.save import save_figure
 
-    classes = data.get("class_names") or [str(c) for c in range(int(data.y.max()) + 1)]
+    own, classes = [-1] * len(names), []
+    if y is not None:
+        classes = data.get("class_names") or [str(c) for c in range(int(y.max()) + 1)]
+        own = y[around.nodes].tolist()
     shown, total = len(around.nodes), len(around.nodes) + around.left_out
     title = f"{dataset}, node {names[0]}: "
     title += f"{total:,} nodes" if shown == total else f"{shown} of {total:,} nodes"
     title += f" within {hops} hop{'s' * (hops != 1)}"
-    figure = draw_neighbourhood(around, names, data.y[around.nodes].tolist(), classes, title)
+    figure = draw_neighbourhood(around, names, own, classes, title)
     save_figure(figure, picture)

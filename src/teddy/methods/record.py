@@ -96,6 +96,7 @@ def make_ticket(
         classes=None if names is None else [str(name) for name in names],
         inductive=_inductive(problem, choice),
         score=choice.score,
+        weighted=choice.weighted,
         task=problem.task.facts(),
     )
     seconds = {"dense": dense.seconds, **seconds, "sparse": sparse.seconds}

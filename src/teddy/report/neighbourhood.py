@@ -39,7 +39,8 @@ def draw_neighbourhood(
         around: What to draw.
         ids: What its nodes are called, in their order.
         classes: Their classes; -1: it has none.
-        names: Of all classes, so that a class looks the same in every picture.
+        names: Of all classes, so that a class looks the same in every picture; none: nodes have
+            no classes.
         title: What stands above.
 
     Example:
@@ -132,7 +133,7 @@ def _draw(
         _draw_nodes(axes, places, [_NO_CLASS if c < 0 else looks[c] for c in classes])
         _draw_labels(axes, around, places, ids)
     handles = [_handle(_class_label(names[c]), looks[c]) for c in sorted(set(classes) - {-1})]
-    if -1 in classes:
+    if -1 in classes and names:
         handles.append(_handle("no class", _NO_CLASS))
     handles += _edge_handles(around)
     figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 8))

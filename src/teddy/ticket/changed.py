@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ from torch_geometric.data import Data
 
 from teddy.edges import SimpleGraph
 from teddy.errors import InputError
-from teddy.ticket.fingerprint import graph_fingerprint
+from teddy.models.edge_inputs import EDGE_INPUTS
+from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.ticket.inference import check_rule, edges_at_inference
 from teddy.ticket.info import Count
 
@@ -24,7 +26,7 @@ def transfer(
 ) -> Ticket:
     """Return the ticket for a graph that isn't the one it was found on.
 
-    The weights are the same. Which edges stay:
+    The network is the same. Which edges stay:
 
     - ``scored``: those that the ticket's edge score chooses in the changed graph, as sparse. It
       needs a ticket whose edges were chosen by a score.
@@ -32,6 +34,9 @@ def transfer(
       stay. It needs that graph, since a ticket doesn't hold it. A node is the same if its id is:
       ``node_ids`` where the data has them, else its number.
     - ``none``: all.
+
+    A ticket that was found with weights or attributes of edges takes those of the changed graph;
+    one of a directed graph takes its directions, and an edge and its reverse still have one fate.
 
     Args:
         ticket: Of the graph as it was.
@@ -63,14 +68,18 @@ def transfer(
             "the model is shown labels of nodes by their number, "
             "expected a ticket of a model with label_rate=0"
         )
-    graph = _simple(data)
+    if isinstance(data, Data):
+        data = copy.copy(data).cpu("edge_index", *EDGE_INPUTS)
+    arcs = ticket.arcs(data)
+    graph = arcs.graph
     known, keep = torch.zeros(graph.num_edges, dtype=torch.bool), ticket.keep[:0]
     if original is not None:
         before, stays, _ = ticket.prune(original)
         known, keep = _known_edges(graph, before, stays, _numbers(original, data))
     kept = edges_at_inference(
-        inference, graph, known, keep, info.graph_sparsity, info.score, info.seed
-    )
+        inference, graph, known, keep, info.graph_sparsity, info.score, info.seed,
+        arcs.weights if info.weighted else None,
+    )  # fmt: skip
     first = info.transferred or {"dataset": info.dataset, "graph": info.graph}
     changed = replace(
         info,
@@ -79,18 +88,12 @@ def transfer(
             **info.graph,
             "nodes": graph.num_nodes,
             "edges": graph.num_edges,
-            "fingerprint": graph_fingerprint(graph),
+            "fingerprint": arcs_fingerprint(arcs),
         },
         edges=Count(graph.num_edges, int(kept.sum())),
         transferred={**first, "inference": inference},
     )
     return replace(ticket, info=changed, keep=kept)
-
-
-def _simple(data: Any) -> SimpleGraph:
-    if not isinstance(data, Data) or data.edge_index is None:
-        raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
-    return SimpleGraph.of(data.edge_index.cpu(), data.num_nodes)[0]
 
 
 def _numbers(original: Data, data: Data) -> Tensor:

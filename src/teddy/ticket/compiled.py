@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -36,8 +36,8 @@ class CompiledTicket(nn.Module):
         model: The network; it is copied.
         x: Features, dense or sparse.
         edge_index: The edges, each direction that messages run along.
-        shrink: Whether to look at the weights: what is dead, and which are multiplied by entries.
         of_edges: ``edge_weight``, ``edge_attr``, where the network takes them.
+        shrink: Whether to look at the weights: what is dead, and which are multiplied by entries.
 
     Attributes:
         macs: Multiply-accumulates of each layer; None where they can't be counted.
@@ -60,15 +60,15 @@ class CompiledTicket(nn.Module):
         model: nn.Module,
         x: Tensor,
         edge_index: Tensor,
+        of_edges: Mapping[str, Tensor] | None = None,
         shrink: bool = True,
-        **of_edges: Tensor,
     ) -> None:
         super().__init__()
         self._shape = x.shape
         self._memory: Blocks = defaultdict(list)
         model = copy.deepcopy(model).to(x.device).eval().requires_grad_(False)
         self._graph: Any = edge_index
-        self._of_edges = of_edges
+        self._of_edges = of_edges = of_edges or {}
         self._kept: Tensor | None = None
         if isinstance(model, GNN) and shrink:
             model, kept = compact(model)

@@ -67,6 +67,7 @@ class TicketInfo:
             is pruned (``inference``, ``score``), and the ``nodes`` and ``edges`` of the one that
             it was tested on; None: it belongs to the graph that it was found on.
         score: The edge score that chose the edges; None: they were chosen in another way.
+        weighted: Whether its degrees were weighted.
         transferred: Of a ticket for a graph that has changed since: by which rule
             (``inference``), and the ``dataset`` and ``graph`` that it was found on, which split,
             accuracies and multiply-accumulates are of.
@@ -93,6 +94,7 @@ class TicketInfo:
     classes: list[str] | None = None
     inductive: dict[str, Any] | None = None
     score: str | None = None
+    weighted: bool = False
     transferred: dict[str, Any] | None = None
     task: dict[str, Any] = field(default_factory=lambda: dict(CLASSIFICATION))
     versions: dict[str, str] = field(default_factory=lambda: software_versions())

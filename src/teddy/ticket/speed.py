@@ -87,10 +87,12 @@ def four_ways(ticket: Ticket, data: Data) -> dict[str, CompiledTicket]:
     keep = ticket.kept(data, arcs)
     x, dense = check_features(data.x), dense_like(ticket.model)
     whole, kept = arcs.fields(), arcs.fields(keep)
+    inputs = x, whole.pop("edge_index"), whole
+    fewer = x, kept.pop("edge_index"), kept
     return {
-        "dense": CompiledTicket(dense, x, **whole),
-        "sparse graph": CompiledTicket(dense, x, **kept),
-        "sparse weights": CompiledTicket(ticket.model, x, **kept, shrink=False),
+        "dense": CompiledTicket(dense, *inputs),
+        "sparse graph": CompiledTicket(dense, *fewer),
+        "sparse weights": CompiledTicket(ticket.model, *fewer, shrink=False),
         "compiled": ticket.compile(data),
     }
 

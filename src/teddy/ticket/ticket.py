@@ -135,8 +135,9 @@ class Ticket:
         The edges may be listed in any order, once or twice; of a directed graph as they run.
         Weights and attributes of edges are ``data``'s, if it was found with any.
         """
-        x, fields = self._inputs(data)
-        return forward_passes(self.model.to(x.device), x, **fields).evaluation_logits()
+        x, edge_index, of_edges = self._inputs(data)
+        model = self.model.to(x.device)
+        return forward_passes(model, x, edge_index, **of_edges).evaluation_logits()
 
     def compile(self, data: Data) -> CompiledTicket:
         """Prepare for fast inference on a graph: ``compiled()`` gives the logits ``[N, C]``.
@@ -155,17 +156,17 @@ class Ticket:
             >>> compiled.num_weights, ticket.info.weights
             (237376, Count(total=474752, kept=170614))
         """
-        x, fields = self._inputs(data)
-        return CompiledTicket(self.model, x, **fields)
+        return CompiledTicket(self.model, *self._inputs(data))
 
-    def _inputs(self, data: Data) -> tuple[Tensor, dict[str, Tensor]]:
-        """Features that fit, and the arcs that stay, with what belongs to them."""
+    def _inputs(self, data: Data) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        """Features that fit, the arcs that stay, and what the model takes of them."""
         fields, x = self.fields(data), check_features(data.x)
         if x.size(1) != self.info.graph["features"]:
             raise InputError(
                 f"the ticket expects {self.info.graph['features']} features, got {x.size(1)}"
             )
-        return x, {name: value.to(x.device) for name, value in fields.items()}
+        of_edges = {name: value.to(x.device) for name, value in fields.items()}
+        return x, of_edges.pop("edge_index"), of_edges
 
     def predict(self, data: Data) -> Tensor:
         """Predict what the task asks for, for every node; ``data`` is the whole graph.
@@ -213,8 +214,9 @@ class Ticket:
         """Write it for other programs, by the ending of the file; whole or not at all.
 
         Args:
-            path: ``.onnx`` or ``.pt2`` (``torch.export``): the network, ``logits(x, edge_index)``;
-                ``.parquet``: the kept edges. See :mod:`teddy.ticket.export`.
+            path: ``.onnx`` or ``.pt2`` (``torch.export``): the network, ``logits(x, edge_index)``,
+                with ``edge_weight`` where it was found with weights; ``.parquet``: the kept edges.
+                See :mod:`teddy.ticket.export`.
             data: The graph, for ``.parquet``.
         """
         export_ticket(self, path, data)
