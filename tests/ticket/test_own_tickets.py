@@ -178,7 +178,7 @@ def test_other_targets_compile_and_transfer(regression, multilabel):
         later = data.clone()
         later.edge_index = torch.cat([data.edge_index, torch.tensor([[0], [39]])], dim=1)
         there = ticket.transfer(later)
-        assert there.task == ticket.task or there.info.task == ticket.info.task
+        assert there.info.task == ticket.info.task
         assert there.predict(later).shape == data.y.shape
         assert set(there.evaluate(later)) == {"train", "val", "test"}
 
@@ -199,10 +199,8 @@ def test_the_table_has_directions_and_weights(weighted, tmp_path):
 def changed(data):
     """An edge less, and a node more that one leads to."""
     later = data.clone()
-    gone = data.edge_index[:, 0]
-    stays = ~((data.edge_index == gone[:, None]) | (data.edge_index == gone.flip(0)[:, None])).all(
-        0
-    )
+    gone = sorted(data.edge_index[:, 0].tolist())
+    stays = torch.tensor([sorted(ends) != gone for ends in data.edge_index.t().tolist()])
     new = torch.tensor([[40, 3], [3, 40]])
     later.edge_index = torch.cat([data.edge_index[:, stays], new], dim=1)
     later.edge_weight = torch.cat([data.edge_weight[stays], torch.full((2,), 1.25)])
