@@ -126,7 +126,7 @@ def _draw(
     from teddy.report.neighbourhood import draw_neighbourhood
     from teddy.report.save import save_figure
 
-    own, classes = [-1] * len(names), []
+    own, classes = [-1] * len(names), list[str]()
     if y is not None:
         classes = data.get("class_names") or [str(c) for c in range(int(y.max()) + 1)]
         own = y[around.nodes].tolist()

@@ -12,7 +12,8 @@ from teddy.atomic import StrPath
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.method import METHODS
-from teddy.methods.problem import ModelLike, Problem, Progress
+from teddy.methods.model_source import ModelLike
+from teddy.methods.problem import Problem, Progress
 from teddy.methods.resume import SearchFolder, search_settings
 from teddy.ticket import Ticket
 from teddy.training import ClassWeight, LoaderLike, TrainConfig, as_loader

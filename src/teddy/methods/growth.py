@@ -12,6 +12,9 @@ from torch_geometric.data import Data
 from teddy.data.checks import MASKS
 from teddy.data.features import select_rows
 from teddy.edges import Arcs, SimpleGraph
+from teddy.methods.record import Choice
+from teddy.ticket.inference import edges_at_inference
+from teddy.training import Unseen
 
 
 @dataclass(frozen=True)
@@ -78,3 +81,71 @@ def inductive(data: Data, arcs: Arcs) -> tuple[Stage, Stage, Stage]:
         stages.append(Stage(part, Data(**part.fields(), **fields), trained[within]))
     first, second, third = stages
     return first, second, third
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The graph that a training sees, and those that it is judged on and a ticket is for.
+
+    Attributes:
+        seen: What training sees.
+        grown: Of an inductive search, what validates, and the whole; else None.
+        inference: How a grown graph is pruned; see
+            :func:`teddy.ticket.inference.edges_at_inference`.
+        seed: For scores that draw.
+    """
+
+    seen: Stage
+    grown: tuple[Stage, Stage] | None
+    inference: str
+    seed: int
+
+    @staticmethod
+    def of(data: Data, arcs: Arcs, grows: bool, inference: str, seed: int) -> Growth:
+        """Of a graph with masks.
+
+        Args:
+            data: ``x``, ``y`` and the masks.
+            arcs: The edges.
+            grows: Whether training sees the graph of its own nodes only.
+            inference: The rule.
+            seed: The seed.
+        """
+        if not grows:
+            return Growth(transductive(data, arcs), None, inference, seed)
+        seen, *grown = inductive(data, arcs)
+        return Growth(seen, (grown[0], grown[1]), inference, seed)
+
+    @property
+    def deployed(self) -> Stage:
+        """The graph that a ticket is for, which is the whole."""
+        return self.seen if self.grown is None else self.grown[-1]
+
+    def kept(self, stage: Stage, choice: Choice) -> Tensor:
+        """The edges that stay at a stage of the graph."""
+        if self.grown is None:
+            return choice.keep
+        return edges_at_inference(
+            self.inference, stage.graph, stage.known, choice.keep, choice.sparsity, choice.score,
+            self.seed, stage.arcs.weights if choice.weighted else None,
+        )  # fmt: skip
+
+    def unseen(self, choice: Choice | None) -> Unseen | None:
+        """The graphs to validate and test on, if training sees other ones."""
+        if self.grown is None:
+            return None
+        keep = [None if choice is None else self.kept(stage, choice) for stage in self.grown]
+        return Unseen(*(stage.subgraph(k) for stage, k in zip(self.grown, keep, strict=True)))
+
+    def unseen_under_masks(self, keep: Tensor) -> Unseen | None:
+        """The same while masks are learned for the edges that are left; new ones have none."""
+        if self.grown is None:
+            return None
+        graphs = []
+        for stage in self.grown:
+            kept = edges_at_inference("training", stage.graph, stage.known, keep, 0.0, None, 0)
+            graph, count = copy.copy(stage.subgraph(kept)), int(keep.sum())
+            graph.mask_of_edge = torch.full_like(stage.known[kept], count, dtype=torch.long)
+            graph.mask_of_edge[stage.known[kept]] = torch.arange(count, device=keep.device)
+            graphs.append(graph)
+        return Unseen(*graphs)

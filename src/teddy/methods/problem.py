@@ -17,19 +17,19 @@ from teddy.data.checks import MASKS
 from teddy.edges import Arcs
 from teddy.entries import Entry
 from teddy.errors import InputError
-from teddy.methods import growth
-from teddy.methods.growth import Stage
+from teddy.methods.growth import Growth
 from teddy.methods.level import Level
+from teddy.methods.model_source import ModelLike, ModelSource
 from teddy.methods.record import Choice, Dense, accuracy_of, make_ticket
 from teddy.methods.store import Memory, Store
-from teddy.models import GNN, MODELS, build_model, parse_model
+from teddy.models import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS, edge_inputs
 from teddy.models.layered import hidden_units
 from teddy.models.macs import count_macs
 from teddy.numbers import check_seed
 from teddy.sparsity import num_pruned_edges
 from teddy.ticket import Accuracy, Ticket
-from teddy.ticket.inference import check_rule, edges_at_inference
+from teddy.ticket.inference import check_rule
 from teddy.training import (
     TASKS,
     Checkpoint,
@@ -38,7 +38,6 @@ from teddy.training import (
     Loader,
     TrainConfig,
     TrainResult,
-    Unseen,
     seeded,
     train,
 )
@@ -46,8 +45,6 @@ from teddy.training.forward import dense_input, forward_passes
 from teddy.training.inputs import of_edges, own_types
 from teddy.training.loop import Callback
 from teddy.weights import FixedMask
-
-ModelLike = str | nn.Module | Callable[[], nn.Module]
 
 #: Called after each epoch with its phase (``dense``, ``sparse``, ...) and the share that is done.
 Progress = Callable[[str, Epoch, float], None]
@@ -81,7 +78,9 @@ class Problem:
         directed: Whether messages run along edges as they are listed only.
 
     Attributes:
+        source: Makes its models.
         task: The task, with what it knows of the training targets.
+        growth: The graph that training sees, and those that validate, test and use a ticket.
         graph: The graph to prune: the whole, or that of the training nodes.
         data: What training sees.
         deployed: The graph that a ticket is for, which is the whole.
@@ -112,25 +111,14 @@ class Problem:
         self.loader, self.checkpoints = loader, checkpoints
         self.begin(phases=2)
         self.given = check_data(data, task=task)
-        self.model, self.options = model, options
-        if options and not isinstance(model, str):
-            raise InputError(
-                f"option '{min(options)}' came with a module of your own, "
-                "expected model options only with a model's name"
-            )
-        self.inference = check_rule(inference)
+        self.source = ModelSource(model, options)
+        check_rule(inference)
         fields = Data(**{key: self.given[key].to(device) for key in ("x", "y", *MASKS)})
         shown = fields.train_mask if inductive else torch.ones_like(fields.train_mask)
         self.task = TASKS[task].fit(fields.y[shown], fields.train_mask[shown], class_weight)
         fields.y = self.task.encode(fields.y)
-        arcs = self._arcs(directed)
-        self.grown: tuple[Stage, Stage] | None = None
-        if inductive:
-            self.seen, *grown = growth.inductive(fields, arcs)
-            self.grown = grown[0], grown[1]
-        else:
-            self.seen = growth.transductive(fields, arcs)
-        self.deployed = self.seen if self.grown is None else self.grown[-1]
+        self.growth = Growth.of(fields, self._arcs(directed), inductive, inference, self.seed)
+        self.seen, self.deployed = self.growth.seen, self.growth.deployed
         self.graph, self.data = self.seen.graph, self.seen.data
         self.num_outputs = self.task.num_outputs(self.data.y)
 
@@ -141,16 +129,10 @@ class Problem:
         present = [name for name in EDGE_INPUTS if name in self.given]
         names: list[str] = []
         if present or directed:
-            names = edge_inputs(self._kind(), present, directed)
+            with seeded(self.seed, self.device):
+                names = edge_inputs(self.source.kind(), present, directed)
         listed = copy.copy(self.given).to(self.device, "edge_index", *names)
         return Arcs.of_data(listed, names, directed)
-
-    def _kind(self) -> nn.Module | type[nn.Module]:
-        """A model, or the class of one: what says which inputs it takes."""
-        if isinstance(self.model, str):
-            return MODELS[parse_model(self.model)[0]]
-        with seeded(self.seed, self.device):
-            return self.make_model()
 
     def train(
         self,
@@ -184,7 +166,7 @@ class Problem:
                 units=hidden_units(model) if structure == "neurons" else None,
                 after_step=fixed,
                 callbacks=callbacks,
-                unseen=self.unseen(choice),
+                unseen=self.growth.unseen(choice),
                 loader=self.loader,
                 checkpoint=self.checkpoint(phase),
                 task=self.task,
@@ -256,35 +238,6 @@ class Problem:
             self, method, level, choice, model, sparse, dense, seconds or {}, settings
         )
 
-    def kept(self, stage: Stage, choice: Choice) -> Tensor:
-        """The edges that stay at a stage of the graph."""
-        if self.grown is None:
-            return choice.keep
-        return edges_at_inference(
-            self.inference, stage.graph, stage.known, choice.keep, choice.sparsity, choice.score,
-            self.seed, stage.arcs.weights if choice.weighted else None,
-        )  # fmt: skip
-
-    def unseen(self, choice: Choice | None) -> Unseen | None:
-        """The graphs to validate and test on, if training sees other ones."""
-        if self.grown is None:
-            return None
-        keep = [None if choice is None else self.kept(stage, choice) for stage in self.grown]
-        return Unseen(*(stage.subgraph(k) for stage, k in zip(self.grown, keep, strict=True)))
-
-    def unseen_under_masks(self, keep: Tensor) -> Unseen | None:
-        """The same while masks are learned for the edges that are left; new ones have none."""
-        if self.grown is None:
-            return None
-        graphs = []
-        for stage in self.grown:
-            kept = edges_at_inference("training", stage.graph, stage.known, keep, 0.0, None, 0)
-            graph, count = copy.copy(stage.subgraph(kept)), int(keep.sum())
-            graph.mask_of_edge = torch.full_like(stage.known[kept], count, dtype=torch.long)
-            graph.mask_of_edge[stage.known[kept]] = torch.arange(count, device=keep.device)
-            graphs.append(graph)
-        return Unseen(*graphs)
-
     def _check_choice(self, method: str, level: Level, keep: Tensor) -> None:
         total = self.graph.num_edges
         if keep.dtype != torch.bool or keep.shape != (total,):
@@ -331,20 +284,8 @@ class Problem:
         return self.checkpoints(phase)
 
     def make_model(self) -> nn.Module:
-        """Make a model with initial weights; of a module given by the user, a copy."""
-        model: Any
-        if isinstance(self.model, str):
-            model = build_model(self.model, self.data.x.size(1), self.num_outputs, **self.options)
-        elif isinstance(self.model, nn.Module):
-            model = copy.deepcopy(self.model)
-        else:
-            model = self.model() if callable(self.model) else self.model
-        if not isinstance(model, nn.Module):
-            raise InputError(
-                f"model is a {type(model).__name__}, expected a name, a module or a function "
-                "that makes one"
-            )
-        return model.to(self.device)
+        """Make a model with initial weights."""
+        return self.source.make(self.data.x.size(1), self.num_outputs).to(self.device)
 
     def check_units(self) -> None:
         """Raise unless the model has hidden units that can go whole."""
@@ -364,7 +305,7 @@ class Problem:
 
     def macs(self, model: nn.Module, choice: Choice | None = None) -> list[int] | None:
         """Multiply-accumulates of each layer, on the whole graph or what is kept of it."""
-        keep = None if choice is None else self.kept(self.deployed, choice)
+        keep = None if choice is None else self.growth.kept(self.deployed, choice)
         data = self.deployed.subgraph(keep)
         x = data.x if isinstance(model, GNN) else dense_input(model, data.x)
         return count_macs(model, x, data.edge_index, **own_types(of_edges(data), x))

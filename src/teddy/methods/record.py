@@ -104,11 +104,11 @@ def make_ticket(
 
 
 def _inductive(problem: Problem, choice: Choice) -> dict[str, Any] | None:
-    if problem.grown is None:
+    if problem.growth.grown is None:
         return None
-    kept = problem.kept(problem.deployed, choice)
+    kept = problem.growth.kept(problem.deployed, choice)
     return {
-        "inference": problem.inference,
+        "inference": problem.growth.inference,
         "score": choice.score,
         "weighted": choice.weighted,
         "nodes": problem.deployed.graph.num_nodes,

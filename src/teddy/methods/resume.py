@@ -124,7 +124,7 @@ def search_settings(
     problem: Problem, method: str, level: Level, options: dict[str, Any]
 ) -> dict[str, Any]:
     """What decides the result of a search, as plain data."""
-    model, x = problem.model, problem.given.x
+    model, x = problem.source.model, problem.given.x
     if isinstance(model, nn.Module):
         kind = f"{type(model).__qualname__} {digest_of(model.state_dict().values())[:16]}"
     else:
@@ -138,13 +138,13 @@ def search_settings(
         "method": method,
         **options,
         "model": kind,
-        **problem.options,
+        **problem.source.options,
         **asdict(level),
         "seed": problem.seed,
         **asdict(problem.config),
         "loader": None if problem.loader is None else str(problem.loader),
-        "inductive": problem.grown is not None,
-        "inference": problem.inference,
+        "inductive": problem.growth.grown is not None,
+        "inference": problem.growth.inference,
         "device": problem.device.type,
         "task": problem.task.name,
         "class_weight": None if weight is None else weight.tolist(),

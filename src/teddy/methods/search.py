@@ -228,7 +228,7 @@ class Scheme:
                 regularizer=regularizer,
                 after_step=clamp if self.clamp else None,
                 callbacks=problem.report(phase),
-                unseen=problem.unseen_under_masks(state.keep),
+                unseen=problem.growth.unseen_under_masks(state.keep),
                 checkpoint=problem.checkpoint(phase),
                 task=problem.task,
             )
