@@ -209,6 +209,23 @@ def test_a_table_without_edges_has_its_columns(data, tmp_path):
     assert read_edges(tmp_path / "a.parquet") == {"source": [], "target": []}
 
 
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64, torch.int32])
+def test_the_table_has_numbers_of_any_kind(kind, ticket, data, tmp_path):
+    data.edge_weight = (data.edge_index.sum(dim=0) / 2).to(kind)
+    data.edge_weight.requires_grad_(kind.is_floating_point)
+    ticket.export(tmp_path / "a.parquet", data)
+    found = read_edges(tmp_path / "a.parquet")
+    ends = torch.tensor([found["source"], found["target"]])
+    assert found["weight"] == (ends.sum(dim=0) / 2).to(kind).tolist()
+
+
+def test_complex_numbers_have_no_column(ticket, data, tmp_path):
+    data.edge_weight = torch.rand(data.num_edges, dtype=torch.complex64)
+    with pytest.raises(teddy.InputError, match="edge_weight is complex64, expected real numbers"):
+        ticket.export(tmp_path / "a.parquet", data)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_another_graph_has_no_table(ticket, tmp_path):
     other = Data(x=torch.ones(3, 12), edge_index=torch.tensor([[0], [1]]))
     with pytest.raises(teddy.InputError, match="the ticket belongs to"):

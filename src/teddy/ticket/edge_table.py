@@ -9,13 +9,18 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from teddy.data.tensors import dtype_text
 from teddy.edges import Arcs
+from teddy.errors import InputError
 from teddy.ticket.changed import node_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from teddy.ticket.ticket import Ticket
+
+# What NumPy, and so a table, has.
+_FLOATS = (torch.float16, torch.float32, torch.float64)
 
 
 def kept_edges(ticket: Ticket, data: Data) -> pa.Table:
@@ -51,7 +56,8 @@ def kept_edges(ticket: Ticket, data: Data) -> pa.Table:
     first = _first_columns(place, edges.size(1))[keep]
     for name, value in data:
         if _belongs_to_edges(data, name, value):
-            columns["weight" if name == "edge_weight" else name] = _column(value[first].cpu())
+            column = "weight" if name == "edge_weight" else name
+            columns[column] = _column(name, value[first].detach().cpu())
     return pa.table(columns)
 
 
@@ -70,10 +76,19 @@ def _belongs_to_edges(data: Data, name: str, value: Any) -> bool:
     return value.dim() in (1, 2) and bool(data.is_edge_attr(name))
 
 
-def _column(values: Tensor) -> pa.Array:
-    """Numbers ``[E]``, or lists of them, ``[E, D]``."""
+def _column(name: str, values: Tensor) -> pa.Array:
+    """Numbers ``[E]``, or lists of them, ``[E, D]``.
+
+    Example:
+        >>> _column("edge_weight", torch.tensor([0.5], dtype=torch.bfloat16)).to_pylist()
+        [0.5]
+    """
     import pyarrow as pa
 
+    if values.is_complex():
+        raise InputError(f"{name} is {dtype_text(values)}, expected real numbers in a table")
+    if values.is_floating_point() and values.dtype not in _FLOATS:
+        values = values.float()  # bfloat16 and narrower: exact
     if values.dim() == 1:
         return pa.array(values.numpy())
     flat = pa.array(values.flatten().numpy())
