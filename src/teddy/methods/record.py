@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from teddy.data.feature_names import feature_names
 from teddy.methods.level import Level
 from teddy.models import MODELS
 from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
@@ -94,6 +95,7 @@ def make_ticket(
         macs=macs,
         config={**asdict(problem.config), **settings, **where},
         classes=None if names is None else [str(name) for name in names],
+        features=feature_names(problem.given),
         inductive=_inductive(problem, choice),
         score=choice.score,
         weighted=choice.weighted,

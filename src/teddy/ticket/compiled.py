@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from teddy.buffers import Blocks, reused
 from teddy.data.checks import check_features
+from teddy.data.features import take_columns
 from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.base import as_features
@@ -38,6 +39,8 @@ class CompiledTicket(nn.Module):
         edge_index: The edges, each direction that messages run along.
         of_edges: ``edge_weight``, ``edge_attr``, where the network takes them.
         shrink: Whether to look at the weights: what is dead, and which are multiplied by entries.
+        order: For each column of ``x``, where features that come later have it; None: they are in
+            the same order.
 
     Attributes:
         macs: Multiply-accumulates of each layer; None where they can't be counted.
@@ -62,9 +65,10 @@ class CompiledTicket(nn.Module):
         edge_index: Tensor,
         of_edges: Mapping[str, Tensor] | None = None,
         shrink: bool = True,
+        order: Tensor | None = None,
     ) -> None:
         super().__init__()
-        self._shape = x.shape
+        self._shape, self._order = x.shape, order
         self._memory: Blocks = defaultdict(list)
         model = copy.deepcopy(model).to(x.device).eval().requires_grad_(False)
         self._graph: Any = edge_index
@@ -113,6 +117,8 @@ class CompiledTicket(nn.Module):
                 f"features are {list(x.shape)} on {x.device}, "
                 f"expected {list(self._shape)} on {self._device}, as compiled"
             )
+        if self._order is not None:
+            x = take_columns(x, self._order)
         if isinstance(self.model, GNN):
             return self.model.prepare(self._features(x), self._graph)[0]
         return WholeForward(self.model, x, self._graph, **self._of_edges)

@@ -63,6 +63,7 @@ class TicketInfo:
         macs: Multiply-accumulates of both.
         config: Settings of the training and the method.
         classes: Names of the classes, where they have any.
+        features: Names of the features, where they have any.
         inductive: Of a ticket that was found on the graph of its training nodes: how a grown graph
             is pruned (``inference``, ``score``), and the ``nodes`` and ``edges`` of the one that
             it was tested on; None: it belongs to the graph that it was found on.
@@ -70,7 +71,8 @@ class TicketInfo:
         weighted: Whether its degrees were weighted.
         transferred: Of a ticket for a graph that has changed since: by which rule
             (``inference``), and the ``dataset`` and ``graph`` that it was found on, which split,
-            accuracies and multiply-accumulates are of.
+            accuracies and multiply-accumulates are of; by the rule ``training`` also how many
+            ``nodes`` and ``edges`` were there before (``recognised``).
         task: ``name`` and ``metric``, and what is needed to predict; classes by default.
         versions: Of the software that found it.
     """
@@ -92,6 +94,7 @@ class TicketInfo:
     macs: Macs
     config: dict[str, Any]
     classes: list[str] | None = None
+    features: list[str] | None = None
     inductive: dict[str, Any] | None = None
     score: str | None = None
     weighted: bool = False

@@ -12,7 +12,6 @@ from torch_geometric.data import Data
 
 from teddy.atomic import StrPath
 from teddy.data import check_data
-from teddy.data.checks import check_features
 from teddy.edges import Arcs, SimpleGraph
 from teddy.edges.prune import keep_columns
 from teddy.errors import InputError
@@ -20,6 +19,7 @@ from teddy.models import build_model
 from teddy.ticket.changed import transfer
 from teddy.ticket.compiled import CompiledTicket
 from teddy.ticket.export import export_ticket
+from teddy.ticket.features import features_for, order_for
 from teddy.ticket.file import Content, read_ticket, write_ticket
 from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.ticket.inference import edges_at_inference
@@ -143,7 +143,7 @@ class Ticket:
         """Prepare for fast inference on a graph: ``compiled()`` gives the logits ``[N, C]``.
 
         What is dead in the network is removed, and the pruned graph is prepared once.
-        ``compiled(x)`` takes other features of the same nodes.
+        ``compiled(x)`` takes other features of the same nodes, in columns as ``data``'s.
 
         Example:
             >>> import teddy
@@ -156,15 +156,11 @@ class Ticket:
             >>> compiled.num_weights, ticket.info.weights
             (237376, Count(total=474752, kept=170614))
         """
-        return CompiledTicket(self.model, *self._inputs(data))
+        return CompiledTicket(self.model, *self._inputs(data), order=order_for(self.info, data))
 
     def _inputs(self, data: Data) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
         """Features that fit, the arcs that stay, and what the model takes of them."""
-        fields, x = self.fields(data), check_features(data.x)
-        if x.size(1) != self.info.graph["features"]:
-            raise InputError(
-                f"the ticket expects {self.info.graph['features']} features, got {x.size(1)}"
-            )
+        fields, x = self.fields(data), features_for(self.info, data)
         of_edges = {name: value.to(x.device) for name, value in fields.items()}
         return x, of_edges.pop("edge_index"), of_edges
 
