@@ -65,6 +65,19 @@ def check(rows, predicted, how):
     np.testing.assert_allclose(found, predicted.view(len(rows), -1), rtol=1e-5)
 
 
+def test_predictions_need_no_labels(home, tmp_path):
+    folder, ticket, how = home
+    data = teddy.load_dataset(folder / "graph.npz", **how)
+    fields = dict(np.load(folder / "graph.npz"))
+    unlabelled = {key: fields[key] for key in ("x", "edge_index", "edge_weight") if key in fields}
+    np.savez(tmp_path / "graph.npz", **unlabelled)
+    done = run_here("predict", folder / "a.ticket", "graph.npz", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    metric = METRICS.get(how["task"], "accuracy")
+    assert f"no {metric}, there are no labels" in done.stderr
+    check(list(csv.reader(io.StringIO(done.stdout)))[1:], ticket.predict(data), how)
+
+
 @pytest.mark.parametrize("rule", ["scored", "training", "none"])
 def test_predictions_on_a_changed_graph(home, rule, tmp_path):
     folder, ticket, how = home

@@ -13,7 +13,7 @@ from teddy.cli.ticket_data import (
     TicketFile,
     TicketSplit,
     TicketSplitSeed,
-    load_graph,
+    load_graph_to_predict,
 )
 from teddy.errors import InputError
 
@@ -43,11 +43,19 @@ def export(
     loaded = Ticket.load(ticket)
     data = None
     if kind == ".parquet":
-        data = load_graph(ticket, loaded.info, dataset, split, split_seed, nodes, data_dir)
-    elif dataset is not None:
-        raise InputError(
-            f"data set '{dataset}' came with {out.name}, expected it for .parquet only"
+        data = load_graph_to_predict(
+            ticket, loaded.info, dataset, split, split_seed, nodes, data_dir
         )
+    else:
+        # Not data_dir, which an environment variable may have set.
+        of_graph = {
+            "data set": dataset, "split": split, "split-seed": split_seed, "nodes": nodes
+        }  # fmt: skip
+        for what, value in of_graph.items():
+            if value is not None:
+                raise InputError(
+                    f"{what} '{value}' came with {out.name}, expected it for .parquet only"
+                )
     loaded.export(out, data)
     inputs, output = signature(loaded.info)
     what = "kept edges" if data is not None else f"{output}({', '.join(inputs)})"

@@ -19,12 +19,13 @@ from teddy.cli.ticket_data import (
     TicketFile,
     TicketSplit,
     TicketSplitSeed,
-    load_graph,
+    load_graph_to_predict,
 )
 from teddy.errors import InputError
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from torch_geometric.data import Data
 
     from teddy.training import Task
 
@@ -61,41 +62,65 @@ def predict(
         check_writable(out)
     from teddy.ticket import Ticket
     from teddy.ticket.changed import node_ids
-    from teddy.ticket.fingerprint import split_fingerprint
 
     loaded = Ticket.load(ticket)
     info = loaded.info
     if original is not None and changed != "training":
         raise InputError(f"original is '{original}', expected only with --changed training")
-    data = load_graph(ticket, info, dataset, split, split_seed, nodes, data_dir)
-    if data.get("class_names") != info.classes:
-        raise InputError(
-            f"the ticket knows the classes {info.classes}, got {data.get('class_names')}"
-        )
+    data = load_graph_to_predict(ticket, info, dataset, split, split_seed, nodes, data_dir)
     if changed is not None:
         before = None
         if original is not None:
-            before = load_graph(ticket, info, original, split, split_seed, None, data_dir)
+            before = load_graph_to_predict(
+                ticket, info, original, split, split_seed, None, data_dir
+            )
         loaded = loaded.transfer(data, changed, before)
     task, logits = loaded.task, loaded.logits(data)
     heading, predictions = _predictions(task, logits, info.classes)
     rows = [(node, *row) for node, row in zip(node_ids(data), predictions, strict=True)]
-    # On another split, nodes that the ticket learnt from would be counted as test nodes.
-    same_split = split_fingerprint(data) == info.split_fingerprint
-    judged, y = data.test_mask, task.encode(data.y)
-    test = task.score(logits[judged], y[judged]) if same_split else None
-    text = _json(ticket, test, rows) if json_ else _csv([heading, *rows])
+    unjudged, test = _why_unjudged(task, data, logits.size(1), info.split_fingerprint), None
+    if not unjudged:
+        judged, y = data.test_mask, task.encode(data.y)
+        test = task.score(logits[judged], y[judged])
+    recognised = (loaded.info.transferred or {}).get("recognised") if changed else None
+    facts = {"ticket": str(ticket), "test": test, "predictions": rows}
+    if recognised is not None:
+        facts["recognised"] = recognised
+    text = json.dumps(facts) + "\n" if json_ else _csv([heading, *rows])
     if out is None:
         sys.stdout.write(text)
     else:
         write_atomically(out, text.encode())
     place = "stdout" if out is None else str(out)
     metric = task.metric
-    score = f"no {metric}, the split is another" if test is None else f"test {metric} {test:.2f}%"
+    score = f"no {metric}, {unjudged}" if test is None else f"test {metric} {test:.2f}%"
     if test is not None and abs(test - info.ticket.test) > 0.5:
         score += f", recorded {info.ticket.test:.2f}%"
         score += ": are the features the same?" if changed is None else " before the change"
+    if recognised is not None:
+        known, edges = loaded.info.graph["nodes"], loaded.info.graph["edges"]
+        score += f"; there before: {recognised['nodes']:,} of {known:,} nodes, "
+        score += f"{recognised['edges']:,} of {edges:,} edges"
     print(f"{len(rows):,} nodes to {place}; {score}", file=sys.stderr)
+
+
+def _why_unjudged(task: Task, data: Data, outputs: int, split: str) -> str:
+    """Why the ticket's test nodes can't be judged here; empty if they can."""
+    from teddy.data.checks import MASKS
+    from teddy.data.targets import TARGETS
+    from teddy.ticket.fingerprint import split_fingerprint
+
+    if data.get("y") is None:
+        return "there are no labels"
+    if task.name != "classification" and data.y.view(len(data.y), -1).size(1) != outputs:
+        return "y has other columns"
+    if any(key not in data for key in MASKS):
+        return "there is no split"
+    # On another split, nodes that the ticket learnt from would be counted as test nodes.
+    if split_fingerprint(data) != split:
+        return "the split is another"
+    known = TARGETS[task.name].known(data.y)
+    return "" if known[data.test_mask].all() else "test nodes have no label"
 
 
 def _predictions(
@@ -113,10 +138,6 @@ def _predictions(
     several = isinstance(predicted[0], list)
     columns = [f"{word} {c}" for c in range(logits.size(1))] if several else [word]
     return ("node", *columns), rows
-
-
-def _json(ticket: Path, test: float | None, rows: list[tuple[Any, ...]]) -> str:
-    return json.dumps({"ticket": str(ticket), "test": test, "predictions": rows}) + "\n"
 
 
 def _csv(rows: list[tuple[Any, ...]]) -> str:

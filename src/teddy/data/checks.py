@@ -56,8 +56,17 @@ def check_data(data: Data, source: str = "data", task: str = "classification") -
     return data
 
 
-def check_graph(data: Data, source: str = "data", task: str = "classification") -> Data:
-    """The part of :func:`check_data` that needs no masks: features, edges and labels."""
+def check_graph(
+    data: Data, source: str = "data", task: str = "classification", labelled: bool = True
+) -> Data:
+    """The part of :func:`check_data` that needs no masks: features, edges and labels.
+
+    Args:
+        data: The graph.
+        source: Where it came from, for the message.
+        task: What ``y`` has to be like.
+        labelled: Whether there has to be a ``y``.
+    """
     if not isinstance(data, Data):
         raise InputError(
             f"{source}: is a {type(data).__name__}, expected a torch_geometric.data.Data"
@@ -70,8 +79,9 @@ def check_graph(data: Data, source: str = "data", task: str = "classification") 
     checked = {
         "x": x,
         "edge_index": check_edges(_get(data, "edge_index"), num_nodes, source),
-        "y": TARGETS[task].check(_get(data, "y"), num_nodes, source),
     }
+    if labelled or _get(data, "y") is not None:
+        checked["y"] = TARGETS[task].check(_get(data, "y"), num_nodes, source)
     changed = {key: value for key, value in checked.items() if value is not data[key]}
     if changed:
         data = copy.copy(data)
@@ -134,12 +144,7 @@ def check_masks(data: Data, source: str = "data", task: str = "classification") 
     known = targets.known(y)
     masks: dict[str, Tensor] = {}
     for key in MASKS:
-        mask = as_tensor(_get(data, key), key, f"three bool masks: {', '.join(MASKS)}", source)
-        if mask.dtype != torch.bool:
-            raise InputError(f"{source}: {key} is {dtype_text(mask)}, expected bool")
-        if mask.shape != known.shape:
-            expected = shape_text(known)
-            raise InputError(f"{source}: {key} has shape {shape_text(mask)}, expected {expected}")
+        mask = check_mask(data, key, known.size(0), source)
         if not mask.any():
             raise InputError(f"{source}: {key} holds no node, expected at least one")
         unlabelled = mask & ~known
@@ -155,6 +160,16 @@ def check_masks(data: Data, source: str = "data", task: str = "classification") 
             raise InputError(f"{source}: node {node} is in {one} and {other}, expected one of them")
     for key, mask in masks.items():
         targets.check_part(y[mask], key, source)
+
+
+def check_mask(data: Data, key: str, num_nodes: int, source: str = "data") -> Tensor:
+    """Return a mask, or raise unless it is bool ``[N]``."""
+    mask = as_tensor(_get(data, key), key, f"three bool masks: {', '.join(MASKS)}", source)
+    if mask.dtype != torch.bool:
+        raise InputError(f"{source}: {key} is {dtype_text(mask)}, expected bool")
+    if mask.shape != (num_nodes,):
+        raise InputError(f"{source}: {key} has shape {shape_text(mask)}, expected [{num_nodes}]")
+    return mask
 
 
 def _get(data: Data, key: str) -> Any:
