@@ -145,7 +145,8 @@ def _known_classes(table: Table, classes: Sequence[str]) -> np.ndarray:
             f"label is {table.value('label', row)}, expected a class that the model has learned "
             f"({known}), or an empty cell",
         )
-    return y.fill_null(-1).to_numpy().astype(np.int64)
+    numbers: np.ndarray = y.fill_null(-1).to_numpy().astype(np.int64)
+    return numbers
 
 
 def _classes(table: Table) -> tuple[np.ndarray, list[str] | None]:
