@@ -105,6 +105,13 @@ def test_a_class_that_is_not_known(tmp_path):
     )
 
 
+def test_classes_without_names_are_numbers(tmp_path):
+    data = load_to_predict(write(tmp_path, nodes=NODES.replace(",0,", ",,")))
+    assert data.y.tolist() == [-1, 1, -1, 1]
+    with pytest.raises(InputError, match="labels are names, expected those of the classes"):
+        load_to_predict(write(tmp_path, nodes=NODES.replace(",0,", ",sun,")))
+
+
 def test_names_of_features(tmp_path):
     data = load_dataset(write(tmp_path))
     assert feature_names(data) == ["f1", "f2"]

@@ -87,7 +87,7 @@ def load_dataset(
 def load_to_predict(
     name: StrPath,
     *,
-    classes: Sequence[str] = (),
+    classes: Sequence[str] | None = None,
     data_dir: StrPath | None = None,
     nodes: StrPath | None = None,
     task: str = "classification",
@@ -99,8 +99,8 @@ def load_to_predict(
 
     Args:
         name: As there.
-        classes: Those that the model has learned, in the order of their numbers, which labels of a
-            table get.
+        classes: Names of those that the model has learned, in the order of their numbers, which
+            labels of a table get; None: they have none, and labels are their numbers.
         data_dir: As there.
         nodes: As there.
         task: As there.
@@ -115,7 +115,7 @@ def load_to_predict(
         >>> data.y.tolist(), "test_mask" in data
         ([-1, 1], False)
     """
-    raw, source, label = _read(name, data_dir, nodes, task, classes)
+    raw, source, label = _read(name, data_dir, nodes, task, classes or ())
     graph = check_graph(raw, source, task, labelled=False)
     data = Data(
         x=compact(graph.x),

@@ -38,7 +38,7 @@ def read_tables(
         nodes: The node table.
         task: What labels are.
         classes: Of a model that is to predict labels, which may then be missing: its classes in the
-            order of their numbers, none if it predicts something else.
+            order of their numbers, none if they have no names or it predicts something else.
 
     Example:
         >>> import tempfile
@@ -134,6 +134,14 @@ def _known_classes(table: Table, classes: Sequence[str]) -> np.ndarray:
         labels = _whole_labels(table)
     if as_integers(labels.drop_null()) is not None:
         labels = labels.cast(pa.int64())
+        if not classes:
+            own: np.ndarray = labels.fill_null(-1).to_numpy().copy()
+            return own
+    elif not classes:
+        raise InputError(
+            f"{table.path.name}: labels are names, expected those of the classes that the model "
+            "has learned, too (classes)"
+        )
     labels = labels.cast(pa.string())
     y = pc.index_in(labels, value_set=pa.array(classes, pa.string()), skip_nulls=True)
     strange = np.flatnonzero((y.is_null().to_numpy()) & ~labels.is_null().to_numpy())
