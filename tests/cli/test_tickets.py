@@ -271,8 +271,10 @@ def test_inspect_draws_a_node(home, ticket, tmp_path):
     assert "Node node-3: " in done.stdout
     assert "Picture: a.svg" in done.stdout
     assert (tmp_path / "a.svg").read_text().startswith("<?xml")
-    around = json.loads(run_here(*arguments, "--hops", 1, "--json", cwd=tmp_path).stdout)
-    around = around["neighbourhood"]
+    found = json.loads(run_here(*arguments, "--hops", 1, "--json", cwd=tmp_path).stdout)
+    around, own = found["neighbourhood"], found["neighbours"]
+    assert sorted(own["kept"] + own["removed"]) == sorted(around["nodes"][1:])
+    assert len(own["kept"]) == around["degree_after"]
     assert around["nodes"][0] == "node-3"
     assert set(around["hops"]) == {0, 1}
     assert around["degree"] == len(around["nodes"]) - 1
@@ -287,6 +289,8 @@ def test_inspect_refuses_what_it_can_not_show(home, tmp_path):
     assert "expected .png, .pdf or .svg" in line(before, "--node", "node-3", "--picture", "a.gif")
     assert "expected an id of the graph" in line(before, "--node", "3", "--picture", "a.png")
     assert "expected 1 or 2" in line(before, "--node", "node-3", "--hops", 3)
+    assert "expected 1 or 2" in line(before, "--hops", 3)
+    assert "expected" in line("--split", "bogus")
     assert "expected its graph" in line("--node", "node-3")
     assert "the ticket belongs to" in line(home / "later")
     assert list(tmp_path.iterdir()) == []

@@ -75,7 +75,8 @@ def _model(spec: dict[str, Any]) -> str:
 def _row(found: Any, dense: Any) -> tuple[Any, ...]:
     macs = fewer = "-"
     if found.macs and dense.macs:
-        macs, fewer = f"{found.macs / 1e6:,.1f}M", f"{dense.macs / found.macs:.2f}x"
+        macs = f"{found.macs:,}" if dense.macs < 1e7 else f"{found.macs / 1e6:,.1f}M"
+        fewer = f"{dense.macs / found.macs:.2f}x"
     faster = dense.milliseconds / found.milliseconds
     return (
         WORDS[found.way], f"{found.weights:,}", macs, fewer, f"{found.milliseconds:.2f}",

@@ -47,7 +47,7 @@ def draw_neighbourhood(
         >>> around = Neighbourhood([4, 7], [0, 1], [0, 0], [(0, 1)], [False], 0, 1, 0)
         >>> figure = draw_neighbourhood(around, ["ann", "bob"], [1, -1], ["cat", "dog"], "ann")
         >>> [axes.get_title(loc="left") for axes in figure.axes]
-        ['before: 1 edge of ann, 1 shown', 'after: 0 edges of ann, 0 shown']
+        ['before: 1 edge of ann; 1 edge drawn', 'after: 0 edges of ann; 0 edges drawn']
     """
     import matplotlib as mpl
 
@@ -123,8 +123,8 @@ def _draw(
     }
     for index, (when, (own, shown)) in enumerate(counts.items()):
         axes = figure.add_subplot(1, 2, index + 1)
-        plural = "s" * (own != 1)
-        axes.set_title(f"{when}: {own:,} edge{plural} of {ids[0]}, {shown:,} shown", loc="left")
+        ours, drawn = (f"{count:,} edge{'s' * (count != 1)}" for count in (own, shown))
+        axes.set_title(f"{when}: {ours} of {ids[0]}; {drawn} drawn", loc="left")
         axes.set_axis_off()
         axes.set_aspect("equal")
         axes.set_xlim(-1.28, 1.28)
