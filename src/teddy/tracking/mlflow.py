@@ -68,6 +68,4 @@ class MLflow:
         self._sent = time.monotonic()
 
 
-@TRACKERS.register("mlflow")
-def _from_word(experiment: str) -> MLflow:
-    return MLflow(experiment or "teddy")
+TRACKERS.register("mlflow")(lambda experiment: MLflow(experiment or "teddy"))

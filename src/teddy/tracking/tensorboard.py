@@ -52,6 +52,4 @@ class TensorBoard:
         self._writer.close()
 
 
-@TRACKERS.register("tensorboard")
-def _from_word(folder: str) -> TensorBoard:
-    return TensorBoard(folder or "runs")
+TRACKERS.register("tensorboard")(lambda folder: TensorBoard(folder or "runs"))

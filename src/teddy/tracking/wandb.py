@@ -41,6 +41,4 @@ class Wandb:
         self._run.finish(exit_code=int(summary is None))
 
 
-@TRACKERS.register("wandb")
-def _from_word(project: str) -> Wandb:
-    return Wandb(project or "teddy")
+TRACKERS.register("wandb")(lambda project: Wandb(project or "teddy"))
