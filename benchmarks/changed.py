@@ -55,6 +55,8 @@ def grown(
     found: dict[str, dict[str, list[float]]] = {
         rule: {"new": [], "there": []} for rule in (*RULES, "found anew")
     }
+    data = data.clone()
+    data.node_ids = list(range(data.num_nodes))
     for seed in range(seeds):
         new = new_nodes(data, share, seed)
         before = without(data, new)

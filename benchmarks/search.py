@@ -33,7 +33,7 @@ def full_grid(found: Sparsest, candidates: Candidates) -> list[Tried]:
 def _judged(found: Sparsest, candidates: Candidates, point: Point) -> Tried:
     seeds = candidates.differences(point, found.rule.seeds)
     judgement = found.rule.test(lambda count: seeds[:count], _share(found, point))
-    return Tried(point, *candidates.sparsities(point), judgement)
+    return Tried(point, *candidates.sparsities(point, found.rule.seeds), judgement)
 
 
 def sparsest_of(grid: Sequence[Tried]) -> list[Point]:

@@ -77,18 +77,22 @@ def add_up(events: Iterable[dict[str, Any]]) -> tuple[Counter[str], int, int]:
 
 
 def main() -> None:
-    """Print the bytes of an edge."""
+    """Print the bytes of an edge, for each size."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--edges", type=int, default=2 * 10**6)
+    parser.add_argument("--edges", default="2000000,8000000")
     parser.add_argument("--json", type=Path, default=Path("bench_spark.json"))
     arguments = parser.parse_args()
-    found = measure(arguments.edges, arguments.edges // 10)
-    arguments.json.write_text(json.dumps(found, indent=1) + "\n")
-    sizes = ", ".join(f"{size:.0f} {name}" for name, size in found["bytes_per_edge"].items())
-    print(
-        f"{found['edges']:,} edges in {found['seconds']:.0f} s, {found['jobs']} jobs of "
-        f"{found['stages']} stages; bytes an edge: {sizes}"
-    )
+    rows = []
+    for edges in map(int, arguments.edges.split(",")):
+        found = measure(edges, edges // 10)
+        rows.append(found)
+        sizes = ", ".join(f"{size:.0f} {name}" for name, size in found["bytes_per_edge"].items())
+        print(
+            f"{edges:,} edges in {found['seconds']:.0f} s, {found['jobs']} jobs of "
+            f"{found['stages']} stages; bytes an edge: {sizes}",
+            flush=True,
+        )
+    arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 if __name__ == "__main__":

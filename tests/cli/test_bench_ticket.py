@@ -37,7 +37,7 @@ def test_a_ticket_is_held_against_the_dense_model(ticket, tmp_path):
 
 
 def test_what_does_not_fit_is_refused(ticket, tmp_path):
-    assert "expected its graph: teddy bench a.ticket PATH" in refused(
+    assert "expected its graph: a name, file or folder after the ticket" in refused(
         run_here("bench", "a.ticket", cwd=tmp_path)
     )
     assert "expected --models, --epochs with a data set" in refused(

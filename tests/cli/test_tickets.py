@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 
+import numpy as np
 import pytest
 import torch
 
@@ -72,6 +73,10 @@ def test_export_refuses_what_it_can_not_write(home, tmp_path):
 
     assert "expected .onnx, .pt2 or .parquet" in line("a.pt")
     assert "expected it for .parquet only" in line("a.onnx", home / "before")
+    for option in ("split", "split-seed", "nodes"):
+        found = line("a.pt2", f"--{option}", 1)
+        assert f"{option} '1' came with a.pt2, expected it for .parquet only" in found
+    assert "split is 'bogus'" in line("a.parquet", home / "before", "--split", "bogus")
     assert "expected its graph" in line("a.parquet")
     assert "there is no folder no" in line("no/a.pt2")
     assert list(tmp_path.iterdir()) == []
@@ -112,6 +117,122 @@ def test_predict_follows_each_rule(home, ticket, tmp_path):
         assert "no accuracy, the split is another" in done.stderr
 
 
+def test_predict_says_what_was_there_before(home, tmp_path):
+    arguments = [
+        "predict", home / "a.ticket", home / "later", "--changed", "training",
+        "--original", home / "before",
+    ]  # fmt: skip
+    done = run_here(*arguments, cwd=tmp_path)
+    edges = teddy.load_dataset(home / "before").num_edges // 2
+    assert f"; there before: 40 of 41 nodes, {edges} of {edges + 1} edges" in done.stderr
+    found = json.loads(run_here(*arguments, "--json", cwd=tmp_path).stdout)
+    assert found["recognised"] == {"nodes": 40, "edges": edges}
+
+
+def test_predict_refuses_numbers_that_may_be_of_other_nodes(home, tmp_path):
+    """The original has names, an npz only numbers."""
+    data = teddy.load_dataset(home / "later")
+    np.savez(
+        tmp_path / "later.npz", x=data.x.to_dense().numpy(), edge_index=data.edge_index.numpy()
+    )
+    arguments = ["--changed", "training", "--original", home / "before"]
+    done = run_here("predict", home / "a.ticket", "later.npz", *arguments, cwd=tmp_path)
+    assert "the original has node_ids, such as 'node-0', the changed graph has none" in refused(
+        done
+    )
+
+
+def changed_table(home, folder, change):
+    """The tables of the ticket's graph, with other cells in the node table."""
+    header, *rows = csv.reader((home / "before" / "nodes.csv").open())
+    cells = change([dict(zip(header, row, strict=True)) for row in rows])
+    (folder / "edges.csv").write_text((home / "before" / "edges.csv").read_text())
+    with (folder / "nodes.csv").open("w") as file:
+        writer = csv.DictWriter(file, cells[0])
+        writer.writeheader()
+        writer.writerows(cells)
+    return folder
+
+
+def without_label(rows, *animals):
+    return [row | {"label": "" if row["label"] in animals else row["label"]} for row in rows]
+
+
+def dropped(rows, *names):
+    return [{name: row[name] for name in row if name not in names} for row in rows]
+
+
+CHANGES = {
+    "columns in another order": (
+        lambda rows: [{name: row[name] for name in reversed(row)} for row in rows],
+        "test accuracy",
+    ),
+    "a class without a label": (
+        lambda rows: without_label(rows, "cat"),
+        "no accuracy, test nodes have no label",
+    ),
+    "and not in the split": (
+        lambda rows: [
+            row if row["label"] else row | {"split": ""} for row in without_label(rows, "cat")
+        ],
+        "no accuracy, the split is another",
+    ),
+    "empty labels": (
+        lambda rows: without_label(rows, *ANIMALS),
+        "no accuracy, there are no labels",
+    ),
+    "no labels": (lambda rows: dropped(rows, "label"), "no accuracy, there are no labels"),
+    "no split": (lambda rows: dropped(rows, "split"), "no accuracy, there is no split"),
+    "neither": (lambda rows: dropped(rows, "label", "split"), "no accuracy, there are no labels"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_predict_takes_what_it_needs(change, home, ticket, tmp_path):
+    change, said = CHANGES[change]
+    changed_table(home, tmp_path, change)
+    done = run_here("predict", home / "a.ticket", ".", cwd=tmp_path)
+    rows = predictions(done)
+    expected = ticket.predict(teddy.load_dataset(home / "before")).tolist()
+    assert [row["class"] for row in rows] == [ANIMALS[c] for c in expected]
+    assert said in done.stderr
+    test = json.loads(run_here("predict", home / "a.ticket", ".", "--json", cwd=tmp_path).stdout)
+    assert test["test"] == (None if said.startswith("no") else ticket.info.ticket.test)
+
+
+def test_predict_refuses_other_features_and_classes(home, tmp_path):
+    def line(change, *arguments):
+        changed_table(home, tmp_path, change)
+        return refused(run_here("predict", home / "a.ticket", ".", *arguments, cwd=tmp_path))
+
+    def renamed(rows):
+        return [{name.replace("f0", "size"): row[name] for name in row} for row in rows]
+
+    assert line(renamed).endswith("has learned from: missing 'f0', new 'size'")
+    assert line(lambda rows: dropped(rows, "f3")).endswith("has learned from: missing 'f3'")
+    strange = line(lambda rows: [*rows[:-1], rows[-1] | {"label": "yak"}])
+    assert "row 40: label is 'yak', expected a class that the model has learned" in strange
+    for names, split, said in (
+        (("label", "split"), "40/30/30", "no labels, expected some to draw the split '40/30/30'"),
+        (("split",), "public", "no split came with it, pass split as"),
+        (("split",), "bogus", "split is 'bogus', expected"),
+    ):
+        assert said in line(lambda rows, names=names: dropped(rows, *names), "--split", split)
+
+
+def test_the_tickets_own_split_is_drawn_where_it_can_be(home, tmp_path):
+    def unsplit(rows):
+        return dropped(rows, "split")
+
+    graph = teddy.load_dataset(changed_table(home, tmp_path, unsplit), split="40/30/30", seed=3)
+    own = teddy.find_ticket(graph, "gcn", 0.5, 0.6, epochs=1, hidden=4)
+    own.save(tmp_path / "own.ticket")
+    done = run_here("predict", "own.ticket", ".", cwd=tmp_path)
+    assert f"test accuracy {own.info.ticket.test:.2f}%" in done.stderr
+    changed_table(home, tmp_path, lambda rows: dropped(rows, "split", "label"))
+    assert "there are no labels" in run_here("predict", "own.ticket", ".", cwd=tmp_path).stderr
+
+
 def test_inspect_without_the_graph_says_what_the_file_holds(home, tmp_path):
     plain = run_here("inspect", home / "a.ticket", "--json", cwd=tmp_path)
     facts = json.loads(plain.stdout)
@@ -150,8 +271,10 @@ def test_inspect_draws_a_node(home, ticket, tmp_path):
     assert "Node node-3: " in done.stdout
     assert "Picture: a.svg" in done.stdout
     assert (tmp_path / "a.svg").read_text().startswith("<?xml")
-    around = json.loads(run_here(*arguments, "--hops", 1, "--json", cwd=tmp_path).stdout)
-    around = around["neighbourhood"]
+    found = json.loads(run_here(*arguments, "--hops", 1, "--json", cwd=tmp_path).stdout)
+    around, own = found["neighbourhood"], found["neighbours"]
+    assert sorted(own["kept"] + own["removed"]) == sorted(around["nodes"][1:])
+    assert len(own["kept"]) == around["degree_after"]
     assert around["nodes"][0] == "node-3"
     assert set(around["hops"]) == {0, 1}
     assert around["degree"] == len(around["nodes"]) - 1
@@ -166,6 +289,8 @@ def test_inspect_refuses_what_it_can_not_show(home, tmp_path):
     assert "expected .png, .pdf or .svg" in line(before, "--node", "node-3", "--picture", "a.gif")
     assert "expected an id of the graph" in line(before, "--node", "3", "--picture", "a.png")
     assert "expected 1 or 2" in line(before, "--node", "node-3", "--hops", 3)
+    assert "expected 1 or 2" in line(before, "--hops", 3)
+    assert "expected" in line("--split", "bogus")
     assert "expected its graph" in line("--node", "node-3")
     assert "the ticket belongs to" in line(home / "later")
     assert list(tmp_path.iterdir()) == []

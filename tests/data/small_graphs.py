@@ -26,9 +26,13 @@ def mask(*nodes: int, size: int = 6) -> torch.Tensor:
     return members
 
 
-def assert_same(one: Data, other: Data, *, but: tuple[str, ...] = ("name",)) -> None:
-    assert set(one.keys()) == set(other.keys())
-    for key in set(one.keys()) - set(but):
+#: What differs between files of different kinds: only tables name their features.
+OF_THE_FILE = {"name", "feature_names"}
+
+
+def assert_same(one: Data, other: Data) -> None:
+    assert set(one.keys()) - OF_THE_FILE == set(other.keys()) - OF_THE_FILE
+    for key in set(one.keys()) - OF_THE_FILE:
         a, b = one[key], other[key]
         if isinstance(a, torch.Tensor):
             assert a.layout == b.layout, key

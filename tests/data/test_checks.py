@@ -82,9 +82,16 @@ ERRORS = {
         "edge_index[0, 2] is -1, expected a node from 0 to 5",
     ),
     "no y": (without("y"), "no y, expected an integer label for each node"),
-    "y float": (changed(y=torch.zeros(6)), "y is float32, expected integers"),
+    "y float": (
+        changed(y=torch.zeros(6)),
+        "y is float32, expected integers (classes); numbers have the task regression, 0 and 1 for "
+        "each of several labels the task multilabel",
+    ),
     "y short": (changed(y=torch.zeros(5).long()), "y has shape [5], expected [6]"),
-    "y many": (changed(y=torch.zeros(6, 3).long()), "y has shape [6, 3], expected [6]"),
+    "y many": (
+        changed(y=torch.zeros(6, 3).long()),
+        "y has shape [6, 3], expected [6] (a class); several labels have the task multilabel",
+    ),
     "y negative": (
         changed(y=labels(5, -2)),
         "y[5] is -2, expected -1 (no label) or a class from 0 to 99999",

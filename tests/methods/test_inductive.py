@@ -13,7 +13,7 @@ import teddy
 from conftest import small_graph
 from teddy.data import split_nodes
 from teddy.data.features import select_rows
-from teddy.edges import SimpleGraph
+from teddy.edges import Arcs, SimpleGraph
 from teddy.edges.induced import induced_graph
 from teddy.edges.prune import prune_pairs
 from teddy.methods import METHODS, Level, Problem
@@ -92,7 +92,7 @@ def test_an_induced_graph_has_the_edges_between_its_nodes(seed):
 def test_stages_grow_and_know_the_training_edges():
     data = split_graph()
     graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
-    training, val, test = inductive(data, graph)
+    training, val, test = inductive(data, Arcs(graph))
     assert training.data.num_nodes == int(data.train_mask.sum())
     assert training.known.all()
     assert val.data.num_nodes == int((data.train_mask | data.val_mask).sum())

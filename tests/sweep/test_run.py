@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import teddy
-from cli.command import refused, run, save_npz
+from cli.command import refused, run_here, save_npz
 from sweep.sweeps import SETTINGS, grid_of, results
 from teddy.methods import METHODS
 from teddy.sweep import Settings, run_sweep
@@ -150,7 +150,7 @@ def test_ray_runs_the_same_tasks(graph, tmp_path):
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(arguments, message, tmp_path):
-    assert message in refused(run("sweep", "citeseer", *arguments, cwd=tmp_path))
+    assert message in refused(run_here("sweep", "citeseer", *arguments, cwd=tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 

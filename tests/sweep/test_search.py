@@ -19,6 +19,7 @@ from teddy.sweep import Grid, Outcome, Point, run_sweep, search_sparsest
 from teddy.sweep import candidates as module
 from teddy.sweep.folder import Folder
 from teddy.sweep.grid import level_of
+from teddy.sweep.statistics import paired_difference
 
 #: A graph of 40 nodes has 12 to validate on, so one of them makes 8.3 points.
 WIDE = 60.0
@@ -53,6 +54,10 @@ class Made:
                     **vars(cell),
                     "val": dense + self.gain(level.graph_sparsity, level.weight_sparsity) + noise,
                     "dense_val": dense,
+                    "edges_total": 10**6,
+                    "edges_kept": round(10**6 * (1 - level.graph_sparsity)),
+                    "weights_total": 10**6,
+                    "weights_kept": round(10**6 * (1 - level.weight_sparsity)),
                     "test": 100 * tests[0],
                     "dense_test": 100 * tests[1],
                 },
@@ -99,7 +104,7 @@ def test_the_last_level_within_the_tolerance_is_found(searched, level):
     assert found.grid == 41 * 10
     assert found.tickets + found.dense < 80
     tried = found.sparsest.tried
-    assert tried.graph_sparsity == tried.weight_sparsity == pytest.approx(1 - 0.95**level)
+    assert tried.graph_sparsity == tried.weight_sparsity == pytest.approx(1 - 0.95**level, abs=1e-6)
 
 
 def test_nothing_may_be_good_enough(searched):
@@ -158,12 +163,11 @@ def test_the_frontier_is_walked(searched):
     assert len(found.tried) <= 18
     assert found.grid == 81 * 10
     for tried in found.tried:
-        assert tried.graph_sparsity == pytest.approx(level[tried.point.edges])
-        assert tried.weight_sparsity == pytest.approx(level[tried.point.weights])
+        assert tried.graph_sparsity == pytest.approx(level[tried.point.edges], abs=1e-6)
+        assert tried.weight_sparsity == pytest.approx(level[tried.point.weights], abs=1e-6)
     best = found.sparsest.tried
-    assert best.graph_sparsity + best.weight_sparsity == max(
-        level[p.edges] + level[p.weights] for p in corners
-    )
+    most = max(level[p.edges] + level[p.weights] for p in corners)
+    assert best.graph_sparsity + best.weight_sparsity == pytest.approx(most, abs=1e-5)
 
 
 def test_cells_that_are_there_are_used_and_change_nothing(searched, tmp_path):
@@ -261,6 +265,25 @@ def test_a_search_runs_on_a_sweep_and_saves_its_ticket(graph, tmp_path):
     assert ticket.info.ticket.test == answer.ticket[answer.seed]
 
 
+def test_what_is_shown_is_the_sparsity_that_was_reached(graph, tmp_path):
+    """Whole units can't reach any share of weights: one of each layer stays."""
+    method = "teddy:structure=neurons"
+    found = search_sparsest(
+        graph, "gat", tmp_path / "out", method=method, tolerance=100, seeds=3, levels=[80],
+        settings=SETTINGS,
+    )  # fmt: skip
+    row = Folder(tmp_path / "out").rows()[0]
+    left = row["weights_kept"] / row["weights_total"]
+    assert found.sparsest.tried.weight_sparsity == pytest.approx(1 - left)
+    assert 1 - left < 0.95 < row["weight_sparsity"]
+
+
+def test_equal_differences_on_test_nodes_prove_nothing():
+    assert paired_difference([70, 70], [70, 70]).low == 0
+    floor = paired_difference([70, 70], [70, 70], floor=0.1)
+    assert (floor.low, floor.mean, floor.high) == pytest.approx((-0.898, 0, 0.898), abs=1e-3)
+
+
 def test_points_off_the_diagonal_are_what_they_say(graph, tmp_path):
     spec, out = MethodSpec.parse("random"), tmp_path / "out"
     candidates = module.Candidates(graph, "gcn", spec, out, SETTINGS)
@@ -273,7 +296,9 @@ def test_points_off_the_diagonal_are_what_they_say(graph, tmp_path):
         ]  # fmt: skip
         expected = pytest.approx([1 - 0.95**point.edges, 1 - 0.95**point.weights])
         assert [row["graph_sparsity"], row["weight_sparsity"]] == expected
-        assert list(candidates.sparsities(point)) == expected
+        reached = [1 - row[f"{name}_kept"] / row[f"{name}_total"] for name in ("edges", "weights")]
+        assert list(candidates.sparsities(point, 1)) == reached
+        assert reached == pytest.approx([row["graph_sparsity"], row["weight_sparsity"]], abs=0.02)
     assert candidates.computed == 4
 
 
@@ -286,13 +311,14 @@ def test_the_command_prints_a_table_and_writes_what_it_is_told_to(graph, tmp_pat
     done = run_here("search", graph, *COMMAND, "--out", "x", *files, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "accepted" in done.stdout
-    assert "Sparsest: simulation 20, 64.2% of edges and 64.2% of weights removed." in done.stdout
+    ticket = teddy.Ticket.load(tmp_path / "a.ticket").info
+    edges, weights = (100 * (1 - n.kept / n.total) for n in (ticket.edges, ticket.weights))
+    removed = f"{edges:.1f}% of edges and {weights:.1f}% of weights removed"
+    assert f"Sparsest: simulation 20, {removed}." in done.stdout
     assert "Nothing sparser was there to try: see --most." in done.stdout
     assert "all levels and seeds would be 15" in done.stdout
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert teddy.Ticket.load(tmp_path / "a.ticket").info.graph_sparsity == pytest.approx(
-        0.6415, 1e-3
-    )
+    assert ticket.graph_sparsity == pytest.approx(0.6415, 1e-3)
     again = run_here("search", graph, *COMMAND, "--out", "x", "--json", cwd=tmp_path)
     result = json.loads(again.stdout)
     assert result["trainings"]["computed"] == 0

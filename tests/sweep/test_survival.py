@@ -12,7 +12,7 @@ import sys
 import pytest
 
 import teddy
-from cli.command import run
+from cli.command import run, run_here, save_npz
 from sweep.sweeps import SETTINGS, SWEEP, grid_of, results, start, wait_for_cells
 from teddy.sweep import run_sweep
 from teddy.sweep.folder import Folder
@@ -64,19 +64,18 @@ def test_a_result_under_another_name_is_not_taken(graph, tmp_path):
 def test_the_summary_says_what_is_left_out(graph, tmp_path):
     arguments = ["--models", "gcn", "--methods", "teddy,random", "--simulations", "1", "--epochs",
                  "2", "--hidden", "4"]  # fmt: skip
-    assert (
-        run("sweep", graph, *arguments, "--seeds", "3", "--out", "x", cwd=tmp_path).returncode == 0
-    )
+    command = ["sweep", graph, *arguments, "--seeds", "3", "--out", "x"]
+    assert run_here(*command, cwd=tmp_path).returncode == 0
     cells = sorted((tmp_path / "x" / "cells").iterdir())
     cells[0].write_text("{")
-    done = run("sweep", "--summary", "--out", "x", cwd=tmp_path)
+    done = run_here("sweep", "--summary", "--out", "x", cwd=tmp_path)
     assert done.stderr.startswith("teddy: left out: ")
     assert "3 seeds" in done.stdout
     assert "(2)" in done.stdout  # of two seeds only
-    report = json.loads(run("sweep", "--summary", "--json", "--out", "x", cwd=tmp_path).stdout)
+    report = json.loads(run_here("sweep", "--summary", "--json", "--out", "x", cwd=tmp_path).stdout)
     assert report["damaged"] == 1
     assert report["failures"] == []
-    again = run("sweep", graph, *arguments, "--seeds", "3", "--out", "x", cwd=tmp_path)
+    again = run_here(*command, cwd=tmp_path)
     assert "tried again" in again.stderr
 
 
@@ -100,14 +99,21 @@ def test_a_task_that_another_process_has_is_left_to_it(graph, tmp_path):
     assert run_task(Job(str(out), task, SETTINGS, graph)) == Done(computed=1)
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_kill_9_then_the_same_command_ends_with_the_same_table(graph, tmp_path, jobs):
-    whole = tmp_path / "whole"
-    assert run("sweep", graph, *SWEEP, "--out", whole, cwd=tmp_path).returncode == 0
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The graph of the sweeps that are disturbed here, and what they come to undisturbed."""
+    folder = tmp_path_factory.mktemp("whole")
+    graph = str(save_npz(folder / "graph.npz"))
+    assert run("sweep", graph, *SWEEP, "--out", "out", cwd=folder).returncode == 0
+    return graph, results(folder / "out")
 
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_kill_9_then_the_same_command_ends_with_the_same_table(whole, tmp_path, jobs):
+    graph, expected = whole
     out = tmp_path / "killed"
     killed_after = []
-    for target in (5, 14, 23):
+    for target in (5, 23):
         process = start(graph, out, "--jobs", jobs)
         killed_after.append(wait_for_cells(out, target, process))
         os.kill(process.pid, signal.SIGKILL)  # the parent alone: its workers must notice
@@ -122,7 +128,7 @@ def test_kill_9_then_the_same_command_ends_with_the_same_table(graph, tmp_path, 
     assert report["computed"] <= 36 - len(cells)
     for path, when in cells.items():
         assert path.stat().st_mtime_ns == when
-    assert results(out) == results(whole)
+    assert results(out) == expected
     assert not list(out.rglob(".teddy-*"))
 
 
@@ -138,23 +144,9 @@ def test_ctrl_c_says_how_to_go_on(graph, tmp_path):
     assert run("sweep", graph, *SWEEP, "--out", out, cwd=tmp_path).returncode == 0
 
 
-def test_two_processes_share_the_work(graph, tmp_path):
-    out = tmp_path / "out"
-    both = [start(graph, out, "--json") for _ in range(2)]
-    reports = []
-    for process in both:
-        output, errors = process.communicate(timeout=300)
-        assert process.returncode == 0, errors
-        reports.append(json.loads(output))
-    assert all(report["missing"] == 0 for report in reports)
-    assert sum(report["computed"] for report in reports) == 36
-    whole = tmp_path / "whole"
-    run("sweep", graph, *SWEEP, "--out", whole, cwd=tmp_path)
-    assert results(out) == results(whole)
-
-
-def test_no_cell_is_written_twice_by_two_processes(graph, tmp_path):
+def test_two_processes_share_the_work_and_no_cell_is_written_twice(whole, tmp_path):
     """Every write is logged by a plugin that both processes load."""
+    graph, expected = whole
     out, log = tmp_path / "out", tmp_path / "log"
     plugin = tmp_path / "log.py"
     plugin.write_text(
@@ -167,12 +159,17 @@ def test_no_cell_is_written_twice_by_two_processes(graph, tmp_path):
         "    plain(self, cell, row)\n"
         "Folder.write_cell = write_cell\n"
     )
-    both = [start(graph, out, "--load", str(plugin), "--jobs", "2") for _ in range(2)]
+    both = [start(graph, out, "--load", str(plugin), "--jobs", "2", "--json") for _ in range(2)]
+    reports = []
     for process in both:
-        _, errors = process.communicate(timeout=300)
+        output, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors
+        reports.append(json.loads(output))
+    assert all(report["missing"] == 0 for report in reports)
+    assert sum(report["computed"] for report in reports) == 36
     written = log.read_text().split()
     assert len(written) == len(set(written)) == 36
+    assert results(out) == expected
 
 
 def test_a_full_disk_is_said_and_repaired(graph, full_disk, tmp_path):

@@ -12,7 +12,7 @@ from contextlib import closing
 import pytest
 
 import teddy
-from cli.command import refused, run, save_npz
+from cli.command import refused, run, run_here, save_npz
 from teddy.methods import Level
 from teddy.sweep.grid import Settings
 from teddy.sweep.tune import RANGES, Search, tune
@@ -162,7 +162,7 @@ def test_another_search_in_the_folder_is_refused(search, tmp_path):
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(arguments, message, tmp_path):
-    assert message in refused(run("tune", "citeseer", *arguments, cwd=tmp_path))
+    assert message in refused(run_here("tune", "citeseer", *arguments, cwd=tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -118,6 +119,55 @@ def test_ids_that_were_numbers_and_are_names_now_are_the_same(ticket, data, adde
     added.node_ids = [*map(str, range(40)), "new"]
     there = ticket.transfer(added, "training", original=data)
     assert int(there.keep.sum()) == int(ticket.keep.sum()) + 2
+
+
+def test_it_says_what_it_recognised(ticket, data, added, removed):
+    there = ticket.transfer(added, "training", original=data)
+    assert there.info.transferred["recognised"] == {"nodes": 40, "edges": added.num_edges - 2}
+    there = ticket.transfer(removed, "training", original=data)
+    assert there.info.transferred["recognised"] == {"nodes": 40, "edges": removed.num_edges}
+    assert "recognised" not in there.transfer(removed, "none").info.transferred
+
+
+@pytest.mark.parametrize("of", [list, tuple, np.array, torch.tensor])
+def test_ids_may_be_in_any_sequence(of, ticket, data, added):
+    data.node_ids, added.node_ids = of(range(1, 41)), of(range(1, 42))
+    there = ticket.transfer(added, "training", original=data)
+    assert int(there.keep.sum()) == int(ticket.keep.sum()) + 2
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "problem"),
+    [
+        (range(1, 41), None, "the original has node_ids, such as '1', the changed graph has none"),
+        (None, range(1, 42), "the changed graph has node_ids, such as '1', the original has none"),
+        (range(1, 41), range(101, 142), r"no node .* ids such as '1' and '101', expected some"),
+        (range(40), [0, 1, 1, *range(3, 41)], "node_ids has '1' twice, expected each id once"),
+        (range(40), ["1", *range(1, 41)], "node_ids has '1' twice, expected each id once"),
+        (range(40), range(10), r"node_ids has 10 ids, expected 41 \(num_nodes\)"),
+        (range(50), range(41), r"node_ids has 50 ids, expected 40 \(num_nodes\)"),
+        (range(40), "names", "node_ids is a str, expected a list with an id for each node"),
+        (range(40), torch.zeros(41, 1), "node_ids is a Tensor, expected a list"),
+    ],
+)
+def test_nodes_that_can_not_be_told_are_refused(before, now, problem, found, added):
+    data = small_graph()
+    for graph, ids in ((data, before), (added, now)):
+        if ids is not None:
+            graph.node_ids = list(ids) if isinstance(ids, range) else ids
+    with pytest.raises(teddy.InputError, match=problem):
+        found.transfer(added, "training", original=data)
+
+
+def test_a_table_without_node_ids_has_the_numbers_as_ids(found, added):
+    """Node 0 is gone since: other ids aren't 0, 1, 2, ... any more."""
+    data, left = small_graph(), list(range(1, 40))
+    data.feature_names = [f"f{i}" for i in range(12)]
+    changed = data.subgraph(torch.tensor(left))
+    changed.node_ids, changed.num_nodes = left, 39
+    there = found.transfer(changed, "training", original=data)
+    expected = {pair for pair in pairs_of(data, found) if 0 not in pair}
+    assert pairs_of(changed, there) == expected
 
 
 def test_it_is_a_ticket_that_can_be_saved_and_says_where_it_is_from(ticket, added, tmp_path):

@@ -53,7 +53,7 @@ def same(found, expected):
 @settings(max_examples=25)
 @given(
     seed=st.integers(0, 10**6),
-    layers=st.sampled_from([2, 3]),
+    layers=st.sampled_from([1, 2, 3]),
     kind=st.sampled_from(
         ["entries", "rows", "columns", "layer", "everything", "one unit", "few units"]
     ),
@@ -174,9 +174,9 @@ def test_passes_are_timed_way_by_way(data):
     assert [p.way for p in (dense, graph, weights, compiled)] == [
         "dense", "sparse graph", "sparse weights", "compiled",
     ]  # fmt: skip
-    assert dense.macs > graph.macs > weights.macs >= compiled.macs
+    assert dense.macs > graph.macs == weights.macs > compiled.macs
     assert dense.macs == sum(ticket.info.macs.dense)
-    assert weights.macs == sum(ticket.info.macs.ticket)
+    assert compiled.macs <= sum(ticket.info.macs.ticket)
     assert dense.weights == weights.weights == ticket.info.weights.total > compiled.weights
     assert all(p.milliseconds > 0 and p.device == "cpu" for p in (dense, compiled))
 

@@ -190,15 +190,16 @@ def test_the_table_has_the_kept_edges(ticket, data, tmp_path):
 def test_the_table_has_names_and_what_belongs_to_edges(ticket, data, tmp_path):
     data.node_ids = [f"node {i}" for i in range(40)]
     data.edge_weight = torch.arange(float(data.num_edges))
-    data.edge_attr = torch.ones(data.num_edges, 2)  # not one value for each edge
+    data.edge_attr = torch.stack([data.edge_weight, -data.edge_weight], dim=1)
     ticket.export(tmp_path / "a.parquet", data)
     found = read_edges(tmp_path / "a.parquet")
-    assert found.keys() == {"source", "target", "edge_weight"}
+    assert list(found) == ["source", "target", "weight", "edge_attr"]
     columns = data.edge_index.t().tolist()
-    for source, target, weight in zip(*found.values(), strict=True):
+    for source, target, weight, attributes in zip(*found.values(), strict=True):
         ends = sorted(int(name.split()[1]) for name in (source, target))
         listed = [i for i, column in enumerate(columns) if sorted(column) == ends]
         assert weight == listed[0]
+        assert attributes == [weight, -weight]
 
 
 def test_a_table_without_edges_has_its_columns(data, tmp_path):
@@ -206,6 +207,23 @@ def test_a_table_without_edges_has_its_columns(data, tmp_path):
     data.node_ids = [f"node {i}" for i in range(40)]
     ticket.export(tmp_path / "a.parquet", data)
     assert read_edges(tmp_path / "a.parquet") == {"source": [], "target": []}
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64, torch.int32])
+def test_the_table_has_numbers_of_any_kind(kind, ticket, data, tmp_path):
+    data.edge_weight = (data.edge_index.sum(dim=0) / 2).to(kind)
+    data.edge_weight.requires_grad_(kind.is_floating_point)
+    ticket.export(tmp_path / "a.parquet", data)
+    found = read_edges(tmp_path / "a.parquet")
+    ends = torch.tensor([found["source"], found["target"]])
+    assert found["weight"] == (ends.sum(dim=0) / 2).to(kind).tolist()
+
+
+def test_complex_numbers_have_no_column(ticket, data, tmp_path):
+    data.edge_weight = torch.rand(data.num_edges, dtype=torch.complex64)
+    with pytest.raises(teddy.InputError, match="edge_weight is complex64, expected real numbers"):
+        ticket.export(tmp_path / "a.parquet", data)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_another_graph_has_no_table(ticket, tmp_path):

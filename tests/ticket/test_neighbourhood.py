@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import teddy
 from conftest import edge_lists
 from teddy.edges import SimpleGraph
-from teddy.ticket.neighbourhood import find_node, neighbourhood
+from teddy.ticket.neighbourhood import find_node, neighbourhood, neighbours
 
 
 def distances(graph, node, hops):
@@ -36,6 +36,9 @@ def test_it_is_what_can_be_reached(graph, hops, most, data):
     assert len(found.nodes) == len(set(found.nodes)) == min(most, len(near))
     assert found.left_out == len(near) - len(found.nodes)
     assert found.hops == [near[n] for n in found.nodes] == sorted(found.hops)
+    kept, removed = neighbours(simple, keep, node)  # all of them, however few are shown
+    assert {*kept, *removed} == {n for n, hop in near.items() if hop == 1}
+    assert (len(kept), len(kept) + len(removed)) == (found.degree_after, found.degree)
     fate = dict(zip(map(tuple, simple.pairs.t().tolist()), keep.tolist(), strict=True))
     shown = {pair: stays for pair, stays in fate.items() if set(pair) <= set(found.nodes)}
     listed = {

@@ -10,8 +10,9 @@ from conftest import small_graph
 from teddy.methods import METHODS, Level, Problem
 from teddy.models import GCN
 from teddy.models.nagphormer import NAGphormer
-from teddy.training import Objective, TrainConfig, seeded, train
+from teddy.training import TrainConfig, seeded, train
 from teddy.training.batches import Batches
+from teddy.training.tasks import CrossEntropy
 
 TINY = {"hidden": 8, "heads": 2, "hops": 2, "positions": 0}
 
@@ -42,7 +43,7 @@ def test_without_batches_a_step_takes_the_nodes_that_the_loss_is_of():
         (GCN(data.x.size(1), 3), 0.0, "all", None),
     ):
         config = TrainConfig(distill=distill, distill_nodes=where)
-        objective = Objective(data.y, nodes, teacher, config)
+        objective = CrossEntropy(data.y, nodes, teacher, config)
         (step,) = Batches(model, objective.nodes, 40)
         assert (step is None) if expected is None else torch.equal(step, expected)
         logits = torch.randn(40, 3)
@@ -77,12 +78,12 @@ def test_losses_of_batches_add_up():
     config = TrainConfig(distill=2.0)
     halves = torch.arange(40).split(20)
     for chosen, weight in ((None, None), (teacher, 20)):
-        whole = Objective(data.y, train_nodes, chosen, config)
+        whole = CrossEntropy(data.y, train_nodes, chosen, config)
         total = 0.0
         for nodes in halves:
             own = whole.of(nodes)
             count = int(data.train_mask[nodes].sum())
-            plain = Objective(data.y[nodes], own.train, None, config)(logits[nodes])
+            plain = CrossEntropy(data.y[nodes], own.train, None, config)(logits[nodes])
             total += float(plain) * count / train_nodes.numel()
             if weight:
                 total += float(own(logits[nodes]) - plain) * weight / 40

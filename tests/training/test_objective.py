@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teddy
-from teddy.training import Objective, TrainConfig
+from teddy.training import TrainConfig
+from teddy.training.tasks import CrossEntropy
 
 
 def softmax(z: np.ndarray) -> np.ndarray:
@@ -33,9 +34,9 @@ def test_the_objective_equals_equation_9(seed, temperature, weight):
         config = TrainConfig(
             distill=weight, temperature=temperature, divergence=divergence, distill_nodes=which
         )
-        loss = Objective(*tensors, torch.from_numpy(Z_dense), config)(torch.from_numpy(Z))
+        loss = CrossEntropy(*tensors, torch.from_numpy(Z_dense), config)(torch.from_numpy(Z))
         np.testing.assert_allclose(float(loss), cross_entropy + weight * kl, rtol=1e-9)
-    dense = Objective(*tensors, None, TrainConfig())(torch.from_numpy(Z))
+    dense = CrossEntropy(*tensors, None, TrainConfig())(torch.from_numpy(Z))
     np.testing.assert_allclose(float(dense), cross_entropy, rtol=1e-9)
 
 

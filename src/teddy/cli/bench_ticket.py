@@ -9,8 +9,6 @@ from typing import Any
 
 import typer
 
-from teddy.errors import InputError
-
 #: What a row of the table is, by its way.
 WORDS = {
     "dense": "dense",
@@ -27,21 +25,13 @@ def bench_ticket(
     import torch
 
     from teddy.cli.tables import print_table, print_text
-    from teddy.data import DATASETS, load_dataset
+    from teddy.cli.ticket_data import load_graph
     from teddy.ticket import Ticket
     from teddy.ticket.speed import Pass, measure
 
     loaded = Ticket.load(ticket)
     info = loaded.info
-    if dataset is None and info.dataset not in DATASETS:
-        raise InputError(
-            f"{ticket}: found on '{info.dataset}', expected its graph: teddy bench {ticket} PATH"
-        )
-    split = None if info.split == "given" else info.split
-    data = load_dataset(
-        dataset or info.dataset, split=split, seed=info.split_seed or 0, data_dir=data_dir,
-        nodes=nodes,
-    )  # fmt: skip
+    data = load_graph(Path(ticket), info, dataset, None, None, nodes, data_dir)
     most, passes = torch.get_num_threads(), []
     try:
         for threads in sorted({1, most}):
@@ -51,13 +41,14 @@ def bench_ticket(
         torch.set_num_threads(most)
     if torch.cuda.is_available():
         passes += measure(loaded, data.to("cuda"))
-    accuracies = {"dense": info.dense.test, "ticket": info.ticket.test}
+    scores = {"dense": info.dense.test, "ticket": info.ticket.test}
     if json_:
         result = {
             "ticket": ticket,
             "dataset": info.dataset,
             "model": _model(info.model),
-            "test": accuracies,
+            "metric": info.task["metric"],
+            "test": scores,
             "torch": torch.__version__,
             "rows": [asdict(found) for found in passes],
         }
@@ -73,9 +64,8 @@ def bench_ticket(
             ("", "stored weights", "multiply-accumulates", "fewer", "ms", "faster"),
             [_row(found, rows[0]) for found in rows],
         )
-    print_text(
-        f"Test accuracy %: dense {accuracies['dense']:.2f}, ticket {accuracies['ticket']:.2f}."
-    )
+    metric = info.task["metric"]
+    print_text(f"Test {metric} %: dense {scores['dense']:.2f}, ticket {scores['ticket']:.2f}.")
 
 
 def _model(spec: dict[str, Any]) -> str:
@@ -85,7 +75,8 @@ def _model(spec: dict[str, Any]) -> str:
 def _row(found: Any, dense: Any) -> tuple[Any, ...]:
     macs = fewer = "-"
     if found.macs and dense.macs:
-        macs, fewer = f"{found.macs / 1e6:,.1f}M", f"{dense.macs / found.macs:.2f}x"
+        macs = f"{found.macs:,}" if dense.macs < 1e7 else f"{found.macs / 1e6:,.1f}M"
+        fewer = f"{dense.macs / found.macs:.2f}x"
     faster = dense.milliseconds / found.milliseconds
     return (
         WORDS[found.way], f"{found.weights:,}", macs, fewer, f"{found.milliseconds:.2f}",

@@ -13,7 +13,7 @@ from teddy.cli.ticket_data import (
     TicketFile,
     TicketSplit,
     TicketSplitSeed,
-    load_graph,
+    load_graph_to_predict,
 )
 from teddy.errors import InputError
 
@@ -36,18 +36,27 @@ def export(
     """Write a ticket's network as ONNX or for torch.export, or its edges as Parquet."""
     from teddy.atomic import check_writable
     from teddy.ticket import Ticket
-    from teddy.ticket.export import check_kind
+    from teddy.ticket.export import check_kind, signature
 
     kind = check_kind(out)
     check_writable(out)
     loaded = Ticket.load(ticket)
     data = None
     if kind == ".parquet":
-        data = load_graph(ticket, loaded.info, dataset, split, split_seed, nodes, data_dir)
-    elif dataset is not None:
-        raise InputError(
-            f"data set '{dataset}' came with {out.name}, expected it for .parquet only"
+        data = load_graph_to_predict(
+            ticket, loaded.info, dataset, split, split_seed, nodes, data_dir
         )
+    else:
+        # Not data_dir, which an environment variable may have set.
+        of_graph = {
+            "data set": dataset, "split": split, "split-seed": split_seed, "nodes": nodes
+        }  # fmt: skip
+        for what, value in of_graph.items():
+            if value is not None:
+                raise InputError(
+                    f"{what} '{value}' came with {out.name}, expected it for .parquet only"
+                )
     loaded.export(out, data)
-    what = "kept edges" if data is not None else "logits(x, edge_index)"
+    inputs, output = signature(loaded.info)
+    what = "kept edges" if data is not None else f"{output}({', '.join(inputs)})"
     typer.echo(f"{out}: {what}, {out.stat().st_size:,} bytes")

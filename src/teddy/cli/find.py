@@ -16,6 +16,7 @@ from teddy.cli.options import (
     DataDir,
     Dataset,
     Device,
+    Directed,
     Divergence,
     DropoutShare,
     Epochs,
@@ -33,6 +34,7 @@ from teddy.cli.options import (
     Report,
     Split,
     SplitSeed,
+    TaskName,
     Temperature,
     Track,
     Tuned,
@@ -86,6 +88,15 @@ def find(
             show_default=False,
         ),
     ] = None,
+    task: TaskName = "classification",
+    class_weight: Annotated[
+        str | None,
+        typer.Option(
+            help="balanced: classes count alike in the loss, however many nodes they have.",
+            show_default=False,
+        ),
+    ] = None,
+    directed: Directed = False,
     load: Load = None,
     tuned: Tuned = False,
     split: Split = None,
@@ -119,6 +130,8 @@ def find(
         if path is not None:
             check_writable(path)
     check_report(report)
+    if report is not None and task != "classification":
+        raise InputError(f"a report is of accuracies, expected no --report with --task {task}")
     import torch
 
     from teddy.cli.progress import seed_progress
@@ -143,13 +156,17 @@ def find(
         report_tuned([dataset], [model])
         distill = tuned_settings(dataset, model).get("distill")
     level = chosen.level(Level(graph_sparsity, weight_sparsity))
-    data = load_dataset(dataset, split=split, seed=split_seed, data_dir=data_dir, nodes=nodes)
+    data = load_dataset(
+        dataset, split=split, seed=split_seed, data_dir=data_dir, nodes=nodes, task=task,
+        directed=directed,
+    )  # fmt: skip
     options = {"hidden": hidden, "layers": layers, "heads": heads, "dropout": dropout}
     settings: dict[str, Any] = {
         "model": model, "graph_sparsity": level.graph_sparsity,
         "weight_sparsity": level.weight_sparsity, "epochs": epochs, "lr": lr,
         "distill": distill if chosen.distill is None else chosen.distill,
         "method": chosen.name, **dict(chosen.options),
+        "task": task, "class_weight": class_weight, "directed": directed,
         "weight_decay": weight_decay, "temperature": temperature, "divergence": divergence,
         "distill_nodes": chosen.distill_nodes or "all", "patience": patience, "device": device,
         "inductive": inductive, "inference": chosen.inference or "scored",

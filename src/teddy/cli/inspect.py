@@ -20,6 +20,7 @@ from teddy.cli.ticket_data import (
 from teddy.errors import InputError
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch_geometric.data import Data
 
     from teddy.ticket.file import Content
@@ -51,6 +52,8 @@ def inspect(
     from teddy.ticket.anatomy import layer_counts, parameter_counts
     from teddy.ticket.file import read_ticket
 
+    if hops not in (1, 2):
+        raise InputError(f"hops is {hops}, expected 1 or 2")
     if picture is not None:
         from teddy.report.save import check_picture
 
@@ -61,7 +64,7 @@ def inspect(
     info = content.info
     # A set that comes with the package is at hand; any other may be a download.
     at_hand = info.dataset in DATASETS and DATASETS[info.dataset].info.bundled
-    asked = dataset is not None or node is not None
+    asked = any(option is not None for option in (dataset, node, split, split_seed, nodes))
     graph: dict[str, Any] = {}
     if asked or at_hand:
         try:
@@ -96,17 +99,22 @@ def _graph_facts(
     from teddy.ticket import Ticket
     from teddy.ticket.anatomy import graph_anatomy
     from teddy.ticket.changed import node_ids
-    from teddy.ticket.neighbourhood import find_node, neighbourhood
+    from teddy.ticket.neighbourhood import find_node, neighbourhood, neighbours
 
     # Edges need no network, which might be a module of the user's own.
     graph, keep, _ = Ticket(content.info, content.keep, nn.Module()).prune(data)
     ids = node_ids(data)
-    facts: dict[str, Any] = {"left": asdict(graph_anatomy(graph, keep, data.y, ids))}
+    # Of other tasks nodes have no class: nothing to say of homophily, nor to colour them by.
+    y = data.y if content.info.task["name"] == "classification" else None
+    facts: dict[str, Any] = {"left": asdict(graph_anatomy(graph, keep, y, ids))}
     if node is not None:
-        around = neighbourhood(graph, keep, find_node(node, ids), hops)
+        number = find_node(node, ids)
+        around = neighbourhood(graph, keep, number, hops)
         names = [ids[number] for number in around.nodes]
         if picture is not None:
-            _draw(around, content.info.dataset, data, names, hops, picture)
+            _draw(around, content.info.dataset, data, y, names, hops, picture)
+        kept, removed = ([ids[n] for n in some] for some in neighbours(graph, keep, number))
+        facts["neighbours"] = {"kept": kept, "removed": removed}
         facts["neighbourhood"] = {**asdict(around), "nodes": names}
     return facts
 
@@ -115,6 +123,7 @@ def _draw(
     around: Neighbourhood,
     dataset: str,
     data: Data,
+    y: Tensor | None,
     names: list[int | str],
     hops: int,
     picture: Path,
@@ -122,10 +131,13 @@ def _draw(
     from teddy.report.neighbourhood import draw_neighbourhood
     from teddy.report.save import save_figure
 
-    classes = data.get("class_names") or [str(c) for c in range(int(data.y.max()) + 1)]
+    own, classes = [-1] * len(names), list[str]()
+    if y is not None:
+        classes = data.get("class_names") or [str(c) for c in range(int(y.max()) + 1)]
+        own = y[around.nodes].tolist()
     shown, total = len(around.nodes), len(around.nodes) + around.left_out
     title = f"{dataset}, node {names[0]}: "
     title += f"{total:,} nodes" if shown == total else f"{shown} of {total:,} nodes"
     title += f" within {hops} hop{'s' * (hops != 1)}"
-    figure = draw_neighbourhood(around, names, data.y[around.nodes].tolist(), classes, title)
+    figure = draw_neighbourhood(around, names, own, classes, title)
     save_figure(figure, picture)

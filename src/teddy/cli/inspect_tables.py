@@ -26,7 +26,7 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
         [
             *(row for row, _ in edge_rows(facts["edges"], info.inductive)),
             ("weights", f"{info.weights.total:,}", f"{info.weights.kept:,}"),
-            ("test accuracy %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
+            (f"test {info.task['metric']} %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
             ("  best epoch", info.dense.best_epoch, info.ticket.best_epoch),
             ("  at the last epoch", f"{info.dense.last_test:.2f}", f"{info.ticket.last_test:.2f}"),
         ],
@@ -35,7 +35,7 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
         was, before = info.transferred, info.transferred["graph"]
         print_text(
             f"Transferred ({was['inference']}) from {was['dataset']} with {before['nodes']:,} "
-            f"nodes and {before['edges']:,} edges, which the accuracies are of.\n"
+            f"nodes and {before['edges']:,} edges, which {info.task['metric']} is of.\n"
         )
     _counts("Layers", facts["layers"])
     if facts["parameters"].keys() != facts["layers"].keys():
@@ -43,7 +43,7 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
     if "left" in facts:
         _left(facts["left"])
     if "neighbourhood" in facts:
-        _neighbourhood(facts["neighbourhood"])
+        _neighbours(facts["neighbourhood"]["nodes"][0], facts["neighbours"])
     graph = {**info.graph, "fingerprint": info.graph["fingerprint"][:16]}
     print_table("Graph", ("", ""), graph.items())
     asked = {"graph_sparsity": info.graph_sparsity, "weight_sparsity": info.weight_sparsity}
@@ -85,14 +85,11 @@ def _left(left: dict[str, Any]) -> None:
     print_text(line + ".\n")
 
 
-def _neighbourhood(around: dict[str, Any]) -> None:
-    nodes, edges = around["nodes"], zip(around["edges"], around["kept"], strict=True)
-    own = [(nodes[two], kept) for (one, two), kept in edges if one == 0]
-    print_text(
-        f"Node {nodes[0]}: {around['degree']:,} edges before, {around['degree_after']:,} after."
-    )
-    for word, stays in (("kept", True), ("removed", False)):
-        names = [str(name) for name, kept in own if kept == stays]
+def _neighbours(node: Any, of_node: dict[str, list[Any]]) -> None:
+    before, after = sum(map(len, of_node.values())), len(of_node["kept"])
+    print_text(f"Node {node}: {before:,} edges before, {after:,} after.")
+    for word, others in of_node.items():
+        names = [str(name) for name in others]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         print_text(f"  {word}: {', '.join(names[:_NAMED]) or 'none'}{more}")
     print_text("")

@@ -38,6 +38,17 @@ Split = Annotated[
         show_default=False,
     ),
 ]
+TaskName = Annotated[
+    str,
+    typer.Option(
+        "--task",
+        help="What nodes have: classification (a class), multilabel (0 and 1 for each label) or "
+        "regression (numbers).",
+    ),
+]
+Directed = Annotated[
+    bool, typer.Option("--directed", help="Messages run along edges as they are listed only.")
+]
 Load = Annotated[
     list[Path] | None,
     typer.Option(

@@ -6,8 +6,9 @@ import csv
 import io
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,9 +19,15 @@ from teddy.cli.ticket_data import (
     TicketFile,
     TicketSplit,
     TicketSplitSeed,
-    load_graph,
+    load_graph_to_predict,
 )
 from teddy.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch_geometric.data import Data
+
+    from teddy.training import Task
 
 
 def predict(
@@ -50,56 +57,90 @@ def predict(
     nodes: Nodes = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Predict the class of every node, as CSV."""
+    """Predict the class, labels or numbers of every node, as CSV."""
     if out is not None:
         check_writable(out)
     from teddy.ticket import Ticket
     from teddy.ticket.changed import node_ids
-    from teddy.ticket.fingerprint import split_fingerprint
-    from teddy.training import accuracy
 
     loaded = Ticket.load(ticket)
     info = loaded.info
     if original is not None and changed != "training":
         raise InputError(f"original is '{original}', expected only with --changed training")
-    data = load_graph(ticket, info, dataset, split, split_seed, nodes, data_dir)
-    if data.get("class_names") != info.classes:
-        raise InputError(
-            f"the ticket knows the classes {info.classes}, got {data.get('class_names')}"
-        )
+    data = load_graph_to_predict(ticket, info, dataset, split, split_seed, nodes, data_dir)
     if changed is not None:
         before = None
         if original is not None:
-            before = load_graph(ticket, info, original, split, split_seed, None, data_dir)
+            before = load_graph_to_predict(
+                ticket, info, original, split, split_seed, None, data_dir
+            )
         loaded = loaded.transfer(data, changed, before)
-    confidence, classes = loaded.logits(data).softmax(dim=-1).max(dim=-1)
-    names = info.classes or [str(c) for c in range(info.graph["classes"])]
-    rows = [
-        (node, names[c], round(p, 4))
-        for node, c, p in zip(node_ids(data), classes.tolist(), confidence.tolist(), strict=True)
-    ]
-    # On another split, nodes that the ticket learnt from would be counted as test nodes.
-    same_split = split_fingerprint(data) == info.split_fingerprint
-    test_nodes = data.test_mask.nonzero().flatten()
-    test = accuracy(classes[test_nodes], data.y[test_nodes]) if same_split else None
-    text = _json(ticket, test, rows) if json_ else _csv(rows)
+    task, logits = loaded.task, loaded.logits(data)
+    heading, predictions = _predictions(task, logits, info.classes)
+    rows = [(node, *row) for node, row in zip(node_ids(data), predictions, strict=True)]
+    unjudged, test = _why_unjudged(task, data, logits.size(1), info.split_fingerprint), None
+    if not unjudged:
+        judged, y = data.test_mask, task.encode(data.y)
+        test = task.score(logits[judged], y[judged])
+    recognised = (loaded.info.transferred or {}).get("recognised") if changed else None
+    facts = {"ticket": str(ticket), "test": test, "predictions": rows}
+    if recognised is not None:
+        facts["recognised"] = recognised
+    text = json.dumps(facts) + "\n" if json_ else _csv([heading, *rows])
     if out is None:
         sys.stdout.write(text)
     else:
         write_atomically(out, text.encode())
     place = "stdout" if out is None else str(out)
-    score = "no accuracy, the split is another" if test is None else f"test accuracy {test:.2f}%"
+    metric = task.metric
+    score = f"no {metric}, {unjudged}" if test is None else f"test {metric} {test:.2f}%"
     if test is not None and abs(test - info.ticket.test) > 0.5:
         score += f", recorded {info.ticket.test:.2f}%"
         score += ": are the features the same?" if changed is None else " before the change"
+    if recognised is not None:
+        known, edges = loaded.info.graph["nodes"], loaded.info.graph["edges"]
+        score += f"; there before: {recognised['nodes']:,} of {known:,} nodes, "
+        score += f"{recognised['edges']:,} of {edges:,} edges"
     print(f"{len(rows):,} nodes to {place}; {score}", file=sys.stderr)
 
 
-def _json(ticket: Path, test: float | None, rows: list[tuple[Any, str, float]]) -> str:
-    return json.dumps({"ticket": str(ticket), "test": test, "predictions": rows}) + "\n"
+def _why_unjudged(task: Task, data: Data, outputs: int, split: str) -> str:
+    """Why the ticket's test nodes can't be judged here; empty if they can."""
+    from teddy.data.checks import MASKS
+    from teddy.data.targets import TARGETS
+    from teddy.ticket.fingerprint import split_fingerprint
+
+    if data.get("y") is None:
+        return "there are no labels"
+    if task.name != "classification" and data.y.view(len(data.y), -1).size(1) != outputs:
+        return "y has other columns"
+    if any(key not in data for key in MASKS):
+        return "there is no split"
+    # On another split, nodes that the ticket learnt from would be counted as test nodes.
+    if split_fingerprint(data) != split:
+        return "the split is another"
+    known = TARGETS[task.name].known(data.y)
+    return "" if known[data.test_mask].all() else "test nodes have no label"
 
 
-def _csv(rows: list[tuple[Any, str, float]]) -> str:
+def _predictions(
+    task: Task, logits: Tensor, classes: list[str] | None
+) -> tuple[tuple[str, ...], Iterable[tuple[Any, ...]]]:
+    """Names of columns, and a row for each node: a class and how sure, or labels, or numbers."""
+    predicted = task.predict(logits).tolist()
+    if task.name == "classification":
+        names = classes or [str(c) for c in range(logits.size(1))]
+        confidence = logits.softmax(dim=-1).amax(dim=-1).tolist()
+        rows = ((names[c], round(p, 4)) for c, p in zip(predicted, confidence, strict=True))
+        return ("node", "class", "confidence"), rows
+    rows = (tuple(row) if isinstance(row, list) else (row,) for row in predicted)
+    word = "label" if task.name == "multilabel" else "value"
+    several = isinstance(predicted[0], list)
+    columns = [f"{word} {c}" for c in range(logits.size(1))] if several else [word]
+    return ("node", *columns), rows
+
+
+def _csv(rows: list[tuple[Any, ...]]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([("node", "class", "confidence"), *rows])
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

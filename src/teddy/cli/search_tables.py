@@ -73,8 +73,8 @@ def _row(tried: Tried) -> tuple[Any, ...]:
     judgement = tried.judgement
     return (
         _name(tried.point),
-        f"-{100 * tried.graph_sparsity:.1f}%",
-        f"-{100 * tried.weight_sparsity:.1f}%",
+        f"{-100 * tried.graph_sparsity or 0.0:.1f}%",
+        f"{-100 * tried.weight_sparsity or 0.0:.1f}%",
         judgement.seeds,
         f"{judgement.mean:+.2f} [{judgement.low:+.2f}, {judgement.high:+.2f}]",
         judgement.verdict,

@@ -43,16 +43,72 @@ def load_graph(
     data_dir: Path | None,
 ) -> Data:
     """Load a graph for a ticket, by default the one that it names, with the ticket's split."""
-    from teddy.data import DATASETS, load_dataset
+    from teddy.data import load_dataset
+
+    dataset = _dataset(ticket, info, dataset)
+    if split is None and info.split != "given":
+        split, split_seed = _own_split(info, split_seed)
+    return load_dataset(
+        dataset, split=split, seed=split_seed or 0, data_dir=data_dir, nodes=nodes,
+        task=info.task["name"], directed=info.graph.get("directed", False),
+    )  # fmt: skip
+
+
+def load_graph_to_predict(
+    ticket: Path,
+    info: Any,
+    dataset: str | None,
+    split: str | None,
+    split_seed: int | None,
+    nodes: Path | None,
+    data_dir: Path | None,
+) -> Data:
+    """The same where labels and a split may be missing; labels have the ticket's numbers.
+
+    A split that is asked for must be there, or be drawn; the ticket's own is drawn if it can be.
+    """
+    from teddy.data import load_to_predict, split_nodes
+    from teddy.data.checks import MASKS
+    from teddy.data.splits import CHOICES
+
+    names: list[str] = []
+    if info.task["name"] == "classification":
+        names = info.classes or [str(number) for number in range(info.graph["classes"])]
+    dataset = _dataset(ticket, info, dataset)
+    data = load_to_predict(
+        dataset, classes=names, data_dir=data_dir, nodes=nodes, task=info.task["name"],
+        directed=info.graph.get("directed", False),
+    )  # fmt: skip
+    asked = split is not None
+    if not asked:
+        split, split_seed = _own_split(info, split_seed)
+    if split in ("public", "given"):
+        if asked and MASKS[0] not in data:
+            raise InputError(f"{dataset}: no split came with it, pass split as {CHOICES}")
+        return data
+    try:
+        if data.get("y") is None:
+            raise InputError(f"{dataset}: no labels, expected some to draw the split '{split}'")
+        masks = split_nodes(data.y, str(split), split_seed or 0)
+    except InputError:
+        if asked:
+            raise
+        return data
+    for key, mask in zip(MASKS, masks, strict=True):
+        data[key] = mask
+    return data
+
+
+def _dataset(ticket: Path, info: Any, dataset: str | None) -> str:
+    from teddy.data import DATASETS
 
     if dataset is None and info.dataset not in DATASETS:
         raise InputError(
             f"{ticket}: found on '{info.dataset}', expected its graph: a name, file or folder "
             "after the ticket"
         )
-    if split is None and info.split != "given":
-        split = info.split
-        split_seed = info.split_seed if split_seed is None else split_seed
-    return load_dataset(
-        dataset or info.dataset, split=split, seed=split_seed or 0, data_dir=data_dir, nodes=nodes
-    )
+    return dataset or str(info.dataset)
+
+
+def _own_split(info: Any, split_seed: int | None) -> tuple[str, int | None]:
+    return info.split, info.split_seed if split_seed is None else split_seed

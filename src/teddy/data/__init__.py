@@ -6,7 +6,7 @@ Everything that enters the library is checked once, here. Imports only :mod:`ted
 
 from teddy.data.catalog import DATASETS, list_datasets
 from teddy.data.checks import check_data
-from teddy.data.load import load_dataset
+from teddy.data.load import load_dataset, load_to_predict
 from teddy.data.simple_edges import normalise_edges
 from teddy.data.splits import split_nodes
 
@@ -15,6 +15,7 @@ __all__ = [
     "check_data",
     "list_datasets",
     "load_dataset",
+    "load_to_predict",
     "normalise_edges",
     "split_nodes",
 ]

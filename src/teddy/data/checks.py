@@ -11,25 +11,25 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from teddy.data.targets import TARGETS
+from teddy.data.tensors import as_integers, as_tensor, dtype_text, shape_text
 from teddy.errors import InputError
 
 _LAYOUTS = (torch.strided, torch.sparse_csr, torch.sparse_coo, torch.sparse_csc)
 MASKS = ("train_mask", "val_mask", "test_mask")
 
-# The last layer has a weight per class: a label such as a year-month-day is a mistake, not a class.
-_MOST_CLASSES = 100_000
 
-
-def check_data(data: Data, source: str = "data") -> Data:
+def check_data(data: Data, source: str = "data", task: str = "classification") -> Data:
     """Return ``data`` if a ticket can be found on it, else raise with the first thing wrong.
 
     Edges, features, labels and masks are looked at. Integer types become int64, features float32,
-    sparse features CSR, and a ``[N, 1]`` ``y`` loses its second dimension: where that changes
-    something, a shallow copy is returned. The caller's object stays as it is.
+    sparse features CSR, and a ``[N, 1]`` ``y`` of classes loses its second dimension: where that
+    changes something, a shallow copy is returned. The caller's object stays as it is.
 
     Args:
-        data: A graph with ``x``, ``edge_index``, ``y`` (-1: no label) and the three masks.
+        data: A graph with ``x``, ``edge_index``, ``y`` and the three masks.
         source: Where it came from, for the message.
+        task: What ``y`` has to be like; see :mod:`teddy.data.targets`.
 
     Raises:
         InputError: One line: the source, the index, the value, and what was expected.
@@ -51,13 +51,22 @@ def check_data(data: Data, source: str = "data") -> Data:
         >>> check_data(data, "graph.npz") is data
         True
     """
-    data = check_graph(data, source)
-    check_masks(data, source)
+    data = check_graph(data, source, task)
+    check_masks(data, source, task)
     return data
 
 
-def check_graph(data: Data, source: str = "data") -> Data:
-    """The part of :func:`check_data` that needs no masks: features, edges and labels."""
+def check_graph(
+    data: Data, source: str = "data", task: str = "classification", labelled: bool = True
+) -> Data:
+    """The part of :func:`check_data` that needs no masks: features, edges and labels.
+
+    Args:
+        data: The graph.
+        source: Where it came from, for the message.
+        task: What ``y`` has to be like.
+        labelled: Whether there has to be a ``y``.
+    """
     if not isinstance(data, Data):
         raise InputError(
             f"{source}: is a {type(data).__name__}, expected a torch_geometric.data.Data"
@@ -70,8 +79,9 @@ def check_graph(data: Data, source: str = "data") -> Data:
     checked = {
         "x": x,
         "edge_index": check_edges(_get(data, "edge_index"), num_nodes, source),
-        "y": check_labels(_get(data, "y"), num_nodes, source),
     }
+    if labelled or _get(data, "y") is not None:
+        checked["y"] = TARGETS[task].check(_get(data, "y"), num_nodes, source)
     changed = {key: value for key, value in checked.items() if value is not data[key]}
     if changed:
         data = copy.copy(data)
@@ -82,11 +92,11 @@ def check_graph(data: Data, source: str = "data") -> Data:
 
 def check_features(features: Any, source: str = "data") -> Tensor:
     """Return features as float32, dense or CSR, or raise unless they are a finite ``[N, F]``."""
-    x = _tensor(features, "x", "a feature matrix of shape [N, F]", source)
+    x = as_tensor(features, "x", "a feature matrix of shape [N, F]", source)
     if x.dim() != 2 or 0 in x.shape:
-        raise InputError(f"{source}: x has shape {_shape(x)}, expected [N, F], both above 0")
+        raise InputError(f"{source}: x has shape {shape_text(x)}, expected [N, F], both above 0")
     if x.is_complex():
-        raise InputError(f"{source}: x is {_dtype(x)}, expected real numbers")
+        raise InputError(f"{source}: x is {dtype_text(x)}, expected real numbers")
     if x.layout not in _LAYOUTS:
         raise InputError(f"{source}: x is laid out as {x.layout}, expected dense, CSR, COO or CSC")
     if x.layout not in (torch.strided, torch.sparse_csr):
@@ -111,10 +121,12 @@ def check_features(features: Any, source: str = "data") -> Tensor:
 
 def check_edges(edges: Any, num_nodes: int, source: str = "data") -> Tensor:
     """Return edges as int64, or raise unless they are ``[2, E]`` within ``num_nodes``."""
-    edge_index = _tensor(edges, "edge_index", "an integer tensor of shape [2, E]", source)
+    edge_index = as_tensor(edges, "edge_index", "an integer tensor of shape [2, E]", source)
     if edge_index.dim() != 2 or edge_index.size(0) != 2:
-        raise InputError(f"{source}: edge_index has shape {_shape(edge_index)}, expected [2, E]")
-    edge_index = _integers(edge_index, "edge_index", source)
+        raise InputError(
+            f"{source}: edge_index has shape {shape_text(edge_index)}, expected [2, E]"
+        )
+    edge_index = as_integers(edge_index, "edge_index", source)
     outside = (edge_index < 0) | (edge_index >= num_nodes)
     if outside.any():
         end, column = outside.nonzero()[0].tolist()
@@ -126,74 +138,39 @@ def check_edges(edges: Any, num_nodes: int, source: str = "data") -> Tensor:
     return edge_index
 
 
-def check_labels(labels: Any, num_nodes: int, source: str = "data") -> Tensor:
-    """Return labels as int64 ``[N]``, or raise unless they are classes, or -1 for no label."""
-    y = _tensor(labels, "y", "an integer label for each node", source)
-    if y.dim() == 2 and y.size(1) == 1:
-        y = y.squeeze(1)
-    if y.dim() != 1 or y.size(0) != num_nodes:
-        raise InputError(f"{source}: y has shape {_shape(y)}, expected [{num_nodes}]")
-    y = _integers(y, "y", source)
-    outside = (y < -1) | (y >= _MOST_CLASSES)
-    if outside.any():
-        node = int(outside.nonzero()[0])
-        raise InputError(
-            f"{source}: y[{node}] is {int(y[node])}, expected -1 (no label) or a class "
-            f"from 0 to {_MOST_CLASSES - 1}"
-        )
-    return y
-
-
-def check_masks(data: Data, source: str = "data") -> None:
-    """Raise unless the masks are disjoint, filled, labelled, and training sees two classes."""
-    y = data.y
+def check_masks(data: Data, source: str = "data", task: str = "classification") -> None:
+    """Raise unless the masks are disjoint, filled, and have targets to learn from and measure."""
+    targets, y = TARGETS[task], data.y
+    known = targets.known(y)
     masks: dict[str, Tensor] = {}
     for key in MASKS:
-        mask = _tensor(_get(data, key), key, f"three bool masks: {', '.join(MASKS)}", source)
-        if mask.dtype != torch.bool:
-            raise InputError(f"{source}: {key} is {_dtype(mask)}, expected bool")
-        if mask.shape != y.shape:
-            raise InputError(f"{source}: {key} has shape {_shape(mask)}, expected {_shape(y)}")
+        mask = check_mask(data, key, known.size(0), source)
         if not mask.any():
             raise InputError(f"{source}: {key} holds no node, expected at least one")
-        unlabelled = mask & (y < 0)
+        unlabelled = mask & ~known
         if unlabelled.any():
             node = int(unlabelled.nonzero()[0])
-            raise InputError(f"{source}: y[{node}] is -1, expected a label: node is in {key}")
+            got = y[node].tolist()
+            raise InputError(f"{source}: y[{node}] is {got}, expected a label: node is in {key}")
         masks[key] = mask
     for one, other in combinations(MASKS, 2):
         both = masks[one] & masks[other]
         if both.any():
             node = int(both.nonzero()[0])
             raise InputError(f"{source}: node {node} is in {one} and {other}, expected one of them")
-    classes = y[masks["train_mask"]].unique()
-    if len(classes) < 2:
-        raise InputError(
-            f"{source}: every training label is {int(classes[0])}, expected at least two classes"
-        )
+    for key, mask in masks.items():
+        targets.check_part(y[mask], key, source)
+
+
+def check_mask(data: Data, key: str, num_nodes: int, source: str = "data") -> Tensor:
+    """Return a mask, or raise unless it is bool ``[N]``."""
+    mask = as_tensor(_get(data, key), key, f"three bool masks: {', '.join(MASKS)}", source)
+    if mask.dtype != torch.bool:
+        raise InputError(f"{source}: {key} is {dtype_text(mask)}, expected bool")
+    if mask.shape != (num_nodes,):
+        raise InputError(f"{source}: {key} has shape {shape_text(mask)}, expected [{num_nodes}]")
+    return mask
 
 
 def _get(data: Data, key: str) -> Any:
     return data.to_dict().get(key)
-
-
-def _tensor(value: Any, key: str, expected: str, source: str) -> Tensor:
-    if value is None:
-        raise InputError(f"{source}: no {key}, expected {expected}")
-    if not isinstance(value, Tensor):
-        raise InputError(f"{source}: {key} is a {type(value).__name__}, expected a tensor")
-    return value
-
-
-def _integers(value: Tensor, key: str, source: str) -> Tensor:
-    if value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
-        raise InputError(f"{source}: {key} is {_dtype(value)}, expected integers")
-    return value.long()
-
-
-def _shape(value: Tensor) -> str:
-    return str(list(value.shape))
-
-
-def _dtype(value: Tensor) -> str:
-    return str(value.dtype).removeprefix("torch.")

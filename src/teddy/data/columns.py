@@ -80,25 +80,35 @@ class Table:
             raise InputError(f"{self.path.name}: column '{name}' is {kind}, expected {expected}")
         return column
 
-    def numbers(self, name: str) -> np.ndarray:
-        """Return a feature as finite float32 ``[rows]``."""
+    def numbers(self, name: str, what: str | None = None, optional: bool = False) -> np.ndarray:
+        """Return a column as finite float32 ``[rows]``.
+
+        Args:
+            name: Of the column.
+            what: What it is, in messages; by default a feature.
+            optional: Whether cells may be empty, and are then nan.
+        """
         import pyarrow as pa
 
-        column = self.arrow[name]
-        self._no_nulls(name, "a number", what=f"feature {name!r}")
+        column, what = self.arrow[name], what or f"feature {name!r}"
+        if optional:
+            empty = column.is_null(nan_is_null=True).to_numpy()
+        else:
+            self._no_nulls(name, "a number", what=what)
+            empty = np.zeros(len(column), dtype=bool)
         try:
             wide = column.cast(pa.float64()).to_numpy()
         except pa.ArrowException as error:
-            row = next(row for row in range(len(column)) if not _is_number(column[row]))
-            what = f"feature {name!r} is {self.value(name, row)}, expected a number"
-            raise self.error(row, what) from error
+            row = next(i for i in range(len(column)) if not (empty[i] or _is_number(column[i])))
+            problem = f"{what} is {self.value(name, row)}, expected a number"
+            raise self.error(row, problem) from error
         with np.errstate(over="ignore"):
             values: np.ndarray = wide.astype(np.float32)
-        if not np.isfinite(values).all():
-            row = int(np.flatnonzero(~np.isfinite(values))[0])
+        wrong = ~np.isfinite(values) & ~empty
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
             limit = " of at most 3.4e38" if math.isfinite(wide[row]) else ""
-            what = f"feature {name!r} is {wide[row]}, expected a finite number{limit}"
-            raise self.error(row, what)
+            raise self.error(row, f"{what} is {wide[row]}, expected a finite number{limit}")
         return values
 
     def _no_nulls(self, name: str, expected: str, what: str | None = None) -> None:

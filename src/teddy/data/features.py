@@ -110,6 +110,28 @@ def take_rows(x: Tensor, index: Tensor) -> Tensor:
     return torch.sparse_csr_tensor(crow, x.col_indices()[entries], x.values()[entries], shape)
 
 
+def take_columns(x: Tensor, index: Tensor) -> Tensor:
+    """All columns of a matrix, dense or CSR, in another order.
+
+    Args:
+        x: ``[N, F]``.
+        index: int64 ``[F]``, a permutation.
+
+    Example:
+        >>> take_columns(torch.eye(3).to_sparse_csr(), torch.tensor([2, 0, 1])).to_dense()
+        tensor([[0., 1., 0.],
+                [0., 0., 1.],
+                [1., 0., 0.]])
+    """
+    if x.layout == torch.strided:
+        return x.index_select(1, index)
+    crow, columns = x.crow_indices(), index.argsort()[x.col_indices()]
+    rows = torch.arange(x.size(0), device=x.device).repeat_interleave(crow.diff())
+    order = (rows * x.size(1) + columns).argsort()
+    parts = crow, columns[order], x.values()[order]
+    return torch.sparse_csr_tensor(*parts, x.shape, check_invariants=False)  # as good as x
+
+
 def _scipy(x: Tensor) -> csr_matrix:
     """Return a CSR tensor as a SciPy matrix of its own: sorted, no duplicates, no stored zeros."""
     parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())

@@ -10,6 +10,7 @@ from teddy.data.tables import read_tables
 from teddy.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from torch_geometric.data import Data
@@ -18,12 +19,19 @@ _TABLES = (".csv", ".parquet")
 _KINDS = ".npz, .csv, .parquet, .pt or .pth"
 
 
-def read_path(path: Path, nodes: Path | None = None) -> tuple[Data, str]:
+def read_path(
+    path: Path,
+    nodes: Path | None = None,
+    task: str = "classification",
+    classes: Sequence[str] | None = None,
+) -> tuple[Data, str]:
     """Read a graph file or a folder of tables.
 
     Args:
         path: ``graph.npz``, ``graph.pt``, an edge list, or a folder with ``edges.*``, ``nodes.*``.
         nodes: The node table of an edge list; by default ``nodes.*`` beside it.
+        task: What the labels of a node table are.
+        classes: See :func:`teddy.data.tables.read_tables`.
 
     Returns:
         The graph as it came, and the name of the file that holds its nodes, for messages.
@@ -51,7 +59,7 @@ def read_path(path: Path, nodes: Path | None = None) -> tuple[Data, str]:
         raise InputError(f"{nodes}: no such file, expected a node table")
     elif nodes.suffix.lower() not in _TABLES:
         raise InputError(f"{nodes.name}: ends in '{nodes.suffix}', expected .csv or .parquet")
-    return read_tables(edges, nodes), nodes.name
+    return read_tables(edges, nodes, task, classes), nodes.name
 
 
 def _one_file(path: Path) -> Data:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
+from torch import Tensor
 from torch_geometric.data import Data
 
+from teddy.data.arcs import check_edge_values, simple_arcs
 from teddy.data.catalog import DATASETS
-from teddy.data.checks import MASKS, check_graph, check_masks
+from teddy.data.checks import MASKS, check_graph, check_mask, check_masks
 from teddy.data.features import compact
 from teddy.data.files import read_path
 from teddy.data.simple_edges import normalise_edges
@@ -25,6 +28,8 @@ def load_dataset(
     seed: int = 0,
     data_dir: StrPath | None = None,
     nodes: StrPath | None = None,
+    task: str = "classification",
+    directed: bool = False,
 ) -> Data:
     """Return a graph by its name, or from the user's own files.
 
@@ -38,12 +43,16 @@ def load_dataset(
         data_dir: Folder of PyG's raw files for sets that aren't bundled; by default the
             environment variable ``TEDDY_DATA``.
         nodes: The node table of an edge list; by default ``nodes.*`` beside it.
+        task: What ``y`` is: ``classification``, ``multilabel`` or ``regression``.
+        directed: Whether edges stay in the direction that they are listed in.
 
     Returns:
         A PyG ``Data``: ``x`` float32, CSR if less than a quarter of it is non-zero;
-        ``edge_index`` of the simple graph, both directions; ``y``, -1 where there is no label;
+        ``edge_index`` of the simple graph, both directions unless directed; ``edge_weight`` where
+        a file has weights; ``y``, -1 where there is no label (of other tasks nan);
         ``train_mask``, ``val_mask``, ``test_mask``; ``num_nodes``, ``name``, ``split``; and
-        ``node_ids``, ``class_names`` where a table's ids and labels weren't 0, 1, 2, ...
+        ``node_ids``, ``class_names`` where a table's ids and labels weren't 0, 1, 2, ..., and its
+        ``feature_names``
 
     Raises:
         InputError: What came can't be used; one line.
@@ -53,8 +62,8 @@ def load_dataset(
         >>> data.num_nodes, data.num_edges, data.x.layout, data.split
         (3327, 9104, torch.sparse_csr, 'public')
     """
-    raw, source, label = _read(name, data_dir, nodes)
-    graph = check_graph(raw, source)
+    raw, source, label = _read(name, data_dir, nodes, task)
+    graph = check_graph(raw, source, task)
     public = _public(raw, source)
     if public is None and split in (None, "public"):
         raise InputError(f"{source}: no split came with it, pass split as {CHOICES}")
@@ -62,29 +71,100 @@ def load_dataset(
     masks = split_nodes(graph.y, split, seed, public=public)
     data = Data(
         x=compact(graph.x),
-        edge_index=normalise_edges(graph.edge_index, graph.x.size(0)),
+        **_edges(graph, directed, source),
         y=graph.y,
         **dict(zip(MASKS, masks, strict=True)),
         num_nodes=graph.x.size(0),
         name=label,
         split=split,
     )
-    check_masks(data, source)
+    check_masks(data, source, task)
     if split != "public":
         data.split_seed = seed
-    for key in ("node_ids", "class_names"):
+    return _named(data, raw)
+
+
+def load_to_predict(
+    name: StrPath,
+    *,
+    classes: Sequence[str] | None = None,
+    data_dir: StrPath | None = None,
+    nodes: StrPath | None = None,
+    task: str = "classification",
+    directed: bool = False,
+) -> Data:
+    """Return a graph of which labels are to be predicted: they and a split may be missing.
+
+    The same as :func:`load_dataset` otherwise, with the masks that came with the data if any did.
+
+    Args:
+        name: As there.
+        classes: Names of those that the model has learned, in the order of their numbers, which
+            labels of a table get; None: they have none, and labels are their numbers.
+        data_dir: As there.
+        nodes: As there.
+        task: As there.
+        directed: As there.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "edges.csv").write_text("source,target\\nann,bob\\n")
+        ...     _ = Path(folder, "nodes.csv").write_text("id,label,size\\nann,,1.5\\nbob,dog,2\\n")
+        ...     data = load_to_predict(folder, classes=["cat", "dog"])
+        >>> data.y.tolist(), "test_mask" in data
+        ([-1, 1], False)
+    """
+    raw, source, label = _read(name, data_dir, nodes, task, classes or ())
+    graph = check_graph(raw, source, task, labelled=False)
+    data = Data(
+        x=compact(graph.x),
+        **_edges(graph, directed, source),
+        num_nodes=graph.x.size(0),
+        name=label,
+    )
+    if graph.get("y") is not None:
+        data.y = graph.y
+    if _public(raw, source) is not None:
+        for key in MASKS:
+            data[key] = check_mask(raw, key, data.num_nodes, source)
+    return _named(data, raw)
+
+
+def _named(data: Data, raw: Data) -> Data:
+    """The same with the names of nodes, classes and features that came."""
+    for key in ("node_ids", "class_names", "feature_names"):
         if key in raw:
             data[key] = raw[key]
     return data
 
 
-def _read(name: StrPath, data_dir: StrPath | None, nodes: StrPath | None) -> tuple[Data, str, str]:
+def _edges(graph: Data, directed: bool, source: str) -> dict[str, Tensor]:
+    """The simple graph, and weights of its edges where they have any."""
+    num_nodes = graph.x.size(0)
+    if not directed and "edge_weight" not in graph:
+        return {"edge_index": normalise_edges(graph.edge_index, num_nodes)}
+    values = {}
+    if "edge_weight" in graph:
+        columns = graph.edge_index.size(1)
+        values["edge_weight"] = check_edge_values("edge_weight", graph.edge_weight, columns, source)
+    edge_index, values = simple_arcs(graph.edge_index, num_nodes, values, directed)
+    return {"edge_index": edge_index, **values}
+
+
+def _read(
+    name: StrPath,
+    data_dir: StrPath | None,
+    nodes: StrPath | None,
+    task: str,
+    classes: Sequence[str] | None = None,
+) -> tuple[Data, str, str]:
     """Return the graph as it came, its name in messages, and its name."""
     key = name.lower() if isinstance(name, str) else ""
     path = _home(name)
     looks_like_a_path = not isinstance(name, str) or os.sep in name or path.suffix or path.exists()
     if name and key not in DATASETS and looks_like_a_path:
-        raw, source = read_path(path, None if nodes is None else _home(nodes))
+        raw, source = read_path(path, None if nodes is None else _home(nodes), task, classes)
         return raw, source, path.name or path.resolve().name
     entry = DATASETS[key]
     if nodes is not None:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _CSR = ("x_indptr", "x_indices", "x_data", "x_shape")
-_KEYS = ("edge_index", "x", "y", "num_nodes", *MASKS, *_CSR)
+_KEYS = ("edge_index", "edge_weight", "x", "y", "num_nodes", *MASKS, *_CSR)
 
 
 def read_npz(path: Path) -> Data:
-    """Read ``edge_index``, ``x`` (dense, or the parts of a CSR matrix), ``y`` and masks.
+    """Read ``edge_index``, ``edge_weight``, ``x`` (dense, or a CSR matrix), ``y`` and masks.
 
     Nothing is checked here but that the arrays hold numbers and the CSR parts make a matrix:
     :func:`teddy.data.check_data` does the rest. Keys that aren't known are left alone.
@@ -40,7 +40,7 @@ def read_npz(path: Path) -> Data:
     """
     arrays = _arrays(path)
     data = Data()
-    for key in ("x", "edge_index", "y", *MASKS):
+    for key in ("x", "edge_index", "edge_weight", "y", *MASKS):
         if key in arrays:
             data[key] = _tensor(arrays[key])
     if "x" not in arrays and "x_indptr" in arrays:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def read_saved_data(path: Path) -> Data:
-    """Read the graph, its features, labels and masks; whatever else it holds is left out.
+    """Read the graph, its weights, features, labels and masks; whatever else is left out.
 
     Only tensors and PyG's own containers are unpickled: the file can't run code.
 
@@ -46,5 +46,5 @@ def read_saved_data(path: Path) -> Data:
                 f"{path.name}: holds a {type(saved).__name__}, "
                 "expected a PyG Data saved with torch.save"
             )
-        keys = ("x", "edge_index", "y", "num_nodes", *MASKS)
+        keys = ("x", "edge_index", "edge_weight", "y", "num_nodes", *MASKS)
         return Data(**{key: saved[key] for key in keys if key in saved})

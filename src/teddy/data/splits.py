@@ -25,10 +25,11 @@ def split_nodes(y: Tensor, split: str, seed: int = 0, *, public: Masks | None = 
     - ``"A/B/C"``: percentages of the labelled nodes that sum to 100. The cuts are at A% and (A+B)%
       of the nodes, rounded.
 
-    Nodes without a label (-1) are in none of them. The same seed gives the same masks.
+    Nodes without a label are in none of them. The same seed gives the same masks.
 
     Args:
-        y: Integer ``[N]``, -1 for no label.
+        y: Integer ``[N]``, -1 for no label; or, of nodes that have no class but several labels or
+            numbers, float ``[N]`` or ``[N, D]``, nan where nothing is known.
         split: One of the above.
         seed: For the drawn ones.
         public: The masks that the data came with.
@@ -52,7 +53,13 @@ def split_nodes(y: Tensor, split: str, seed: int = 0, *, public: Masks | None = 
     if not 0 <= seed < 2**63:
         raise InputError(f"seed is {seed}, expected 0 to 2^63 - 1")
     generator = torch.Generator().manual_seed(seed)
-    labelled = (y >= 0).nonzero().squeeze(1).cpu()
+    if y.is_floating_point() and split == "random":
+        raise InputError(
+            "split 'random' draws 20 nodes a class, expected percentages such as '60/20/20' where "
+            "there are no classes"
+        )
+    known = ~y.view(y.size(0), -1).isnan().all(dim=1) if y.is_floating_point() else y >= 0
+    labelled = known.nonzero().squeeze(1).cpu()
     shuffled = labelled[torch.randperm(len(labelled), generator=generator)]
     parts = _planetoid(shuffled, y) if split == "random" else _percentages(shuffled, split)
     for part, name in zip(parts, ("training", "validation", "test"), strict=True):

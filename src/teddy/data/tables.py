@@ -10,10 +10,11 @@ from torch_geometric.data import Data
 
 from teddy.data.checks import MASKS
 from teddy.data.columns import Table, as_integers
-from teddy.data.reading import reading
+from teddy.data.reading import reading, shorten
 from teddy.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -22,11 +23,22 @@ _PARTS = ("train", "val", "test")
 _NO_FEATURES = ("id", "label", "split")
 
 
-def read_tables(edges: Path, nodes: Path) -> Data:
+def read_tables(
+    edges: Path, nodes: Path, task: str = "classification", classes: Sequence[str] | None = None
+) -> Data:
     """Read ``source``, ``target`` from one table and ``id``, ``label``, features from the other.
 
-    Nodes keep the order of their table. Ids that aren't 0, 1, 2, ... in that order are kept as
-    ``node_ids``, and classes that aren't 0 to k-1 as ``class_names``.
+    A ``weight`` beside source and target becomes ``edge_weight``. Labels are classes, or with the
+    task ``regression`` numbers. Nodes keep the order of their table. Ids that aren't 0, 1, 2, ...
+    in that order are kept as ``node_ids``, and classes that aren't 0 to k-1 as ``class_names``;
+    names of features as ``feature_names``.
+
+    Args:
+        edges: The edge list.
+        nodes: The node table.
+        task: What labels are.
+        classes: Of a model that is to predict labels, which may then be missing: its classes in the
+            order of their numbers, none if they have no names or it predicts something else.
 
     Example:
         >>> import tempfile
@@ -38,20 +50,25 @@ def read_tables(edges: Path, nodes: Path) -> Data:
         ...     data = read_tables(edges, nodes)
         >>> data.x.tolist(), data.y.tolist(), data.edge_index.tolist()
         ([[1.5], [2.0]], [0, 1], [[0], [1]])
-        >>> data.node_ids, data.class_names
-        (['ann', 'bob'], ['cat', 'dog'])
+        >>> data.node_ids, data.class_names, data.feature_names
+        (['ann', 'bob'], ['cat', 'dog'], ['height'])
     """
-    node_table = Table.read(nodes, ("id", "label"))
+    node_table = Table.read(nodes, ("id", "label") if classes is None else ("id",))
     edge_table = Table.read(edges, ("source", "target"))
     data = Data()
     with reading(nodes, "a node table"):
         ids = _node_ids(node_table)
-        y, class_names = _classes(node_table)
-        data.x, data.y = torch.from_numpy(_features(node_table)), torch.from_numpy(y)
-        for mask, part in zip(MASKS, _split(node_table, y), strict=False):
+        y, class_names = _labels(node_table, task, classes)
+        data.feature_names, x = _features(node_table)
+        data.x = torch.from_numpy(x)
+        if y is not None:
+            data.y = torch.from_numpy(y)
+        for mask, part in zip(MASKS, _split(node_table, classes is None), strict=False):
             data[mask] = torch.from_numpy(part)
     with reading(edges, "an edge list"):
         data.edge_index = torch.from_numpy(_edge_index(edge_table, node_table, ids))
+        if "weight" in edge_table.names:
+            data.edge_weight = torch.from_numpy(edge_table.numbers("weight", "weight"))
     integers = as_integers(ids)
     if integers is None or not np.array_equal(integers.to_numpy(), np.arange(len(ids))):
         data.node_ids = (ids if integers is None else integers).to_pylist()
@@ -89,6 +106,55 @@ def _edge_index(table: Table, node_table: Table, ids: pa.ChunkedArray) -> np.nda
             raise table.error(row, f"{name} {table.value(name, row)} is not {expected}")
         ends.append(found.to_numpy().astype(np.int64))
     return np.stack(ends)
+
+
+def _labels(
+    table: Table, task: str, classes: Sequence[str] | None
+) -> tuple[np.ndarray | None, list[str] | None]:
+    """Return the labels, classes or numbers, and the names of the classes if they have any."""
+    if classes is not None and _unlabelled(table).all():
+        return None, None
+    if task == "multilabel":
+        raise InputError(
+            f"{table.path.name}: a node table has one label of each node, expected graph.npz or "
+            "graph.pt for the task multilabel"
+        )
+    if task == "regression":
+        return table.numbers("label", "label", optional=True), None
+    return _classes(table) if classes is None else (_known_classes(table, classes), None)
+
+
+def _known_classes(table: Table, classes: Sequence[str]) -> np.ndarray:
+    """Return -1 or the class of each node, as they are numbered already."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    labels = table.arrow["label"]
+    if pa.types.is_floating(labels.type):
+        labels = _whole_labels(table)
+    if as_integers(labels.drop_null()) is not None:
+        labels = labels.cast(pa.int64())
+        if not classes:
+            own: np.ndarray = labels.fill_null(-1).to_numpy().copy()
+            return own
+    elif not classes:
+        raise InputError(
+            f"{table.path.name}: labels are names, expected those of the classes that the model "
+            "has learned, too (classes)"
+        )
+    labels = labels.cast(pa.string())
+    y = pc.index_in(labels, value_set=pa.array(classes, pa.string()), skip_nulls=True)
+    strange = np.flatnonzero((y.is_null().to_numpy()) & ~labels.is_null().to_numpy())
+    if len(strange):
+        row = int(strange[0])
+        known = shorten(", ".join(map(repr, classes)))
+        raise table.error(
+            row,
+            f"label is {table.value('label', row)}, expected a class that the model has learned "
+            f"({known}), or an empty cell",
+        )
+    numbers: np.ndarray = y.fill_null(-1).to_numpy().astype(np.int64)
+    return numbers
 
 
 def _classes(table: Table) -> tuple[np.ndarray, list[str] | None]:
@@ -135,7 +201,7 @@ def _whole_labels(table: Table) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(whole, mask=missing)])
 
 
-def _features(table: Table) -> np.ndarray:
+def _features(table: Table) -> tuple[list[str], np.ndarray]:
     names = [name for name in table.names if name not in _NO_FEATURES]
     if not names:
         raise InputError(
@@ -150,19 +216,33 @@ def _features(table: Table) -> np.ndarray:
     x = np.empty((table.arrow.num_rows, len(names)), dtype=np.float32)
     for place, name in enumerate(names):
         x[:, place] = table.numbers(name)
-    return x
+    return names, x
 
 
-def _split(table: Table, y: np.ndarray) -> list[np.ndarray]:
-    """Return the three masks of the ``split`` column, or nothing if there is none."""
+def _unlabelled(table: Table) -> np.ndarray:
+    """Which rows have no label."""
+    if "label" not in table.names:
+        return np.ones(table.arrow.num_rows, dtype=bool)
+    empty: np.ndarray = table.arrow["label"].is_null(nan_is_null=True).to_numpy()
+    return empty
+
+
+def _split(table: Table, labelled: bool) -> list[np.ndarray]:
+    """Return the three masks of the ``split`` column, or nothing if there is none.
+
+    Args:
+        table: The node table.
+        labelled: Whether nodes of the split need a label.
+    """
     if "split" not in table.names:
         return []
     split = np.array(table.arrow["split"].to_pylist(), dtype=object)
+    unlabelled = _unlabelled(table)
     for row, part in enumerate(split):
         if part is not None and part not in _PARTS:
             what = f"split is {table.value('split', row)}"
             raise table.error(row, f"{what}, expected train, val, test or an empty cell")
-        if part is not None and y[row] < 0:
+        if labelled and part is not None and unlabelled[row]:
             raise table.error(row, f"label is empty, expected one: split is '{part}'")
     masks = [split == part for part in _PARTS]
     return masks if any(mask.any() for mask in masks) else []

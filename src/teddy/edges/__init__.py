@@ -3,6 +3,7 @@
 May import: data.
 """
 
+from teddy.edges.arcs import Arcs
 from teddy.edges.health import GraphHealth, graph_health
 from teddy.edges.prune import edge_scores, prune_edges
 from teddy.edges.scores import SCORES
@@ -12,6 +13,7 @@ from teddy.edges.sparsify import SparsifyEdges
 
 __all__ = [
     "SCORES",
+    "Arcs",
     "GraphHealth",
     "SimpleGraph",
     "SortedGraph",

@@ -21,7 +21,7 @@ class GraphHealth:
         isolated: Nodes without an edge.
         degree: Minimum, quartiles, maximum and mean of the degrees.
         homophily: Share of edges between nodes of one label, among edges whose ends both have
-            one; None without labels or such edges.
+            one; None without classes or such edges.
     """
 
     edges: int
@@ -65,7 +65,7 @@ def graph_health(
 
 
 def _homophily(graph: SimpleGraph, y: Tensor | None) -> float | None:
-    if y is None:
+    if y is None or y.dim() != 1 or y.is_floating_point():  # several labels, or numbers
         return None
     ends = y[graph.pairs]
     same = (ends[0] == ends[1])[(ends >= 0).all(dim=0)]

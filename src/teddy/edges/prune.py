@@ -10,11 +10,17 @@ from teddy.edges.scores.node_score import NodeScore
 from teddy.edges.select import lowest_edges
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.edges.sorted_graph import SortedGraph
+from teddy.edges.weighted_graph import WeightedGraph
+from teddy.errors import InputError
 from teddy.sparsity import num_pruned_edges
 
 
 def edge_scores(
-    edge_index: Tensor, num_nodes: int | None = None, method: str = "teddy", seed: int = 0
+    edge_index: Tensor,
+    num_nodes: int | None = None,
+    method: str = "teddy",
+    seed: int = 0,
+    edge_weight: Tensor | None = None,
 ) -> Tensor:
     r"""Score each column of ``edge_index``: how much the edge matters (Eq. 6 to 8).
 
@@ -27,6 +33,9 @@ def edge_scores(
         num_nodes: Number of nodes; by default the highest index plus one.
         method: A name in ``teddy.edges.SCORES``.
         seed: For scores that draw.
+        edge_weight: Of each column, above 0, for weighted degrees
+            (:func:`teddy.edges.scores.teddy.weighted_node_values`); an edge has the mean of its
+            columns'. Scores that aren't made of degrees don't take any.
 
     Returns:
         float64 ``[E]``; the lowest are pruned first.
@@ -38,33 +47,44 @@ def edge_scores(
         tensor([0.1031, 0.0861, 0.0861, 0.1549], dtype=torch.float64)
     """
     score = SCORES[method]
-    if isinstance(score, NodeScore):
+    if isinstance(score, NodeScore) and edge_weight is None:
         fast = SortedGraph.of(edge_index, num_nodes)
         if fast is not None:
             return fast.scores(score)
     graph, pair_of_column = SimpleGraph.of(edge_index, num_nodes)
+    weights = _weights(graph, pair_of_column, edge_weight)
     scores = torch.empty(edge_index.size(1), dtype=torch.float64, device=edge_index.device)
     loop = pair_of_column < 0
-    scores[~loop] = score(graph, graph.pairs, seed)[pair_of_column[~loop]]
-    scores[loop] = score(graph, edge_index[:, loop].long(), seed)
+    scores[~loop] = _score(graph, graph.pairs, method, seed, weights)[pair_of_column[~loop]]
+    scores[loop] = _score(graph, edge_index[:, loop].long(), method, seed, weights)
     return scores
 
 
 def prune_pairs(
-    graph: SimpleGraph, sparsity: float, method: str = "teddy", seed: int = 0
+    graph: SimpleGraph,
+    sparsity: float,
+    method: str = "teddy",
+    seed: int = 0,
+    weights: Tensor | None = None,
 ) -> Tensor:
     r"""Choose the edges of a simple graph that stay; bool ``[M]`` over its canonical order.
 
     Exactly :math:`\lceil p_g M \rceil` go.
+
+    Args:
+        graph: The graph.
+        sparsity: Share :math:`p_g` of edges to remove.
+        method: A name in ``teddy.edges.SCORES``.
+        seed: For scores that draw.
+        weights: Of each edge, float64 ``[M]``, for weighted degrees.
 
     Example:
         >>> path = SimpleGraph(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
         >>> prune_pairs(path, 0.3).tolist()  # the middle edge has the highest degree
         [True, False, True]
     """
-    score = SCORES[method]
     budget = num_pruned_edges(sparsity, graph.num_edges)
-    return ~lowest_edges(score(graph, graph.pairs, seed), graph.pairs, budget)
+    return ~lowest_edges(_score(graph, graph.pairs, method, seed, weights), graph.pairs, budget)
 
 
 def prune_edges(
@@ -73,6 +93,7 @@ def prune_edges(
     num_nodes: int | None = None,
     method: str = "teddy",
     seed: int = 0,
+    edge_weight: Tensor | None = None,
 ) -> Tensor:
     r"""Choose the edges that stay (Algorithm 1, *Searching Subgraph*).
 
@@ -86,6 +107,7 @@ def prune_edges(
         num_nodes: Number of nodes; by default the highest index plus one.
         method: A name in ``teddy.edges.SCORES``.
         seed: For scores that draw.
+        edge_weight: Of each column, for weighted degrees; see :func:`edge_scores`.
 
     Returns:
         bool ``[E]``: keep this column.
@@ -97,12 +119,28 @@ def prune_edges(
         tensor([ True, False, False,  True])
     """
     score = SCORES[method]
-    if isinstance(score, NodeScore):
+    if isinstance(score, NodeScore) and edge_weight is None:
         fast = SortedGraph.of(edge_index, num_nodes)
         if fast is not None:
             return fast.keep(score, num_pruned_edges(sparsity, fast.num_edges))
     graph, pair_of_column = SimpleGraph.of(edge_index, num_nodes)
-    return keep_columns(prune_pairs(graph, sparsity, method, seed), pair_of_column)
+    weights = _weights(graph, pair_of_column, edge_weight)
+    return keep_columns(prune_pairs(graph, sparsity, method, seed, weights), pair_of_column)
+
+
+def check_weighted(method: str) -> None:
+    """Raise unless a score can be computed of weighted degrees.
+
+    Example:
+        >>> check_weighted("random")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: random takes no weights of edges, expected one of: teddy,
+        degree-high, degree-low, two-hop
+    """
+    if getattr(SCORES[method], "weighted", None) is None:
+        known = [name for name in SCORES if getattr(SCORES[name], "weighted", None) is not None]
+        raise InputError(f"{method} takes no weights of edges, expected one of: {', '.join(known)}")
 
 
 def keep_columns(keep_pairs: Tensor, pair_of_column: Tensor) -> Tensor:
@@ -111,3 +149,22 @@ def keep_columns(keep_pairs: Tensor, pair_of_column: Tensor) -> Tensor:
     no_loop = pair_of_column >= 0
     keep[no_loop] = keep_pairs[pair_of_column[no_loop]]
     return keep
+
+
+def _weights(
+    graph: SimpleGraph, pair_of_column: Tensor, edge_weight: Tensor | None
+) -> Tensor | None:
+    if edge_weight is None:
+        return None
+    return WeightedGraph.of(graph, pair_of_column, edge_weight).weight
+
+
+def _score(
+    graph: SimpleGraph, pairs: Tensor, method: str, seed: int, weights: Tensor | None
+) -> Tensor:
+    score = SCORES[method]
+    if weights is None:
+        return score(graph, pairs, seed)
+    check_weighted(method)
+    assert isinstance(score, NodeScore)
+    return score(WeightedGraph(graph, weights), pairs, seed)

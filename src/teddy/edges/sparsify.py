@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from teddy.edges.prune import prune_edges
+from teddy.edges.prune import check_weighted, prune_edges
 from teddy.edges.scores import SCORES
 from teddy.errors import InputError
 from teddy.sparsity import check_sparsity
@@ -22,6 +22,8 @@ class SparsifyEdges(BaseTransform):
         sparsity: Share of undirected edges to remove, in [0, 1].
         method: A name in ``teddy.edges.SCORES``.
         seed: For scores that draw.
+        weighted: Whether degrees are sums of ``edge_weight``; an edge whose columns have several
+            weights has their mean.
 
     Example:
         >>> import torch, teddy
@@ -33,11 +35,16 @@ class SparsifyEdges(BaseTransform):
         SparsifyEdges(sparsity=0.5, method='teddy')
     """
 
-    def __init__(self, sparsity: float, method: str = "teddy", seed: int = 0) -> None:
+    def __init__(
+        self, sparsity: float, method: str = "teddy", seed: int = 0, weighted: bool = False
+    ) -> None:
         self.sparsity = check_sparsity(sparsity)
         SCORES[method]  # an unknown name is an error here, not at the first graph
+        if weighted:
+            check_weighted(method)
         self.method = method
         self.seed = seed
+        self.weighted = weighted
 
     def forward(self, data: Data) -> Data:
         """Return the graph with fewer edges (called through ``transform(data)``, on a copy)."""
@@ -45,9 +52,17 @@ class SparsifyEdges(BaseTransform):
             raise InputError(
                 f"SparsifyEdges got {type(data).__name__}, expected a Data with an edge_index"
             )
-        keep = prune_edges(data.edge_index, self.sparsity, data.num_nodes, self.method, self.seed)
+        weights = None
+        if self.weighted:
+            weights = data.get("edge_weight")
+            if weights is None:
+                raise InputError("SparsifyEdges(weighted=True) got no edge_weight, expected one")
+        keep = prune_edges(
+            data.edge_index, self.sparsity, data.num_nodes, self.method, self.seed, weights
+        )
         return data.edge_subgraph(keep)
 
     def __repr__(self) -> str:
-        seed = f", seed={self.seed}" if self.seed else ""
-        return f"{type(self).__name__}(sparsity={self.sparsity}, method='{self.method}'{seed})"
+        more = f", seed={self.seed}" if self.seed else ""
+        more += ", weighted=True" if self.weighted else ""
+        return f"{type(self).__name__}(sparsity={self.sparsity}, method='{self.method}'{more})"

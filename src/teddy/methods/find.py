@@ -12,11 +12,12 @@ from teddy.atomic import StrPath
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.method import METHODS
-from teddy.methods.problem import ModelLike, Problem, Progress
+from teddy.methods.model_source import ModelLike
+from teddy.methods.problem import Problem, Progress
 from teddy.methods.resume import SearchFolder, search_settings
 from teddy.ticket import Ticket
 from teddy.tracking import Tracking, TrackLike
-from teddy.training import LoaderLike, TrainConfig, as_loader
+from teddy.training import ClassWeight, LoaderLike, TrainConfig, as_loader
 
 
 def find_ticket(
@@ -29,6 +30,9 @@ def find_ticket(
     distill: float | None = None,
     *,
     method: str = "teddy",
+    task: str = "classification",
+    class_weight: ClassWeight | None = None,
+    directed: bool = False,
     lr: float | None = None,
     weight_decay: float | None = None,
     temperature: float = 1.0,
@@ -49,15 +53,18 @@ def find_ticket(
     r"""Find a graph lottery ticket: a sparse subgraph and a sparse network.
 
     The same arguments, on the CPU of the same machine with as many threads, give the same ticket,
-    byte for byte. The graph is taken as undirected, however its edges are listed; what belongs to
-    edges but isn't ``edge_index`` is not used.
+    byte for byte. The graph is taken as undirected unless asked for, however its edges are listed.
+    ``data.edge_weight`` goes to the model, which must take it; ``data.edge_attr`` goes to modules
+    whose forward names it. An edge has one weight: both directions alike, or listed once.
 
     Args:
-        data: ``x`` (dense or sparse), ``edge_index``, ``y`` and the masks of a split.
+        data: ``x`` (dense or sparse), ``edge_index``, ``y`` and the masks of a split; perhaps
+            ``edge_weight`` ``[E]`` and ``edge_attr`` ``[E, ...]``.
         model: ``"gcn"``, ``"gat"``, ``"gin"``, ``"sage"``, ``"unimp"``, ``"nagphormer"``,
             ``"specformer"``, also with options, ``"nagphormer:hops=3"``; any ``nn.Module`` with
-            ``forward(x, edge_index)``, whose weights are taken as the initial ones; or a function
-            without arguments that makes a module, called once the seed is set.
+            ``forward(x, edge_index)``, and by name ``edge_weight``, ``edge_attr`` if it takes them,
+            whose weights are taken as the initial ones; or a function without arguments that makes
+            a module, called once the seed is set.
         graph_sparsity: Share :math:`p_g` of undirected edges to remove.
         weight_sparsity: Share :math:`p_\theta` of weights to set to zero.
         seed: Of the initial weights, dropout and scores that draw.
@@ -65,6 +72,12 @@ def find_ticket(
         distill: Strength :math:`\lambda_{dt}` of the distillation; by default the method's own:
             10, for ugs and wd-glt 0.
         method: A registered method: teddy, ugs, wd-glt, or an edge score such as random.
+        task: What ``y`` is: ``classification`` (int ``[N]``, -1 for none; accuracy),
+            ``multilabel`` (0 and 1 ``[N, C]``, nan or -1 for unknown; micro-F1) or ``regression``
+            (float ``[N]`` or ``[N, D]``, nan for unknown; :math:`R^2`). All metrics in percent.
+        class_weight: Of each class in the loss, or ``"balanced"``; of labels: of what is positive.
+        directed: Whether messages run along edges as they are listed only. An edge and its reverse
+            still are one edge to prune, and scores are of the undirected graph.
         lr: Learning rate; by default the model's own, 0.01 for most.
         weight_decay: L2 penalty; by default the model's own, 5e-4 for most.
         temperature: Of the distillation.
@@ -111,7 +124,7 @@ def find_ticket(
     folder, tracking = SearchFolder(checkpoint, checkpoint_seconds), Tracking(track)
     problem = Problem(
         data, model, of_model, seed, config, device, tracking.beside(progress), folder.store,
-        inductive, inference, batches, folder.checkpoints,
+        inductive, inference, batches, folder.checkpoints, task, class_weight, directed,
     )  # fmt: skip
 
     def settings() -> dict[str, Any]:

@@ -11,8 +11,10 @@ from torch_geometric.data import Data
 
 from teddy.data.checks import MASKS
 from teddy.data.features import select_rows
-from teddy.edges import SimpleGraph
-from teddy.edges.induced import induced_graph
+from teddy.edges import Arcs, SimpleGraph
+from teddy.methods.record import Choice
+from teddy.ticket.inference import edges_at_inference
+from teddy.training import Unseen
 
 
 @dataclass(frozen=True)
@@ -20,37 +22,44 @@ class Stage:
     """The graph of some nodes.
 
     Attributes:
-        graph: Its edges.
-        data: ``x``, ``y``, masks and ``edge_index`` of these nodes.
+        arcs: Its edges, and what belongs to them.
+        data: ``x``, ``y``, masks and the arcs' fields of these nodes.
         known: bool ``[M]``: which edges are of the training graph.
     """
 
-    graph: SimpleGraph
+    arcs: Arcs
     data: Data
     known: Tensor
+
+    @property
+    def graph(self) -> SimpleGraph:
+        """The undirected edges."""
+        return self.arcs.graph
 
     def subgraph(self, keep: Tensor | None) -> Data:
         """The graph with the kept edges only; all of them for None."""
         if keep is None:
             return self.data
         sparse = copy.copy(self.data)
-        sparse.edge_index = self.graph.edge_index(keep)
+        for name, value in self.arcs.fields(keep).items():
+            sparse[name] = value
         return sparse
 
 
-def transductive(data: Data, graph: SimpleGraph) -> Stage:
+def transductive(data: Data, arcs: Arcs) -> Stage:
     """The whole graph, which training sees.
 
     Args:
         data: ``x``, ``y`` and the masks.
-        graph: The edges.
+        arcs: The edges.
     """
     fields = {key: data[key] for key in ("x", "y", *MASKS)}
-    every = torch.ones(graph.num_edges, dtype=torch.bool, device=graph.pairs.device)
-    return Stage(graph, Data(edge_index=graph.edge_index(), **fields), every)
+    pairs = arcs.graph.pairs
+    every = torch.ones(pairs.size(1), dtype=torch.bool, device=pairs.device)
+    return Stage(arcs, Data(**arcs.fields(), **fields), every)
 
 
-def inductive(data: Data, graph: SimpleGraph) -> tuple[Stage, Stage, Stage]:
+def inductive(data: Data, arcs: Arcs) -> tuple[Stage, Stage, Stage]:
     """The graph as it grows: of the training nodes, with those that validate, whole.
 
     Nothing of a node that comes later is in an earlier stage: no feature, label, edge or degree.
@@ -58,17 +67,85 @@ def inductive(data: Data, graph: SimpleGraph) -> tuple[Stage, Stage, Stage]:
     Example:
         >>> masks = {name: torch.arange(3) == i for i, name in enumerate(MASKS)}
         >>> data = Data(x=torch.eye(3), y=torch.tensor([0, 1, 1]), **masks)
-        >>> graph = SimpleGraph(3, torch.tensor([[0, 0], [1, 2]]))
-        >>> [stage.graph.num_edges for stage in inductive(data, graph)]
+        >>> arcs = Arcs.of(torch.tensor([[0, 0], [1, 2]]), 3)
+        >>> [stage.graph.num_edges for stage in inductive(data, arcs)]
         [0, 1, 2]
     """
     everyone = torch.ones_like(data.train_mask)
-    _, trained = induced_graph(graph, data.train_mask)
+    _, trained = arcs.induced(data.train_mask)
     stages = []
     for nodes in (data.train_mask, data.train_mask | data.val_mask, everyone):
-        part, within = induced_graph(graph, nodes)
+        part, within = arcs.induced(nodes)
         fields = {key: data[key][nodes] for key in ("y", *MASKS)}
         fields["x"] = select_rows(data.x, nodes)
-        stages.append(Stage(part, Data(edge_index=part.edge_index(), **fields), trained[within]))
+        stages.append(Stage(part, Data(**part.fields(), **fields), trained[within]))
     first, second, third = stages
     return first, second, third
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The graph that a training sees, and those that it is judged on and a ticket is for.
+
+    Attributes:
+        seen: What training sees.
+        grown: Of an inductive search, what validates, and the whole; else None.
+        inference: How a grown graph is pruned; see
+            :func:`teddy.ticket.inference.edges_at_inference`.
+        seed: For scores that draw.
+    """
+
+    seen: Stage
+    grown: tuple[Stage, Stage] | None
+    inference: str
+    seed: int
+
+    @staticmethod
+    def of(data: Data, arcs: Arcs, grows: bool, inference: str, seed: int) -> Growth:
+        """Of a graph with masks.
+
+        Args:
+            data: ``x``, ``y`` and the masks.
+            arcs: The edges.
+            grows: Whether training sees the graph of its own nodes only.
+            inference: The rule.
+            seed: The seed.
+        """
+        if not grows:
+            return Growth(transductive(data, arcs), None, inference, seed)
+        seen, *grown = inductive(data, arcs)
+        return Growth(seen, (grown[0], grown[1]), inference, seed)
+
+    @property
+    def deployed(self) -> Stage:
+        """The graph that a ticket is for, which is the whole."""
+        return self.seen if self.grown is None else self.grown[-1]
+
+    def kept(self, stage: Stage, choice: Choice) -> Tensor:
+        """The edges that stay at a stage of the graph."""
+        if self.grown is None:
+            return choice.keep
+        return edges_at_inference(
+            self.inference, stage.graph, stage.known, choice.keep, choice.sparsity, choice.score,
+            self.seed, stage.arcs.weights if choice.weighted else None,
+        )  # fmt: skip
+
+    def unseen(self, choice: Choice | None) -> Unseen | None:
+        """The graphs to validate and test on, if training sees other ones."""
+        if self.grown is None:
+            return None
+        keep = [None if choice is None else self.kept(stage, choice) for stage in self.grown]
+        return Unseen(*(stage.subgraph(k) for stage, k in zip(self.grown, keep, strict=True)))
+
+    def unseen_under_masks(self, keep: Tensor) -> Unseen | None:
+        """The same while masks are learned for the edges that are left; new ones have none."""
+        if self.grown is None:
+            return None
+        graphs = []
+        for stage in self.grown:
+            kept = edges_at_inference("training", stage.graph, stage.known, keep, 0.0, None, 0)
+            graph, count = copy.copy(stage.subgraph(kept)), int(keep.sum())
+            graph.mask_of_edge = torch.full_like(stage.known[kept], count, dtype=torch.long)
+            graph.mask_of_edge[stage.known[kept]] = torch.arange(count, device=keep.device)
+            graphs.append(graph)
+        return Unseen(*graphs)

@@ -14,36 +14,37 @@ from torch_geometric.data import Data
 
 from teddy.data import check_data
 from teddy.data.checks import MASKS
-from teddy.edges import SimpleGraph
+from teddy.edges import Arcs
 from teddy.entries import Entry
 from teddy.errors import InputError
-from teddy.methods import growth
-from teddy.methods.growth import Stage
+from teddy.methods.growth import Growth
 from teddy.methods.level import Level
+from teddy.methods.model_source import ModelLike, ModelSource
 from teddy.methods.record import Choice, Dense, accuracy_of, make_ticket
 from teddy.methods.store import Memory, Store
-from teddy.models import GNN, build_model
+from teddy.models import GNN
+from teddy.models.edge_inputs import EDGE_INPUTS, edge_inputs
 from teddy.models.layered import hidden_units
 from teddy.models.macs import count_macs
 from teddy.numbers import check_seed
 from teddy.sparsity import num_pruned_edges
 from teddy.ticket import Accuracy, Ticket
-from teddy.ticket.inference import check_rule, edges_at_inference
+from teddy.ticket.inference import check_rule
 from teddy.training import (
+    TASKS,
     Checkpoint,
+    ClassWeight,
     Epoch,
     Loader,
     TrainConfig,
     TrainResult,
-    Unseen,
     seeded,
     train,
 )
 from teddy.training.forward import dense_input, forward_passes
+from teddy.training.inputs import of_edges, own_types
 from teddy.training.loop import Callback
 from teddy.weights import FixedMask
-
-ModelLike = str | nn.Module | Callable[[], nn.Module]
 
 #: Called after each epoch with its phase (``dense``, ``sparse``, ...) and the share that is done.
 Progress = Callable[[str, Epoch, float], None]
@@ -52,8 +53,9 @@ Progress = Callable[[str, Epoch, float], None]
 class Problem:
     """A graph and a model to find a ticket for.
 
-    The graph is taken as the simple undirected one that ``data.edge_index`` stands for, however its
-    edges are listed.
+    The graph is taken as the simple one that ``data.edge_index`` stands for, undirected unless
+    asked for, however its edges are listed. Weights and attributes of edges go along where the
+    model takes them.
 
     Args:
         data: The graph.
@@ -71,8 +73,14 @@ class Problem:
             :func:`teddy.ticket.inference.edges_at_inference`.
         loader: Gives the batches of a training; None: the whole graph in a step.
         checkpoints: From the name of a training to where it goes on from.
+        task: What ``data.y`` is.
+        class_weight: Weights of classes in the loss.
+        directed: Whether messages run along edges as they are listed only.
 
     Attributes:
+        source: Makes its models.
+        task: The task, with what it knows of the training targets.
+        growth: The graph that training sees, and those that validate, test and use a ticket.
         graph: The graph to prune: the whole, or that of the training nodes.
         data: What training sees.
         deployed: The graph that a ticket is for, which is the whole.
@@ -92,6 +100,9 @@ class Problem:
         inference: str = "scored",
         loader: Loader | None = None,
         checkpoints: Callable[[str], Checkpoint] | None = None,
+        task: str = "classification",
+        class_weight: ClassWeight | None = None,
+        directed: bool = False,
     ) -> None:
         device = device or torch.device("cpu")
         self.seed, self.device = check_seed(seed), device
@@ -99,25 +110,29 @@ class Problem:
         self.progress, self.store = progress, store or Memory()
         self.loader, self.checkpoints = loader, checkpoints
         self.begin(phases=2)
-        self.given = check_data(data)
-        self.model, self.options = model, options
-        if options and not isinstance(model, str):
-            raise InputError(
-                f"option '{min(options)}' came with a module of your own, "
-                "expected model options only with a model's name"
-            )
-        self.inference = check_rule(inference)
-        graph, _ = SimpleGraph.of(self.given.edge_index.to(device), self.given.num_nodes)
+        self.given = check_data(data, task=task)
+        self.source = ModelSource(model, options)
+        check_rule(inference)
         fields = Data(**{key: self.given[key].to(device) for key in ("x", "y", *MASKS)})
-        self.grown: tuple[Stage, Stage] | None = None
-        if inductive:
-            self.seen, *grown = growth.inductive(fields, graph)
-            self.grown = grown[0], grown[1]
-        else:
-            self.seen = growth.transductive(fields, graph)
-        self.deployed = self.seen if self.grown is None else self.grown[-1]
+        shown = fields.train_mask if inductive else torch.ones_like(fields.train_mask)
+        self.task = TASKS[task].fit(fields.y[shown], fields.train_mask[shown], class_weight)
+        fields.y = self.task.encode(fields.y)
+        self.growth = Growth.of(fields, self._arcs(directed), inductive, inference, self.seed)
+        self.seen, self.deployed = self.growth.seen, self.growth.deployed
         self.graph, self.data = self.seen.graph, self.seen.data
-        self.num_classes = int(self.data.y.max()) + 1
+        self.num_outputs = self.task.num_outputs(self.data.y)
+
+    def _arcs(self, directed: bool) -> Arcs:
+        """The graph's edges, with what the model takes of them."""
+        if directed and self.loader is not None:
+            raise InputError("batches are of undirected graphs, expected no loader with directed")
+        present = [name for name in EDGE_INPUTS if name in self.given]
+        names: list[str] = []
+        if present or directed:
+            with seeded(self.seed, self.device):
+                names = edge_inputs(self.source.kind(), present, directed)
+        listed = copy.copy(self.given).to(self.device, "edge_index", *names)
+        return Arcs.of_data(listed, names, directed)
 
     def train(
         self,
@@ -151,9 +166,10 @@ class Problem:
                 units=hidden_units(model) if structure == "neurons" else None,
                 after_step=fixed,
                 callbacks=callbacks,
-                unseen=self.unseen(choice),
+                unseen=self.growth.unseen(choice),
                 loader=self.loader,
                 checkpoint=self.checkpoint(phase),
+                task=self.task,
             )
         return model, result
 
@@ -187,6 +203,7 @@ class Problem:
         keep: Tensor,
         *,
         score: str | None = None,
+        weighted: bool = False,
         weight_masks: Sequence[Tensor] | None = None,
         seconds: dict[str, float] | None = None,
         structure: str = "none",
@@ -199,13 +216,14 @@ class Problem:
             level: The sparsities that were asked for.
             keep: bool ``[M]``, the edges that stay.
             score: The edge score that chose them, if one did: it can choose in a grown graph, too.
+            weighted: Whether its degrees were weighted.
             weight_masks: The weights that stay; None: they are projected to the level.
             seconds: What the choice took.
             structure: ``neurons``: the projection keeps or removes whole hidden units.
             settings: Of the method, to be recorded.
         """
         self._check_choice(method, level, keep)
-        choice = Choice(keep, level.graph_sparsity, score)
+        choice = Choice(keep, level.graph_sparsity, score, weighted)
         dense = self.dense()
         model, sparse = self.train(
             choice,
@@ -219,35 +237,6 @@ class Problem:
         return make_ticket(
             self, method, level, choice, model, sparse, dense, seconds or {}, settings
         )
-
-    def kept(self, stage: Stage, choice: Choice) -> Tensor:
-        """The edges that stay at a stage of the graph."""
-        if self.grown is None:
-            return choice.keep
-        return edges_at_inference(
-            self.inference, stage.graph, stage.known, choice.keep, choice.sparsity, choice.score,
-            self.seed,
-        )  # fmt: skip
-
-    def unseen(self, choice: Choice | None) -> Unseen | None:
-        """The graphs to validate and test on, if training sees other ones."""
-        if self.grown is None:
-            return None
-        keep = [None if choice is None else self.kept(stage, choice) for stage in self.grown]
-        return Unseen(*(stage.subgraph(k) for stage, k in zip(self.grown, keep, strict=True)))
-
-    def unseen_under_masks(self, keep: Tensor) -> Unseen | None:
-        """The same while masks are learned for the edges that are left; new ones have none."""
-        if self.grown is None:
-            return None
-        graphs = []
-        for stage in self.grown:
-            kept = edges_at_inference("training", stage.graph, stage.known, keep, 0.0, None, 0)
-            graph, count = copy.copy(stage.subgraph(kept)), int(keep.sum())
-            graph.mask_of_edge = torch.full_like(stage.known[kept], count, dtype=torch.long)
-            graph.mask_of_edge[stage.known[kept]] = torch.arange(count, device=keep.device)
-            graphs.append(graph)
-        return Unseen(*graphs)
 
     def _check_choice(self, method: str, level: Level, keep: Tensor) -> None:
         total = self.graph.num_edges
@@ -295,20 +284,8 @@ class Problem:
         return self.checkpoints(phase)
 
     def make_model(self) -> nn.Module:
-        """Make a model with initial weights; of a module given by the user, a copy."""
-        model: Any
-        if isinstance(self.model, str):
-            model = build_model(self.model, self.data.x.size(1), self.num_classes, **self.options)
-        elif isinstance(self.model, nn.Module):
-            model = copy.deepcopy(self.model)
-        else:
-            model = self.model() if callable(self.model) else self.model
-        if not isinstance(model, nn.Module):
-            raise InputError(
-                f"model is a {type(model).__name__}, expected a name, a module or a function "
-                "that makes one"
-            )
-        return model.to(self.device)
+        """Make a model with initial weights."""
+        return self.source.make(self.data.x.size(1), self.num_outputs).to(self.device)
 
     def check_units(self) -> None:
         """Raise unless the model has hidden units that can go whole."""
@@ -319,7 +296,7 @@ class Problem:
         """Make a model whose parameters are all there, lazy ones too."""
         model = self.make_model()
         if any(isinstance(p, UninitializedParameter) for p in model.parameters()):
-            forward_passes(model, self.data.x, self.data.edge_index)
+            forward_passes(model, self.data.x, self.data.edge_index, **of_edges(self.data))
         return model
 
     def subgraph(self, keep: Tensor | None) -> Data:
@@ -328,7 +305,7 @@ class Problem:
 
     def macs(self, model: nn.Module, choice: Choice | None = None) -> list[int] | None:
         """Multiply-accumulates of each layer, on the whole graph or what is kept of it."""
-        keep = None if choice is None else self.kept(self.deployed, choice)
+        keep = None if choice is None else self.growth.kept(self.deployed, choice)
         data = self.deployed.subgraph(keep)
         x = data.x if isinstance(model, GNN) else dense_input(model, data.x)
-        return count_macs(model, x, data.edge_index)
+        return count_macs(model, x, data.edge_index, **own_types(of_edges(data), x))

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from teddy.data.feature_names import feature_names
 from teddy.methods.level import Level
 from teddy.models import MODELS
 from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
-from teddy.ticket.fingerprint import graph_fingerprint, split_fingerprint
+from teddy.ticket.fingerprint import arcs_fingerprint, split_fingerprint
 from teddy.training import TrainResult
 from teddy.weights import count_nonzero
 
@@ -37,11 +38,13 @@ class Choice:
         keep: bool ``[M]``, those that stay.
         sparsity: The share that was to go.
         score: The edge score that chose; None: they were chosen in another way.
+        weighted: Whether its degrees were weighted.
     """
 
     keep: Tensor
     sparsity: float
     score: str | None = None
+    weighted: bool = False
 
 
 def make_ticket(
@@ -61,7 +64,11 @@ def make_ticket(
     where: dict[str, Any] = {"device": str(problem.device), "threads": torch.get_num_threads()}
     if problem.loader is not None:
         where["loader"] = str(problem.loader)
-    names = problem.given.get("class_names")
+    weight = getattr(problem.task, "weight", None)
+    if weight is not None:
+        where["class_weight"] = weight.tolist()
+    names, arcs = problem.given.get("class_names"), problem.seen.arcs
+    outputs = "outputs" if problem.task.name == "regression" else "classes"
     info = TicketInfo(
         method=method,
         dataset=str(problem.given.get("name", "data")),
@@ -74,8 +81,10 @@ def make_ticket(
             "nodes": problem.graph.num_nodes,
             "edges": problem.graph.num_edges,
             "features": problem.data.x.size(1),
-            "classes": problem.num_classes,
-            "fingerprint": graph_fingerprint(problem.graph),
+            outputs: problem.num_outputs,
+            "fingerprint": arcs_fingerprint(arcs),
+            "directed": arcs.directed,
+            "edge_inputs": list(arcs.values),
         },
         graph_sparsity=level.graph_sparsity,
         weight_sparsity=level.weight_sparsity,
@@ -86,20 +95,24 @@ def make_ticket(
         macs=macs,
         config={**asdict(problem.config), **settings, **where},
         classes=None if names is None else [str(name) for name in names],
+        features=feature_names(problem.given),
         inductive=_inductive(problem, choice),
         score=choice.score,
+        weighted=choice.weighted,
+        task=problem.task.facts(),
     )
     seconds = {"dense": dense.seconds, **seconds, "sparse": sparse.seconds}
     return Ticket(info, choice.keep.cpu(), model.cpu().eval(), seconds)
 
 
 def _inductive(problem: Problem, choice: Choice) -> dict[str, Any] | None:
-    if problem.grown is None:
+    if problem.growth.grown is None:
         return None
-    kept = problem.kept(problem.deployed, choice)
+    kept = problem.growth.kept(problem.deployed, choice)
     return {
-        "inference": problem.inference,
+        "inference": problem.growth.inference,
         "score": choice.score,
+        "weighted": choice.weighted,
         "nodes": problem.deployed.graph.num_nodes,
         "edges": asdict(Count(kept.numel(), int(kept.sum()))),
     }

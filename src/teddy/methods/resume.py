@@ -29,7 +29,7 @@ from teddy.methods.level import Level
 from teddy.methods.problem import Problem
 from teddy.methods.store import Files, OfFirst, Store
 from teddy.numbers import check_number
-from teddy.ticket.fingerprint import graph_fingerprint
+from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.training import Checkpoint, Epoch, World
 from teddy.training.distributed import digest_of
 
@@ -133,7 +133,7 @@ def search_settings(
     problem: Problem, method: str, level: Level, options: dict[str, Any]
 ) -> dict[str, Any]:
     """What decides the result of a search, as plain data."""
-    model, x = problem.model, problem.given.x
+    model, x = problem.source.model, problem.given.x
     if isinstance(model, nn.Module):
         kind = f"{type(model).__qualname__} {digest_of(model.state_dict().values())[:16]}"
     else:
@@ -141,18 +141,22 @@ def search_settings(
     parts = [x] if x.layout == torch.strided else [x.crow_indices(), x.col_indices(), x.values()]
     tensors = [*parts, problem.given.y]
     tensors += [problem.given[mask] for mask in MASKS]
+    arcs, weight = problem.deployed.arcs, getattr(problem.task, "weight", None)
+    tensors += arcs.values.values()
     return {
         "method": method,
         **options,
         "model": kind,
-        **problem.options,
+        **problem.source.options,
         **asdict(level),
         "seed": problem.seed,
         **asdict(problem.config),
         "loader": None if problem.loader is None else str(problem.loader),
-        "inductive": problem.grown is not None,
-        "inference": problem.inference,
+        "inductive": problem.growth.grown is not None,
+        "inference": problem.growth.inference,
         "device": problem.device.type,
-        "graph": graph_fingerprint(problem.deployed.graph),
+        "task": problem.task.name,
+        "class_weight": None if weight is None else weight.tolist(),
+        "graph": arcs_fingerprint(arcs),
         "data": digest_of(tensors),
     }

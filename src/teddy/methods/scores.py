@@ -22,7 +22,7 @@ def register_score(score: str) -> None:
 
     Example:
         >>> METHODS["random"].options
-        {'weights': 'projection', 'structure': 'none'}
+        {'weights': 'projection', 'structure': 'none', 'weighted': False}
     """
 
     @method(score, distill=10.0, check_values=partial(Scheme, score, score))
@@ -32,8 +32,10 @@ def register_score(score: str) -> None:
         *,
         weights: str = "projection",
         structure: str = "none",
+        weighted: bool = False,
     ) -> Iterator[Ticket]:
-        return Scheme(score, score, weights, structure=structure).tickets(problem, levels)
+        scheme = Scheme(score, score, weights, structure=structure, weighted=weighted)
+        return scheme.tickets(problem, levels)
 
 
 for _score in SCORES:

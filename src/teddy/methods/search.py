@@ -18,7 +18,7 @@ from torch import Tensor
 
 from teddy.bits import pack, unpack
 from teddy.edges import SCORES
-from teddy.edges.prune import prune_pairs
+from teddy.edges.prune import check_weighted, prune_pairs
 from teddy.edges.select import lowest_edges
 from teddy.entries import Entry
 from teddy.errors import InputError
@@ -67,6 +67,7 @@ class Scheme:
         clamp: Whether edge masks are kept within [0, 1].
         stride: Levels of the paper that a round of masks goes on by.
         structure: ``none``; or ``neurons``, to project onto whole hidden units.
+        weighted: Whether the score's degrees are sums of the edges' weights.
     """
 
     method: str
@@ -78,6 +79,7 @@ class Scheme:
     clamp: bool = False
     stride: int = 1
     structure: str = "none"
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         if self.weights not in WEIGHTS:
@@ -96,11 +98,16 @@ class Scheme:
         for name in ("l1_edges", "l1_weights"):
             check_number(getattr(self, name), name)
         check_count(self.stride, "stride")
+        if self.weighted:
+            assert self.score is not None
+            check_weighted(self.score)
 
     def tickets(self, problem: Problem, levels: Sequence[Level]) -> Iterator[Ticket]:
         """Find a ticket for each level; what levels have in common is computed once."""
         if self.structure != "none":
             problem.check_units()
+        if self.weighted and problem.seen.arcs.weights is None:
+            raise InputError("weighted=True came without edge_weight, expected data that have it")
         for level in levels:
             path = self._path(level)
             if path and problem.loader is not None:
@@ -115,6 +122,7 @@ class Scheme:
                 level,
                 state.keep,
                 score=self.score,
+                weighted=self.weighted,
                 weight_masks=state.weights,
                 seconds={"search": sum(state.rounds), "round": sum(state.rounds[-1:])},
                 structure=self.structure,
@@ -154,7 +162,8 @@ class Scheme:
 
     def _scored(self, problem: Problem, graph_sparsity: float) -> Tensor:
         score = self.score or "teddy"  # of no edges the choice is the same
-        return prune_pairs(problem.graph, graph_sparsity, score, problem.seed)
+        weights = problem.seen.arcs.weights if self.weighted else None
+        return prune_pairs(problem.graph, graph_sparsity, score, problem.seed, weights)
 
     def _round(
         self,
@@ -219,8 +228,9 @@ class Scheme:
                 regularizer=regularizer,
                 after_step=clamp if self.clamp else None,
                 callbacks=problem.report(phase),
-                unseen=problem.unseen_under_masks(state.keep),
+                unseen=problem.growth.unseen_under_masks(state.keep),
                 checkpoint=problem.checkpoint(phase),
+                task=problem.task,
             )
         return masked
 

@@ -47,7 +47,7 @@ class MethodSpec:
         Traceback (most recent call last):
         ...
         teddy.errors.InputError: teddy has no option 'l2', expected one of: weights, structure,
-        distill, distill_nodes, inference, only, weight_level
+        weighted, distill, distill_nodes, inference, only, weight_level
     """
 
     name: str

@@ -19,6 +19,7 @@ def teddy(
     *,
     weights: str = "projection",
     structure: str = "none",
+    weighted: bool = False,
 ) -> Iterator[Ticket]:
     r"""Find tickets in a single training on the sparse graph.
 
@@ -34,5 +35,8 @@ def teddy(
             are learned in rounds.
         structure: ``none``, single weights are projected; or ``neurons``, whole hidden units
             (:class:`~teddy.weights.units.UnitProjection`), of gcn, gin and sage, or heads of gat.
+        weighted: Whether degrees are sums of ``edge_weight``; see
+            :func:`teddy.edges.scores.teddy.weighted_node_values`.
     """
-    return Scheme("teddy", "teddy", weights, structure=structure).tickets(problem, levels)
+    scheme = Scheme("teddy", "teddy", weights, structure=structure, weighted=weighted)
+    return scheme.tickets(problem, levels)

@@ -75,6 +75,8 @@ def wd_glt(
         epsilon: Entropic regularisation of the distance.
         iterations: Of Sinkhorn's algorithm.
     """
+    if problem.task.name != "classification":
+        raise InputError(f"wd-glt keeps classes apart, expected no task {problem.task.name}")
     scheme = _scheme(weights, separation, l1_edges, l1_weights, epsilon, iterations)
     if levels:
         _check_memory(problem, iterations)
@@ -84,7 +86,7 @@ def wd_glt(
 def _check_memory(problem: Problem, iterations: int) -> None:
     """Say how much memory the distances take, and raise if there isn't as much."""
     compiled = jit.available(torch.empty(0, device=problem.device))
-    nodes, classes = problem.graph.num_nodes, problem.num_classes
+    nodes, classes = problem.graph.num_nodes, problem.num_outputs
     needed = separation_memory(nodes, classes, compiled, iterations)
     how = "with compiled kernels" if compiled else "without compiled kernels (extra [fast])"
     text = f"wd-glt needs {needed / 1e6:,.0f} MB for distances between {nodes:,} outputs, {how}"

@@ -22,9 +22,9 @@ Features = Tensor | SparseMatrix
 class GNN(nn.Module, ABC):
     """A graph neural network.
 
-    ``forward(x, edge_index)`` is :meth:`prepare`, then :meth:`stem`, then :meth:`head`. A training
-    calls ``prepare`` once, and computes the stem, which is free of dropout, once for the
-    evaluation of a step and the forward of the next.
+    ``forward(x, edge_index, edge_weight=None)`` is :meth:`prepare`, then :meth:`stem`, then
+    :meth:`head`. A training calls ``prepare`` once, and computes the stem, which is free of
+    dropout, once for the evaluation of a step and the forward of the next.
 
     Args:
         in_channels: Features of a node.
@@ -81,6 +81,13 @@ class GNN(nn.Module, ABC):
     def structure(self, pattern: Pattern) -> Any:
         """Turn the simple graph (row: target, column: source) into what the model computes with."""
 
+    def weighted_structure(self, pattern: Pattern, weights: Tensor) -> Any:
+        """The same where edges have weights, one for each entry."""
+        raise InputError(
+            f"a {type(self).__name__} takes no edge weights, expected data without edge_weight, or "
+            "a model of layers (gcn, gat, gin, sage, unimp)"
+        )
+
     @abstractmethod
     def stem(self, x: Any, structure: Any) -> Any:
         """Compute what comes before the first dropout; or, with ``nodes``, whatever is first."""
@@ -99,11 +106,17 @@ class GNN(nn.Module, ABC):
     def learn_labels(self, y: Tensor, nodes: Tensor) -> None:
         """Take the labels of these nodes as an input, where the model has labels among them."""
 
-    def prepare(self, x: Features, edge_index: Any) -> tuple[Any, Any]:
+    def prepare(
+        self, x: Features, edge_index: Any, edge_weight: Tensor | None = None
+    ) -> tuple[Any, Any]:
         """Turn inputs into the form that the layers compute with; what has it passes through."""
         x = as_features(x)
         if isinstance(edge_index, Tensor):
-            edge_index = self.structure(edge_pattern(edge_index, x.shape[0]))
+            pattern = edge_pattern(edge_index, x.shape[0])
+            if edge_weight is None:
+                return x, self.structure(pattern)
+            weights = entry_weights(edge_index, edge_weight, pattern)
+            return x, self.weighted_structure(pattern, weights.to(next(self.parameters()).dtype))
         return x, edge_index
 
     def feature_weights(self) -> Units | None:
@@ -118,9 +131,9 @@ class GNN(nn.Module, ABC):
         """Compute what the graph and the weights as they are fix, whatever the features are."""
         return structure
 
-    def forward(self, x: Features, edge_index: Any) -> Tensor:
+    def forward(self, x: Features, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
         """Compute the logits ``[N, C]``."""
-        x, structure = self.prepare(x, edge_index)
+        x, structure = self.prepare(x, edge_index, edge_weight)
         return self.head(self.stem(x, structure), structure)
 
     def __repr__(self) -> str:
@@ -160,6 +173,24 @@ def linear_units(first: nn.Linear, last: nn.Linear) -> Units:
     """
     incoming = (Part(first.weight, 0), Part(first.bias, 0))
     return Units(first.weight.size(0), incoming, (Part(last.weight, 1),))
+
+
+def entry_weights(edge_index: Tensor, edge_weight: Tensor, pattern: Pattern) -> Tensor:
+    """Weights of columns in the order of the entries of their pattern.
+
+    Example:
+        >>> edges = torch.tensor([[0, 1, 2], [1, 2, 0]])
+        >>> entry_weights(edges, torch.tensor([1.0, 2.0, 3.0]), edge_pattern(edges, 3))
+        tensor([3., 1., 2.])
+    """
+    no_loop = edge_index[0] != edge_index[1]
+    if edge_weight.shape != no_loop.shape:
+        got, expected = list(edge_weight.shape), list(no_loop.shape)
+        raise InputError(f"edge_weight has shape {got}, expected {expected}")
+    source, target = edge_index[:, no_loop]
+    if source.numel() != pattern.nnz:
+        raise InputError("edge_index lists an edge twice, expected it once where it has a weight")
+    return edge_weight[no_loop][torch.argsort(target * pattern.shape[1] + source)]
 
 
 def product_macs(inputs: Features | int, weight: Tensor) -> int:

@@ -150,8 +150,7 @@ class GAT(LayeredGNN):
 
     def _attention_matrix(self, layer: int) -> Tensor:
         """Both attention vectors of all heads as one ``[heads * width, 2 * heads]`` matrix."""
-        device = self.source_attention[layer].device
-        own_head = torch.eye(self.heads[layer], device=device)[:, None, :]
+        own_head = torch.eye(self.heads[layer]).to(self.source_attention[layer])[:, None, :]
         blocks = [
             (vectors[layer][:, :, None] * own_head).flatten(0, 1)
             for vectors in (self.source_attention, self.target_attention)

@@ -31,7 +31,8 @@ class GCN(LayeredGNN):
         \hat A = D^{-1/2} (A + I) D^{-1/2}
 
     with the degrees :math:`D` of the graph it is given, pruned or not; where edges have weights,
-    :math:`D = 1 + \sum_j |a_{ij}|`. ReLU between layers,
+    :math:`D = 1 + \sum_j |a_{ij}|`. Of a directed graph :math:`a_{ij}` is the edge from :math:`j`
+    to :math:`i`, so degrees count what comes in, as PyG's ``GCNConv`` does. ReLU between layers,
     dropout on the hidden layers only, no bias. Options as in
     :class:`~teddy.models.layered.LayeredGNN`.
 

@@ -65,7 +65,7 @@ class LayeredGNN(GNN):
         """Turn the simple graph (row: target, column: source) into what the layers propagate on.
 
         Args:
-            pattern: The edges, both directions.
+            pattern: The edges: both directions, or of a directed graph those that messages take.
             weights: Of each entry, all 1 by default; they may be learned. An edge of weight 0 has
                 no influence: it is as if it weren't there.
         """
@@ -73,6 +73,10 @@ class LayeredGNN(GNN):
     def structure(self, pattern: Pattern) -> SparseMatrix:
         """The adjacency without weights."""
         return self.adjacency(pattern)
+
+    def weighted_structure(self, pattern: Pattern, weights: Tensor) -> SparseMatrix:
+        """The adjacency with weights."""
+        return self.adjacency(pattern, weights)
 
     @abstractmethod
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:

@@ -11,7 +11,9 @@ from teddy.models.base import GNN, Features
 
 
 @torch.no_grad()
-def count_macs(model: nn.Module, x: Features, edge_index: Tensor) -> list[int] | None:
+def count_macs(
+    model: nn.Module, x: Features, edge_index: Tensor, **of_edges: Tensor
+) -> list[int] | None:
     """Count multiply-accumulates, counting only stored non-zeros.
 
     Of the models here, per layer: a product H W costs one for each pair of a stored feature and a
@@ -22,6 +24,12 @@ def count_macs(model: nn.Module, x: Features, edge_index: Tensor) -> list[int] |
     weights, each PyG message passing the number of values in its messages; other products are not
     seen. None if nothing was seen.
 
+    Args:
+        model: The model.
+        x: Features.
+        edge_index: The graph.
+        of_edges: ``edge_weight``, ``edge_attr``, where the model takes them.
+
     Example:
         >>> from teddy.models import GCN
         >>> model = GCN(3, 2, hidden=4)  # two nodes, one edge: 4 entries in A
@@ -29,7 +37,7 @@ def count_macs(model: nn.Module, x: Features, edge_index: Tensor) -> list[int] |
         [40, 24]
     """
     if isinstance(model, GNN):
-        return model.layer_macs(*model.prepare(x, edge_index))
+        return model.layer_macs(*model.prepare(x, edge_index, **of_edges))
     seen: list[int] = []
 
     def linear(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -48,7 +56,7 @@ def count_macs(model: nn.Module, x: Features, edge_index: Tensor) -> list[int] |
             hooks.append(module.register_message_forward_hook(message))
     was_training = model.training
     try:
-        model.eval()(x, edge_index)
+        model.eval()(x, edge_index, **of_edges)
     finally:
         model.train(was_training)
         for hook in hooks:

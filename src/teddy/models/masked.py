@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 
 import torch
@@ -11,7 +10,7 @@ from torch.func import functional_call
 
 from teddy.errors import InputError
 from teddy.models.base import GNN
-from teddy.models.layered import LayeredGNN
+from teddy.models.edge_inputs import takes
 
 # Masks start within this of 1, at random, so that none are equal.
 NOISE = 1e-5
@@ -107,20 +106,17 @@ def check_takes_edge_weights(model: nn.Module) -> None:
         ...
         teddy.errors.InputError: a Linear can't weigh edges, expected forward(x, edge_index, ...
     """
-    if isinstance(model, LayeredGNN):
+    if takes(model, "edge_weight"):
         return
     if isinstance(model, GNN):
         raise InputError(
             f"a {type(model).__name__} takes edges before it computes, expected a model of layers "
             "(gcn, gat, gin, sage, unimp) to learn edge masks"
         )
-    named = "edge_weight" in inspect.signature(model.forward).parameters
-    # PyG's models all have the parameter; some say that they can't use it.
-    if not named or getattr(model, "supports_edge_weight", True) is False:
-        raise InputError(
-            f"a {type(model).__name__} can't weigh edges, "
-            "expected forward(x, edge_index, edge_weight) to learn edge masks"
-        )
+    raise InputError(
+        f"a {type(model).__name__} can't weigh edges, "
+        "expected forward(x, edge_index, edge_weight) to learn edge masks"
+    )
 
 
 def _near_one(stays: Tensor) -> Tensor:

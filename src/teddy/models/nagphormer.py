@@ -127,11 +127,13 @@ class NAGphormer(GNN):
         scale = 1.0 / pattern.crow.diff().to(weight.dtype).sqrt()
         return Hops(SparseMatrix(pattern, scale[pattern.row] * scale[pattern.col]), encoding)
 
-    def prepare(self, x: Features, edge_index: Any) -> tuple[Features, Any]:
+    def prepare(
+        self, x: Features, edge_index: Any, edge_weight: Tensor | None = None
+    ) -> tuple[Features, Any]:
         """As of any model; dense features become tokens ``[N, K + 1, F + P]``."""
         if isinstance(x, Tensor) and x.dim() == 3:
             return x, edge_index
-        x, structure = super().prepare(x, edge_index)
+        x, structure = super().prepare(x, edge_index, edge_weight)
         if isinstance(x, Tensor):
             x = torch.cat([x, structure.positions], dim=1)
             x = hop_tokens(structure.adjacency, x, self.options["hops"])

@@ -26,8 +26,9 @@ from teddy.models.unimp import UniMP
 class Plain(nn.Module):
     """A model of ours, as it is in evaluation, in plain tensor operations.
 
-    ``edge_index`` lists each edge in both directions, each once: as
+    ``edge_index`` lists each edge in both directions, or as messages run, each once: as
     :meth:`teddy.ticket.Ticket.edge_index` gives it. Self-loops in it are ignored.
+    ``edge_weight`` ``[E]``, where edges have weights, are those of its columns.
 
     Args:
         model: A GCN, GAT, GIN, SAGE, or a UniMP that isn't shown labels; its weights are shared.
@@ -53,20 +54,31 @@ class Plain(nn.Module):
             )
         self.model = model
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
         """Compute the logits ``[N, C]``."""
-        return _FORWARD[type(self.model)](self.model, x, _Edges(x, edge_index))
+        return _FORWARD[type(self.model)](self.model, x, _Edges(x, edge_index, edge_weight))
 
 
 class _Edges:
-    """Edges to sum along."""
+    """Edges to sum along.
 
-    def __init__(self, x: Tensor, edge_index: Tensor) -> None:
+    Attributes:
+        absent: bool ``[E, 1]``: self-loops, and edges of weight 0.
+        weight: Of each edge ``[E, 1]``, 1 by default; 0 where it is absent.
+        size: Its absolute value.
+    """
+
+    def __init__(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> None:
         self.source, self.target = edge_index[0], edge_index[1]
         self.num_nodes = x.size(0)
         # How many edges are self-loops isn't known beforehand: they stay, and count nothing.
-        self.loop = (self.source == self.target)[:, None]
-        self.there = torch.ones_like(self.loop, dtype=x.dtype).masked_fill(self.loop, 0)
+        self.absent = (self.source == self.target)[:, None]
+        if edge_weight is None:
+            self.weight = torch.ones_like(self.absent, dtype=x.dtype).masked_fill(self.absent, 0)
+            self.size = self.weight
+        else:
+            self.weight = edge_weight.to(x.dtype)[:, None].masked_fill(self.absent, 0)
+            self.absent, self.size = self.weight == 0, self.weight.abs()
 
     def sum(self, messages: Tensor) -> Tensor:
         """Add up at each target; ``[E, C]`` to ``[N, C]``."""
@@ -77,22 +89,22 @@ class _Edges:
 
     def neighbours(self, h: Tensor) -> Tensor:
         """A H."""
-        return self.sum(self.there * h.index_select(0, self.source))
+        return self.sum(self.weight * h.index_select(0, self.source))
 
     def degree(self) -> Tensor:
         """``[N, 1]``."""
-        return self.sum(self.there)
+        return self.sum(self.size)
 
     def attend(self, scores: Tensor, values: Tensor) -> Tensor:
         """Softmax of the scores ``[E, heads]`` at each target, times values ``[N, heads * d]``."""
-        scores = scores.masked_fill(self.loop, torch.finfo(scores.dtype).min)
+        scores = scores.masked_fill(self.absent, torch.finfo(scores.dtype).min)
         target = self.target[:, None].expand_as(scores)
         lowest = scores.new_full((self.num_nodes, scores.size(1)), torch.finfo(scores.dtype).min)
         highest = lowest.scatter_reduce(0, target, scores, "amax")
-        shares = self.there * (scores - highest.index_select(0, self.target)).exp()
-        totals = self.sum(shares)
+        shares = (scores - highest.index_select(0, self.target)).exp()
+        totals = self.sum(self.size * shares)
         totals = totals.masked_fill(totals == 0, 1.0)  # a node without edges
-        attention = shares / totals.index_select(0, self.target)
+        attention = self.weight * shares / totals.index_select(0, self.target)
         given = values.index_select(0, self.source).unflatten(1, (scores.size(1), -1))
         return self.sum((attention[:, :, None] * given).flatten(1))
 
@@ -105,9 +117,11 @@ class _LoopedEdges(_Edges):
         self.source = torch.cat([edges.source, nodes])
         self.target = torch.cat([edges.target, nodes])
         self.num_nodes = edges.num_nodes
-        every = torch.zeros_like(nodes, dtype=torch.bool)[:, None]
-        self.loop = torch.cat([edges.loop, every])
-        self.there = torch.cat([edges.there, torch.ones_like(every, dtype=edges.there.dtype)])
+        none = torch.zeros_like(nodes, dtype=torch.bool)[:, None]
+        ones = torch.ones_like(none, dtype=edges.weight.dtype)
+        self.absent = torch.cat([edges.absent, none])
+        self.weight = torch.cat([edges.weight, ones])
+        self.size = torch.cat([edges.size, ones])
 
 
 def _gcn(model: Any, x: Tensor, edges: _Edges) -> Tensor:

@@ -39,14 +39,15 @@ def draw_neighbourhood(
         around: What to draw.
         ids: What its nodes are called, in their order.
         classes: Their classes; -1: it has none.
-        names: Of all classes, so that a class looks the same in every picture.
+        names: Of all classes, so that a class looks the same in every picture; none: nodes have
+            no classes.
         title: What stands above.
 
     Example:
         >>> around = Neighbourhood([4, 7], [0, 1], [0, 0], [(0, 1)], [False], 0, 1, 0)
         >>> figure = draw_neighbourhood(around, ["ann", "bob"], [1, -1], ["cat", "dog"], "ann")
         >>> [axes.get_title(loc="left") for axes in figure.axes]
-        ['before: 1 edge of ann, 1 shown', 'after: 0 edges of ann, 0 shown']
+        ['before: 1 edge of ann; 1 edge drawn', 'after: 0 edges of ann; 0 edges drawn']
     """
     import matplotlib as mpl
 
@@ -122,8 +123,8 @@ def _draw(
     }
     for index, (when, (own, shown)) in enumerate(counts.items()):
         axes = figure.add_subplot(1, 2, index + 1)
-        plural = "s" * (own != 1)
-        axes.set_title(f"{when}: {own:,} edge{plural} of {ids[0]}, {shown:,} shown", loc="left")
+        ours, drawn = (f"{count:,} edge{'s' * (count != 1)}" for count in (own, shown))
+        axes.set_title(f"{when}: {ours} of {ids[0]}; {drawn} drawn", loc="left")
         axes.set_axis_off()
         axes.set_aspect("equal")
         axes.set_xlim(-1.28, 1.28)
@@ -132,7 +133,7 @@ def _draw(
         _draw_nodes(axes, places, [_NO_CLASS if c < 0 else looks[c] for c in classes])
         _draw_labels(axes, around, places, ids)
     handles = [_handle(_class_label(names[c]), looks[c]) for c in sorted(set(classes) - {-1})]
-    if -1 in classes:
+    if -1 in classes and names:
         handles.append(_handle("no class", _NO_CLASS))
     handles += _edge_handles(around)
     figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 8))

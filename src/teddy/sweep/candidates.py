@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from teddy.atomic import StrPath
 from teddy.errors import InputError
 from teddy.methods.spec import MethodSpec
 from teddy.sweep.folder import Folder
-from teddy.sweep.grid import Cell, Grid, Settings, level_of
+from teddy.sweep.grid import Cell, Grid, Settings
 from teddy.sweep.run import Outcome, checked, failure_line, run_sweep, source_of
 from teddy.sweep.walk import Point
 from teddy.sweep.worker import cached_dataset, data_version
@@ -57,17 +58,20 @@ class Candidates:
         self.jobs, self.plugins, self.progress = jobs, plugins, progress
         self.computed = 0
 
-    def resolution(self) -> float:
-        """Points of accuracy that one validation node makes."""
+    def resolution(self, nodes: str = "val_mask") -> float:
+        """Points of accuracy that one node makes, of those to validate or to test on."""
         source = source_of(self.dataset)
         version = data_version(source, self.settings)
-        return 100.0 / int(cached_dataset(source, self.settings, version).val_mask.sum())
+        return 100.0 / int(cached_dataset(source, self.settings, version)[nodes].sum())
 
-    def sparsities(self, point: Point) -> tuple[float, float]:
-        """Shares of edges and weights that go."""
-        method, simulation = place_of(self.spec, point)
-        level = level_of(MethodSpec.parse(method), simulation)
-        return level.graph_sparsity, level.weight_sparsity
+    def sparsities(self, point: Point, seeds: int) -> tuple[float, float]:
+        """Shares of edges and weights that went, not those asked for; means over seeds."""
+        rows = self._rows(point, seeds)
+        edges, weights = (
+            mean(1 - row[f"{name}_kept"] / max(1, row[f"{name}_total"]) for row in rows)
+            for name in ("edges", "weights")
+        )
+        return edges, weights
 
     def differences(self, point: Point, seeds: int) -> list[float]:
         """Validation accuracy, ticket minus dense, of the first seeds; trains what isn't there."""

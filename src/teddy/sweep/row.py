@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from teddy import __version__
-from teddy.edges import graph_health
+from teddy.edges import Arcs, graph_health
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.machine import peak_memory
 from teddy.methods import Problem
@@ -47,7 +47,8 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Data) -> dict[str, Any]:
     """
     info = ticket.info
     macs = {"dense": info.macs.dense, "ticket": info.macs.ticket}
-    graph, keep, _ = ticket.prune(data)
+    arcs = ticket.arcs(data)
+    graph, keep, y = arcs.graph, ticket.kept(data, arcs), _classes(ticket.task.name, data)
     return {
         **vars(cell),
         "split": info.split,
@@ -60,8 +61,8 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Data) -> dict[str, Any]:
         **{f"macs_{n}": None if layers is None else sum(layers) for n, layers in macs.items()},
         "distill": info.config["distill"],
         **{f"seconds_{n}": ticket.seconds.get(n, 0.0) for n in SECONDS},
-        **_inference(ticket.model, data.x, graph, keep),
-        **_health(graph, keep, data.y),
+        **_inference(ticket.model, data.x, arcs, keep),
+        **_health(graph, keep, y),
         "peak_memory": peak_memory(),
         "versions": versions(),
     }
@@ -72,7 +73,8 @@ def dense_row(problem: Problem, cell: Cell) -> dict[str, Any]:
     dense, accuracy = problem.dense(), asdict(problem.dense().accuracy)
     weights = sum(mask.numel() for mask in problem.weight_masks())
     macs = None if dense.macs is None else sum(dense.macs)
-    graph, data = problem.deployed.graph, problem.deployed.data
+    arcs, data = problem.deployed.arcs, problem.deployed.data
+    graph = arcs.graph
     everything = torch.ones_like(graph.pairs[0]).bool()
     model = problem.initial_model()
     return {
@@ -91,8 +93,8 @@ def dense_row(problem: Problem, cell: Cell) -> dict[str, Any]:
         "distill": 0.0,
         **dict.fromkeys((f"seconds_{name}" for name in SECONDS), 0.0),
         "seconds_dense": dense.seconds,
-        **_inference(model, data.x, graph, everything),
-        **_health(graph, everything, data.y),
+        **_inference(model, data.x, arcs, everything),
+        **_health(graph, everything, _classes(problem.task.name, data)),
         "peak_memory": peak_memory(),
         "versions": versions(),
     }
@@ -109,17 +111,15 @@ def versions() -> str:
 
 
 @torch.no_grad()
-def _inference(model: nn.Module, x: Tensor, graph: SimpleGraph, keep: Tensor) -> dict[str, float]:
+def _inference(model: nn.Module, x: Tensor, arcs: Arcs, keep: Tensor) -> dict[str, float]:
     """Seconds of one pass over the whole graph, of the dense model and of a ticket.
 
     They take turns, and the shortest time of each counts, so that what else the machine does
     weighs as little as it can, and on both alike.
     """
     passes = {
-        "dense": forward_passes(dense_like(model).to(x.device).eval(), x, graph.edge_index()),
-        "ticket": forward_passes(
-            copy.deepcopy(model).to(x.device).eval(), x, graph.edge_index(keep)
-        ),
+        "dense": forward_passes(dense_like(model).to(x.device).eval(), x, **arcs.fields()),
+        "ticket": forward_passes(copy.deepcopy(model).to(x.device).eval(), x, **arcs.fields(keep)),
     }
     shortest = dict.fromkeys(passes, float("inf"))
     for turn in range(_TURNS + 1):  # the first warms up
@@ -143,7 +143,12 @@ def mean_edge_degree(graph: SimpleGraph, edges: Tensor) -> float | None:
     return float(chosen.mean()) if chosen.numel() else None
 
 
-def _health(graph: SimpleGraph, keep: Tensor, y: Tensor) -> dict[str, Any]:
+def _classes(task: str, data: Data) -> Tensor | None:
+    y: Tensor = data.y
+    return y if task == "classification" else None
+
+
+def _health(graph: SimpleGraph, keep: Tensor, y: Tensor | None) -> dict[str, Any]:
     """What the pruning did to the graph."""
     health = graph_health(graph.edge_index(keep), graph.num_nodes, y)
     names = ("components", "largest_component", "isolated", "homophily")

@@ -91,7 +91,7 @@ def search_sparsest(
 
     def accepts(point: Point, share: float) -> bool:
         judgement = rule.test(partial(candidates.differences, point), share)
-        tried.append(Tried(point, *candidates.sparsities(point), judgement))
+        tried.append(Tried(point, *candidates.sparsities(point, judgement.seeds), judgement))
         return judgement.verdict == "accepted"
 
     corners = (staircase if frontier else diagonal)(wanted, rule.error, accepts)
@@ -143,13 +143,14 @@ def _against(
     corners: list[Point],
 ) -> list[Tried]:
     """Points of the folder whose seeds, all that are there, contradict the assumption."""
-    judged = list(tried)
+    judged = []
     for point in points:
         if all(point != t.point for t in tried):
             known = candidates.known(point, rule.seeds)
             if len(known) >= 3:
                 judgement = replace(rule, seeds=len(known)).judge(known, rule.error)
-                judged.append(Tried(point, *candidates.sparsities(point), judgement))
+                shares = candidates.sparsities(point, rule.seeds)
+                judged.append(Tried(point, *shares, judgement))
     unexpected = []
     for one in judged:
         inside = any(one.point.within(corner) for corner in corners)
@@ -165,5 +166,5 @@ def _answer(candidates: Candidates, tried: Tried) -> Answer:
         seed=candidates.best_seed(tried.point, tried.judgement.seeds),
         ticket=ticket,
         dense=dense,
-        test=paired_difference(ticket, dense),
+        test=paired_difference(ticket, dense, floor=candidates.resolution("test_mask")),
     )

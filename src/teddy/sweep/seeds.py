@@ -74,6 +74,9 @@ class Study:
             "split": best.split,
             "model": best.model.get("name", best.model.get("class")),
             "method": best.method,
+            "task": best.task["name"],
+            "metric": best.task["metric"],
+            "directed": best.graph["directed"],
             "graph_sparsity": best.graph_sparsity,
             "weight_sparsity": best.weight_sparsity,
             "distill": best.config["distill"],
@@ -140,8 +143,9 @@ def find_over_seeds(
         settings = {**settings, "progress": report, "checkpoint": folder}
         tickets.append(find_ticket(data, seed=seed, **settings))
     study = Study(tickets, {}, 0.0)
+    y = data.y if study.best.task.name == "classification" else None
     for when, graph in (("before", data), ("after", study.best.apply(data))):
-        study.health[when] = graph_health(graph.edge_index, data.num_nodes, data.y)
+        study.health[when] = graph_health(graph.edge_index, data.num_nodes, y)
     study.seconds = time.perf_counter() - started
     return study
 

@@ -37,7 +37,7 @@ class Difference:
 
 
 def paired_difference(
-    ours: Sequence[float], theirs: Sequence[float], level: float = 0.95
+    ours: Sequence[float], theirs: Sequence[float], level: float = 0.95, floor: float = 0.0
 ) -> Difference:
     r"""Mean of the seed-by-seed differences with Student's interval.
 
@@ -45,7 +45,7 @@ def paired_difference(
         \bar d \pm t_{n-1} \, s_d / \sqrt n, \qquad d_i = \mathrm{ours}_i - \mathrm{theirs}_i
 
     The intervals are those of the seeds tried: they say what another seed would give, not another
-    graph.
+    graph. The standard deviation s is taken to be ``floor`` at least.
 
     Example:
         >>> paired_difference([71.0, 70.0, 72.0], [68.0, 68.0, 68.0])
@@ -61,7 +61,8 @@ def paired_difference(
         return Difference(mean, None, None)
     from scipy.special import stdtrit
 
-    reach = float(stdtrit(n - 1, (1 + level) / 2)) * float(difference.std(ddof=1)) / math.sqrt(n)
+    deviation = max(float(difference.std(ddof=1)), floor)
+    reach = float(stdtrit(n - 1, (1 + level) / 2)) * deviation / math.sqrt(n)
     return Difference(mean, mean - reach, mean + reach)
 
 

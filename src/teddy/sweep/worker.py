@@ -163,6 +163,8 @@ def data_version(name: str, settings: Settings) -> str:
     x = data.x if data.x.layout == torch.sparse_csr else data.x.to_sparse_csr()
     for part in (x.crow_indices(), x.col_indices(), x.values()):
         digest.update(part.contiguous().numpy().tobytes())
+    if "edge_weight" in data:
+        digest.update(data.edge_weight.numpy().tobytes())
     return digest.hexdigest()
 
 

@@ -6,9 +6,6 @@ from typing import Any
 
 from teddy.ticket.info import Count, TicketInfo
 
-#: What a ticket without a task is for.
-_CLASSES = {"name": "classification", "metric": "accuracy"}
-
 
 def model_card(info: TicketInfo, repo_id: str) -> str:
     """Write a model card: YAML for the Hub's search, then what a reader wants to know.
@@ -32,7 +29,7 @@ def model_card(info: TicketInfo, repo_id: str) -> str:
 
 def _metadata(info: TicketInfo) -> dict[str, Any]:
     """What the Hub reads: library, tags, and the test result as its *model index*."""
-    task, dataset = _task(info), info.dataset
+    task, dataset = info.task, info.dataset
     name = f"{dataset}-{_model(info)}-{info.method}"
     found: dict[str, Any] = {
         "library_name": "teddy-glt",
@@ -57,7 +54,7 @@ def _metadata(info: TicketInfo) -> dict[str, Any]:
 
 
 def _text(info: TicketInfo, repo_id: str) -> str:
-    metric, macs = _task(info)["metric"], info.macs
+    metric, macs = info.task["metric"], info.macs
     rows = [
         ("edges", *_counts(info.edges)),
         ("weights", *_counts(info.weights)),
@@ -72,6 +69,7 @@ def _text(info: TicketInfo, repo_id: str) -> str:
     versions = ", ".join(f"{name} {value}" for name, value in info.versions.items())
     own = ", model=..." if "name" not in info.model else ""
     graph = info.graph
+    kind = "directed" if graph.get("directed") else "undirected"
     return f"""
 # {_model(info)} on {_plain(info.dataset)}, a graph lottery ticket
 A sparse subgraph and a sparse GNN that belong together, found by `{_plain(info.method)}`.
@@ -86,9 +84,9 @@ Of one seed ({info.seed}), at the best validation epoch{_provenance(info)}
 import teddy                                   # pip install 'teddy-glt[hub]'
 
 ticket = teddy.Ticket.from_hub("{repo_id}"{own})
-classes = ticket.predict(data)                 # data: the graph, a PyG Data
+found = ticket.predict(data)                   # data: the graph, a PyG Data
 ```
-- Graph: {graph["nodes"]:,} nodes, {graph["edges"]:,} undirected edges, {graph["features"]:,} \
+- Graph: {graph["nodes"]:,} nodes, {graph["edges"]:,} {kind} edges, {graph["features"]:,} \
 features; the ticket holds neither it nor its features, and knows it by the fingerprint \
 `{graph["fingerprint"][:16]}`.
 - Split: {_plain(info.split)}. Removed on request: {info.graph_sparsity:.2%} of the edges, \
@@ -105,11 +103,6 @@ def _provenance(info: TicketInfo) -> str:
     if info.inductive is not None:
         return "; training saw the training nodes and the edges between them only."
     return "."
-
-
-def _task(info: TicketInfo) -> dict[str, Any]:
-    found: dict[str, Any] = info.to_dict().get("task", _CLASSES)
-    return found
 
 
 def _model(info: TicketInfo) -> str:

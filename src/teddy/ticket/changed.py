@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,8 @@ from torch_geometric.data import Data
 
 from teddy.edges import SimpleGraph
 from teddy.errors import InputError
-from teddy.ticket.fingerprint import graph_fingerprint
+from teddy.models.edge_inputs import EDGE_INPUTS
+from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.ticket.inference import check_rule, edges_at_inference
 from teddy.ticket.info import Count
 
@@ -24,14 +27,18 @@ def transfer(
 ) -> Ticket:
     """Return the ticket for a graph that isn't the one it was found on.
 
-    The weights are the same. Which edges stay:
+    The network is the same. Which edges stay:
 
     - ``scored``: those that the ticket's edge score chooses in the changed graph, as sparse. It
       needs a ticket whose edges were chosen by a score.
     - ``training``: edges of the graph that the ticket was found on keep their fate, new ones
       stay. It needs that graph, since a ticket doesn't hold it. A node is the same if its id is:
-      ``node_ids`` where the data has them, else its number.
+      ``node_ids`` where both graphs have them, else its number. How many nodes and edges of the
+      changed graph were there before is in ``info.transferred["recognised"]``.
     - ``none``: all.
+
+    A ticket that was found with weights or attributes of edges takes those of the changed graph;
+    one of a directed graph takes its directions, and an edge and its reverse still have one fate.
 
     Args:
         ticket: Of the graph as it was.
@@ -40,7 +47,8 @@ def transfer(
         original: The graph as it was, for ``training``.
 
     Raises:
-        InputError: if the rule can't be followed, or the model knows nodes by their number.
+        InputError: if the rule can't be followed, nodes can't be recognised, or the model knows
+            them by their number.
     """
     check_rule(inference)
     info = ticket.info
@@ -63,15 +71,24 @@ def transfer(
             "the model is shown labels of nodes by their number, "
             "expected a ticket of a model with label_rate=0"
         )
-    graph = _simple(data)
+    if isinstance(data, Data):
+        data = copy.copy(data).cpu("edge_index", *EDGE_INPUTS)
+    arcs = ticket.arcs(data)
+    graph = arcs.graph
     known, keep = torch.zeros(graph.num_edges, dtype=torch.bool), ticket.keep[:0]
+    recognised: dict[str, Any] = {}
     if original is not None:
         before, stays, _ = ticket.prune(original)
-        known, keep = _known_edges(graph, before, stays, _numbers(original, data))
+        numbers = _numbers(original, data)
+        known, keep = _known_edges(graph, before, stays, numbers)
+        counts = {"nodes": int((numbers >= 0).sum()), "edges": int(known.sum())}
+        recognised = {"recognised": counts}
     kept = edges_at_inference(
-        inference, graph, known, keep, info.graph_sparsity, info.score, info.seed
-    )
-    first = info.transferred or {"dataset": info.dataset, "graph": info.graph}
+        inference, graph, known, keep, info.graph_sparsity, info.score, info.seed,
+        arcs.weights if info.weighted else None,
+    )  # fmt: skip
+    was = info.transferred or {"dataset": info.dataset, "graph": info.graph}
+    first = {"dataset": was["dataset"], "graph": was["graph"]}
     changed = replace(
         info,
         dataset=str(data.get("name", "data")),
@@ -79,18 +96,12 @@ def transfer(
             **info.graph,
             "nodes": graph.num_nodes,
             "edges": graph.num_edges,
-            "fingerprint": graph_fingerprint(graph),
+            "fingerprint": arcs_fingerprint(arcs),
         },
         edges=Count(graph.num_edges, int(kept.sum())),
-        transferred={**first, "inference": inference},
+        transferred={**first, "inference": inference, **recognised},
     )
     return replace(ticket, info=changed, keep=kept)
-
-
-def _simple(data: Any) -> SimpleGraph:
-    if not isinstance(data, Data) or data.edge_index is None:
-        raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
-    return SimpleGraph.of(data.edge_index.cpu(), data.num_nodes)[0]
 
 
 def _numbers(original: Data, data: Data) -> Tensor:
@@ -102,21 +113,66 @@ def _numbers(original: Data, data: Data) -> Tensor:
         [-1, 0]
         >>> _numbers(Data(num_nodes=2), Data(num_nodes=3)).tolist()
         [0, 1]
+        >>> _numbers(before, Data(num_nodes=3))
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: the original has node_ids, such as 'ann', the changed graph has
+        none, expected both with ids, or ids that are the nodes' numbers
     """
     # A column of numbers becomes one of names as soon as one id is a name.
-    now = {str(node): number for number, node in enumerate(node_ids(data))}
-    numbers = [now.get(str(node), -1) for node in node_ids(original)]
-    return torch.tensor(numbers, dtype=torch.long)
+    before, now = ([str(node) for node in node_ids(graph)] for graph in (original, data))
+    _check_comparable(original, data, before, now)
+    place = {node: number for number, node in enumerate(now)}
+    numbers = torch.tensor([place.get(node, -1) for node in before], dtype=torch.long)
+    if not (numbers >= 0).any():
+        raise InputError(
+            f"no node of the original is in the changed graph: ids such as '{before[0]}' and "
+            f"'{now[0]}', expected some that are the same"
+        )
+    return numbers
 
 
-def node_ids(data: Data) -> Any:
+def _check_comparable(original: Data, data: Data, before: list[str], now: list[str]) -> None:
+    """Raise if one graph calls its nodes by ids, and the other by numbers that may be others."""
+    sides = ("the original", original, before), ("the changed graph", data, now)
+    for (named, with_ids, ids), (other, without, numbers) in (sides, sides[::-1]):
+        if with_ids.get("node_ids") is None or without.get("node_ids") is not None:
+            continue
+        # The ids of a table, which names its features, are 0, 1, 2, ... if it has no node_ids.
+        if without.get("feature_names") is None and not set(numbers) <= set(ids):
+            raise InputError(
+                f"{named} has node_ids, such as '{ids[0]}', {other} has none, expected both with "
+                "ids, or ids that are the nodes' numbers"
+            )
+
+
+def node_ids(data: Data) -> Sequence[Any]:
     """What the nodes of some data are called: the ids of its table, else their numbers.
+
+    Raises:
+        InputError: unless there is an id for each node, and each only once.
 
     Example:
         >>> list(node_ids(Data(num_nodes=2)))
         [0, 1]
+        >>> node_ids(Data(num_nodes=2, node_ids=torch.tensor([7, 3])))
+        [7, 3]
     """
-    return data.get("node_ids") or range(data.num_nodes)
+    given = data.get("node_ids")
+    if given is None:
+        return range(data.num_nodes)
+    if isinstance(given, str) or getattr(given, "ndim", 1) != 1 or not hasattr(given, "__len__"):
+        kind = type(given).__name__
+        raise InputError(f"node_ids is a {kind}, expected a list with an id for each node")
+    ids = given.tolist() if hasattr(given, "tolist") else list(given)
+    if len(ids) != data.num_nodes:
+        raise InputError(f"node_ids has {len(ids)} ids, expected {data.num_nodes} (num_nodes)")
+    seen: set[str] = set()
+    for node in map(str, ids):
+        if node in seen:
+            raise InputError(f"node_ids has '{node}' twice, expected each id once")
+        seen.add(node)
+    return ids
 
 
 def _known_edges(

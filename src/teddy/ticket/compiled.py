@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from teddy.buffers import Blocks, reused
 from teddy.data.checks import check_features
+from teddy.data.features import take_columns
 from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.base import as_features
@@ -35,8 +36,11 @@ class CompiledTicket(nn.Module):
     Args:
         model: The network; it is copied.
         x: Features, dense or sparse.
-        edge_index: The edges, both directions.
+        edge_index: The edges, each direction that messages run along.
+        of_edges: ``edge_weight``, ``edge_attr``, where the network takes them.
         shrink: Whether to look at the weights: what is dead, and which are multiplied by entries.
+        order: For each column of ``x``, where features that come later have it; None: they are in
+            the same order.
 
     Attributes:
         macs: Multiply-accumulates of each layer; None where they can't be counted.
@@ -55,27 +59,34 @@ class CompiledTicket(nn.Module):
 
     @torch.no_grad()
     def __init__(
-        self, model: nn.Module, x: Tensor, edge_index: Tensor, shrink: bool = True
+        self,
+        model: nn.Module,
+        x: Tensor,
+        edge_index: Tensor,
+        of_edges: Mapping[str, Tensor] | None = None,
+        shrink: bool = True,
+        order: Tensor | None = None,
     ) -> None:
         super().__init__()
-        self._shape = x.shape
+        self._shape, self._order = x.shape, order
         self._memory: Blocks = defaultdict(list)
         model = copy.deepcopy(model).to(x.device).eval().requires_grad_(False)
         self._graph: Any = edge_index
+        self._of_edges = of_edges = of_edges or {}
         self._kept: Tensor | None = None
         if isinstance(model, GNN) and shrink:
             model, kept = compact(model)
             self._kept = kept if kept.numel() < x.size(1) else None
         self.model = model
         if isinstance(model, GNN):
-            self._x, structure = model.prepare(self._features(x), edge_index)
+            self._x, structure = model.prepare(self._features(x), edge_index, **of_edges)
             self._graph = model.freeze(structure)
             self.macs = model.layer_macs(self._x, self._graph)
             if shrink:
                 choose_products(model, self)
         else:
-            self._x = WholeForward(model, x, edge_index)
-            self.macs = count_macs(model, self._x.x, edge_index)
+            self._x = WholeForward(model, x, edge_index, **of_edges)
+            self.macs = count_macs(model, self._x.x, edge_index, **self._x.of_edges)
 
     @torch.no_grad()
     def forward(self, x: Tensor | None = None) -> Tensor:
@@ -106,9 +117,11 @@ class CompiledTicket(nn.Module):
                 f"features are {list(x.shape)} on {x.device}, "
                 f"expected {list(self._shape)} on {self._device}, as compiled"
             )
+        if self._order is not None:
+            x = take_columns(x, self._order)
         if isinstance(self.model, GNN):
             return self.model.prepare(self._features(x), self._graph)[0]
-        return WholeForward(self.model, x, self._graph)
+        return WholeForward(self.model, x, self._graph, **self._of_edges)
 
     def _features(self, x: Tensor) -> Tensor | SparseMatrix:
         """Those that the network still looks at, sparse if all of them are."""

@@ -2,9 +2,12 @@
 
 The network becomes a program of plain tensor operations that needs nothing of this library,
 ``logits = program(x, edge_index)``: ``x`` float ``[N, F]``, dense; ``edge_index`` int64
-``[2, E]``, both directions of each kept edge, each once, as
-:meth:`teddy.ticket.Ticket.edge_index` gives them. Numbers of nodes and edges are open: the same
-file serves other graphs. Weights that are zero are stored as such.
+``[2, E]``, both directions of each kept edge (of a directed ticket those that there are), each
+once, as :meth:`teddy.ticket.Ticket.edge_index` gives them. A ticket that was found with weights of
+edges has ``edge_weight`` float ``[E]`` as a third input, as :meth:`teddy.ticket.Ticket.fields`
+gives it. Of a regression the outputs are what ``predict`` gives, numbers in the scale of its
+targets. Numbers of nodes and edges are open: the same file serves other graphs. Weights that are
+zero are stored as such.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import copy
 import io
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,6 +37,7 @@ from teddy.training.forward import dense_input
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
+    from teddy.ticket.info import TicketInfo
     from teddy.ticket.ticket import Ticket
 
 #: Sums into the same place are in ONNX since opset 16, the highest of them since 18.
@@ -61,9 +65,28 @@ def export_ticket(ticket: Ticket, path: StrPath, data: Data | None = None) -> No
     if data is not None:
         write_atomically(path, parquet(kept_edges(ticket, data)))
         return
-    program = exported_program(ticket.model, ticket.info.graph["features"])
-    content = _onnx(program) if kind == ".onnx" else _pt2(program)
+    inputs, output = signature(ticket.info)
+    if "edge_attr" in inputs:
+        raise InputError(
+            f"{path}: the ticket was found with edge_attr, expected one without for {kind}"
+        )
+    program = exported_program(
+        ticket.model,
+        ticket.info.graph["features"],
+        "edge_weight" in inputs,
+        ticket.task.predict if output == "predictions" else None,
+    )
+    content = _onnx(program, inputs, output) if kind == ".onnx" else _pt2(program)
     write_atomically(path, content)
+
+
+def signature(info: TicketInfo) -> tuple[list[str], str]:
+    """What the program of a ticket takes, and what it gives.
+
+    Logits; of a regression, whose logits are in a scale of the training's own, predictions.
+    """
+    inputs = ["x", "edge_index", *info.graph.get("edge_inputs", [])]
+    return inputs, "predictions" if info.task["name"] == "regression" else "logits"
 
 
 def check_kind(path: StrPath) -> str:
@@ -85,7 +108,25 @@ def check_kind(path: StrPath) -> str:
     return kind
 
 
-def exported_program(model: nn.Module, features: int) -> ExportedProgram:
+class _Program(nn.Module):
+    """A network that takes weights of edges by name, and something to do with its logits."""
+
+    def __init__(self, network: nn.Module, finish: Callable[[Tensor], Tensor] | None) -> None:
+        super().__init__()
+        self.network, self.finish = network, finish
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
+        named = {} if edge_weight is None else {"edge_weight": edge_weight}
+        logits: Tensor = self.network(x, edge_index, **named)
+        return logits if self.finish is None else self.finish(logits)
+
+
+def exported_program(
+    model: nn.Module,
+    features: int,
+    weighted: bool = False,
+    finish: Callable[[Tensor], Tensor] | None = None,
+) -> ExportedProgram:
     """Trace a network for any number of nodes and edges.
 
     Models of ours are traced in their plain form; other modules as they are, where
@@ -94,6 +135,8 @@ def exported_program(model: nn.Module, features: int) -> ExportedProgram:
     Args:
         model: The network; it stays as it is.
         features: Of a node.
+        weighted: Whether ``edge_weight`` is an input.
+        finish: From the logits to what the program is to give; None: the logits.
 
     Example:
         >>> from teddy.models import build_model
@@ -105,11 +148,15 @@ def exported_program(model: nn.Module, features: int) -> ExportedProgram:
 
     model = copy.deepcopy(model).cpu().eval()
     network = Plain(model) if isinstance(model, GNN) else model
-    open_sizes = {0: Dim("nodes", min=1)}, {1: Dim("edges", min=0)}
+    if weighted or finish is not None:
+        network = _Program(network, finish)
+    edges = Dim("edges", min=0)
+    open_sizes = ({0: Dim("nodes", min=1)}, {1: edges}, {0: edges})[: 3 if weighted else 2]
     try:
         with _quiet(), torch.no_grad():
-            program = export(network, _example(model, features, 5), dynamic_shapes=open_sizes)
-            other = _example(model, features, 7)
+            example = _example(model, features, 5, weighted)
+            program = export(network, example, dynamic_shapes=open_sizes)
+            other = _example(model, features, 7, weighted)
             difference = (program.module()(*other) - network(*other)).abs().max()
     except Exception as error:  # whatever a module of the user's own, or the tracing of it, raises
         reason = shorten(" ".join(str(error).split()), 160, placeholder=" ...")
@@ -125,12 +172,14 @@ def exported_program(model: nn.Module, features: int) -> ExportedProgram:
     return program
 
 
-def _example(model: nn.Module, features: int, nodes: int) -> tuple[Tensor, Tensor]:
-    """A path of some nodes, both directions, and features that aren't all alike."""
+def _example(model: nn.Module, features: int, nodes: int, weighted: bool) -> tuple[Tensor, ...]:
+    """A path of some nodes, both directions, and features and weights that aren't all alike."""
     steps = torch.arange(nodes - 1)
     pairs = torch.stack([steps, steps + 1])
     x = torch.linspace(-1, 1, nodes * features).reshape(nodes, features)
-    return dense_input(model, x), torch.cat([pairs, pairs.flip(0)], dim=1)
+    x, edge_index = dense_input(model, x), torch.cat([pairs, pairs.flip(0)], dim=1)
+    weights = torch.linspace(0.5, 2, edge_index.size(1), dtype=x.dtype)
+    return (x, edge_index, weights) if weighted else (x, edge_index)
 
 
 def _pt2(program: ExportedProgram) -> bytes:
@@ -140,8 +189,8 @@ def _pt2(program: ExportedProgram) -> bytes:
     return buffer.getvalue()
 
 
-def _onnx(program: ExportedProgram) -> bytes:
-    names: dict[str, Any] = {"input_names": ["x", "edge_index"], "output_names": ["logits"]}
+def _onnx(program: ExportedProgram, inputs: list[str], output: str) -> bytes:
+    names: dict[str, Any] = {"input_names": inputs, "output_names": [output]}
     try:
         with _quiet():
             made = torch.onnx.export(
@@ -158,7 +207,7 @@ def _onnx(program: ExportedProgram) -> bytes:
 
 def _name_sizes(graph: Any) -> None:
     """Call the open sizes what they are, not s77."""
-    x, edge_index = graph.inputs
+    x, edge_index, *_ = graph.inputs
     names = {str(x.shape[0]): "nodes", str(edge_index.shape[1]): "edges"}
     for value in [*graph.inputs, *(output for node in graph for output in node.outputs)]:
         for axis, size in enumerate(value.shape or ()):

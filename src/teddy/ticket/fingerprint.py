@@ -6,7 +6,7 @@ import hashlib
 
 from torch_geometric.data import Data
 
-from teddy.edges import SimpleGraph
+from teddy.edges import Arcs, SimpleGraph
 
 
 def graph_fingerprint(graph: SimpleGraph) -> str:
@@ -23,6 +23,25 @@ def graph_fingerprint(graph: SimpleGraph) -> str:
     """
     digest = hashlib.sha256(f"{graph.num_nodes} nodes, {graph.num_edges} edges\n".encode())
     digest.update(graph.pairs.cpu().contiguous().numpy().astype("<i8").tobytes())
+    return digest.hexdigest()
+
+
+def arcs_fingerprint(arcs: Arcs) -> str:
+    """Return the fingerprint of the undirected graph; of a directed one, with the directions.
+
+    Weights and attributes of edges may change, as features may.
+
+    Example:
+        >>> import torch
+        >>> there = Arcs.of(torch.tensor([[0], [1]]), directed=True)
+        >>> back = Arcs.of(torch.tensor([[1], [0]]), directed=True)
+        >>> arcs_fingerprint(there) == arcs_fingerprint(back)
+        False
+    """
+    if not arcs.directed:
+        return graph_fingerprint(arcs.graph)
+    digest = hashlib.sha256(f"directed {graph_fingerprint(arcs.graph)}\n".encode())
+    digest.update(arcs.fields()["edge_index"].cpu().contiguous().numpy().astype("<i8").tobytes())
     return digest.hexdigest()
 
 

@@ -21,6 +21,7 @@ def edges_at_inference(
     sparsity: float,
     score: str | None,
     seed: int,
+    weights: Tensor | None = None,
 ) -> Tensor:
     """Return the edges that stay, bool ``[M]``.
 
@@ -35,6 +36,7 @@ def edges_at_inference(
         sparsity: Share of edges to remove.
         score: Name of the score; None: edges were learned.
         seed: For scores that draw.
+        weights: Of the grown graph's edges, for a score of weighted degrees.
 
     Example:
         >>> path = SimpleGraph(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
@@ -46,7 +48,7 @@ def edges_at_inference(
     """
     check_rule(rule)
     if rule == "scored" and score is not None:
-        return prune_pairs(graph, sparsity, score, seed)
+        return prune_pairs(graph, sparsity, score, seed, weights)
     kept = torch.ones_like(known)
     if rule != "none":
         kept[known] = keep

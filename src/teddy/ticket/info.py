@@ -7,10 +7,16 @@ from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+#: The task of a ticket that doesn't say.
+CLASSIFICATION = {"name": "classification", "metric": "accuracy"}
+
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Accuracies in percent at the best validation epoch, and the test accuracy at the last."""
+    """Accuracies in percent at the best validation epoch, and the test accuracy at the last.
+
+    Of a task that isn't classification, its metric.
+    """
 
     test: float
     val: float
@@ -46,7 +52,8 @@ class TicketInfo:
         split_fingerprint: sha256 of the masks.
         seed: Of the initial weights, dropout and whatever the method draws.
         model: ``name``, channels and options of a model of ours, or ``class`` of another module.
-        graph: Numbers of nodes, edges, features and classes, and the fingerprint of the edges.
+        graph: Numbers of nodes, edges, features and classes (or outputs), the fingerprint of the
+            edges, whether they are directed, and what of them the model takes (``edge_inputs``).
         graph_sparsity: Share of edges that was asked to go.
         weight_sparsity: Share of weights that was asked to go.
         edges: Undirected edges.
@@ -56,13 +63,17 @@ class TicketInfo:
         macs: Multiply-accumulates of both.
         config: Settings of the training and the method.
         classes: Names of the classes, where they have any.
+        features: Names of the features, where they have any.
         inductive: Of a ticket that was found on the graph of its training nodes: how a grown graph
             is pruned (``inference``, ``score``), and the ``nodes`` and ``edges`` of the one that
             it was tested on; None: it belongs to the graph that it was found on.
         score: The edge score that chose the edges; None: they were chosen in another way.
+        weighted: Whether its degrees were weighted.
         transferred: Of a ticket for a graph that has changed since: by which rule
             (``inference``), and the ``dataset`` and ``graph`` that it was found on, which split,
-            accuracies and multiply-accumulates are of.
+            accuracies and multiply-accumulates are of; by the rule ``training`` also how many
+            ``nodes`` and ``edges`` were there before (``recognised``).
+        task: ``name`` and ``metric``, and what is needed to predict; classes by default.
         versions: Of the software that found it.
     """
 
@@ -83,9 +94,12 @@ class TicketInfo:
     macs: Macs
     config: dict[str, Any]
     classes: list[str] | None = None
+    features: list[str] | None = None
     inductive: dict[str, Any] | None = None
     score: str | None = None
+    weighted: bool = False
     transferred: dict[str, Any] | None = None
+    task: dict[str, Any] = field(default_factory=lambda: dict(CLASSIFICATION))
     versions: dict[str, str] = field(default_factory=lambda: software_versions())
 
     def to_dict(self) -> dict[str, Any]:

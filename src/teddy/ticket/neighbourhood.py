@@ -113,6 +113,26 @@ def neighbourhood(
     )
 
 
+def neighbours(graph: SimpleGraph, keep: Tensor, node: int) -> tuple[list[int], list[int]]:
+    """Nodes that a node is joined to by an edge that stays, and by one that goes.
+
+    Those of higher degree come first, then those of lower number.
+
+    Example:
+        >>> import torch
+        >>> path = SimpleGraph(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
+        >>> neighbours(path, torch.tensor([False, True, True]), 1)
+        ([2], [0])
+    """
+    low, high = graph.pairs.cpu().numpy()
+    stays, degree = keep.cpu().numpy(), graph.degree.cpu().numpy()
+    at_node = (low == node) | (high == node)
+    others = np.where(low[at_node] == node, high[at_node], low[at_node])
+    order = np.lexsort((others, -degree[others]))
+    others, kept = others[order], stays[at_node][order]
+    return others[kept].tolist(), others[~kept].tolist()
+
+
 def find_node(name: str, ids: Sequence[int | str]) -> int:
     """The number of the node that is called so.
 

@@ -31,7 +31,8 @@ class Pass:
         device: Where it ran.
         threads: Of the CPU.
         milliseconds: Median of passes that took turns with the other ways.
-        macs: Multiply-accumulates; None where they can't be counted.
+        macs: Multiply-accumulates that are done, those with the zeros of ``sparse weights`` among
+            them; None where they can't be counted.
         weights: Weights that are stored.
     """
 
@@ -63,15 +64,13 @@ def measure(ticket: Ticket, data: Data, seconds: float = 1.0) -> list[Pass]:
     """
     ways = four_ways(ticket, data)
     device, threads = str(data.x.device), torch.get_num_threads()
+    macs = {way: None if made.macs is None else sum(made.macs) for way, made in ways.items()}
+    macs["sparse weights"] = macs["sparse graph"]  # a zero is multiplied, too
+    times = medians(list(ways.values()), seconds)
     return [
-        Pass(
-            way, device, threads, found, None if made.macs is None else sum(made.macs),
-            made.num_weights,
-        )
-        for (way, made), found in zip(
-            ways.items(), medians(list(ways.values()), seconds), strict=True
-        )
-    ]  # fmt: skip
+        Pass(way, device, threads, found, macs[way], made.num_weights)
+        for (way, made), found in zip(ways.items(), times, strict=True)
+    ]
 
 
 def four_ways(ticket: Ticket, data: Data) -> dict[str, CompiledTicket]:
@@ -83,13 +82,16 @@ def four_ways(ticket: Ticket, data: Data) -> dict[str, CompiledTicket]:
         ticket: The ticket.
         data: Its graph.
     """
-    graph, keep, _ = ticket.prune(data)
+    arcs = ticket.arcs(data)
+    keep = ticket.kept(data, arcs)
     x, dense = check_features(data.x), dense_like(ticket.model)
-    whole, kept = graph.edge_index(), graph.edge_index(keep)
+    whole, kept = arcs.fields(), arcs.fields(keep)
+    inputs = x, whole.pop("edge_index"), whole
+    fewer = x, kept.pop("edge_index"), kept
     return {
-        "dense": CompiledTicket(dense, x, whole),
-        "sparse graph": CompiledTicket(dense, x, kept),
-        "sparse weights": CompiledTicket(ticket.model, x, kept, shrink=False),
+        "dense": CompiledTicket(dense, *inputs),
+        "sparse graph": CompiledTicket(dense, *fewer),
+        "sparse weights": CompiledTicket(ticket.model, *fewer, shrink=False),
         "compiled": ticket.compile(data),
     }
 

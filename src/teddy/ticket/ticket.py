@@ -14,22 +14,22 @@ from torch_geometric.data import Data
 
 from teddy.atomic import StrPath
 from teddy.data import check_data
-from teddy.data.checks import check_features
-from teddy.edges import SimpleGraph
-from teddy.edges.induced import induced_graph
+from teddy.edges import Arcs, SimpleGraph
 from teddy.edges.prune import keep_columns
 from teddy.errors import InputError
 from teddy.models import build_model
 from teddy.ticket.changed import transfer
 from teddy.ticket.compiled import CompiledTicket
 from teddy.ticket.export import export_ticket
+from teddy.ticket.features import features_for, order_for
 from teddy.ticket.file import Content, read_ticket, write_ticket
-from teddy.ticket.fingerprint import graph_fingerprint
+from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.ticket.hub import download, push
 from teddy.ticket.inference import edges_at_inference
 from teddy.ticket.info import TicketInfo
-from teddy.training import accuracy
+from teddy.training import Task
 from teddy.training.forward import forward_passes
+from teddy.training.tasks import task_from
 
 
 @dataclass(eq=False)
@@ -59,6 +59,11 @@ class Ticket:
     keep: Tensor
     model: nn.Module
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
+
+    @property
+    def task(self) -> Task:
+        """What it predicts."""
+        return task_from(self.info.task)
 
     def save(self, path: StrPath) -> None:
         """Write the ticket to one file, whole or not at all."""
@@ -150,24 +155,37 @@ class Ticket:
         return data.edge_subgraph(keep_columns(keep, pair_of_column))
 
     def edge_index(self, data: Data) -> Tensor:
-        """The kept edges of some data, int64 ``[2, E]``: both directions, sorted, no self-loops."""
-        graph, keep, _ = self.prune(data)
-        return graph.edge_index(keep)
+        """The kept edges of some data, int64 ``[2, E]``: sorted, no self-loops.
+
+        Both directions of each; of a directed ticket those that there are.
+        """
+        arcs = self._arcs(data, self._to_choose())
+        return arcs.fields(self.kept(data, arcs))["edge_index"]
+
+    def fields(self, data: Data) -> dict[str, Tensor]:
+        """The same as ``edge_index``, with the ``edge_weight`` and ``edge_attr`` of each column.
+
+        What the ticket's model takes of them, as its forward names it.
+        """
+        arcs = self.arcs(data)
+        return arcs.fields(self.kept(data, arcs))
 
     @torch.no_grad()
     def logits(self, data: Data) -> Tensor:
         """Run the sparse network on the sparse graph: logits ``[N, C]``.
 
-        The edges may be listed in any order, once or twice.
+        The edges may be listed in any order, once or twice; of a directed graph as they run.
+        Weights and attributes of edges are ``data``'s, if it was found with any.
         """
-        x, edge_index = self._inputs(data)
-        return forward_passes(self.model.to(x.device), x, edge_index).evaluation_logits()
+        x, edge_index, of_edges = self._inputs(data)
+        model = self.model.to(x.device)
+        return forward_passes(model, x, edge_index, **of_edges).evaluation_logits()
 
     def compile(self, data: Data) -> CompiledTicket:
         """Prepare for fast inference on a graph: ``compiled()`` gives the logits ``[N, C]``.
 
         What is dead in the network is removed, and the pruned graph is prepared once.
-        ``compiled(x)`` takes other features of the same nodes.
+        ``compiled(x)`` takes other features of the same nodes, in columns as ``data``'s.
 
         Example:
             >>> import teddy
@@ -180,27 +198,28 @@ class Ticket:
             >>> compiled.num_weights, ticket.info.weights
             (237376, Count(total=474752, kept=170614))
         """
-        return CompiledTicket(self.model, *self._inputs(data))
+        return CompiledTicket(self.model, *self._inputs(data), order=order_for(self.info, data))
 
-    def _inputs(self, data: Data) -> tuple[Tensor, Tensor]:
-        """Features that fit, and the edges that stay, in both directions."""
-        edge_index, x = self.edge_index(data), check_features(data.x)
-        if x.size(1) != self.info.graph["features"]:
-            raise InputError(
-                f"the ticket expects {self.info.graph['features']} features, got {x.size(1)}"
-            )
-        return x, edge_index.to(x.device)
+    def _inputs(self, data: Data) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+        """Features that fit, the arcs that stay, and what the model takes of them."""
+        fields, x = self.fields(data), features_for(self.info, data)
+        of_edges = {name: value.to(x.device) for name, value in fields.items()}
+        return x, of_edges.pop("edge_index"), of_edges
 
     def predict(self, data: Data) -> Tensor:
-        """Predict the class of every node, int64 ``[N]``; ``data`` is the whole graph."""
-        return self.logits(data).argmax(dim=-1)
+        """Predict what the task asks for, for every node; ``data`` is the whole graph.
+
+        A class, int64 ``[N]``; 0 or 1 of several labels, int64 ``[N, C]``; numbers in the scale of
+        the training's ``y``, and of its shape.
+        """
+        return self.task.predict(self.logits(data))
 
     def evaluate(self, data: Data) -> dict[str, float]:
-        """Accuracy in percent on the training, validation and test nodes."""
-        data = check_data(data)
-        predicted = self.predict(data)
+        """The task's metric, such as accuracy, in percent on training, validation, test nodes."""
+        data, task = check_data(data, task=self.task.name), self.task
+        logits, y = self.logits(data), task.encode(data.y)
         masks = {"train": data.train_mask, "val": data.val_mask, "test": data.test_mask}
-        return {name: accuracy(predicted[mask], data.y[mask]) for name, mask in masks.items()}
+        return {name: task.score(logits[mask], y[mask]) for name, mask in masks.items()}
 
     def verify(self, data: Data, tolerance: float = 0.5) -> dict[str, float]:
         """Evaluate, and raise if the test accuracy isn't the recorded one.
@@ -212,7 +231,7 @@ class Ticket:
         here = self.evaluate(data)
         if abs(here["test"] - self.info.ticket.test) > tolerance:
             raise InputError(
-                f"the ticket has a test accuracy of {here['test']:.2f} here, "
+                f"the ticket has a test {self.task.metric} of {here['test']:.2f} here, "
                 f"expected the recorded {self.info.ticket.test:.2f}"
             )
         return here
@@ -233,8 +252,9 @@ class Ticket:
         """Write it for other programs, by the ending of the file; whole or not at all.
 
         Args:
-            path: ``.onnx`` or ``.pt2`` (``torch.export``): the network, ``logits(x, edge_index)``;
-                ``.parquet``: the kept edges. See :mod:`teddy.ticket.export`.
+            path: ``.onnx`` or ``.pt2`` (``torch.export``): the network, ``logits(x, edge_index)``,
+                with ``edge_weight`` where it was found with weights; ``.parquet``: the kept edges.
+                See :mod:`teddy.ticket.export`.
             data: The graph, for ``.parquet``.
         """
         export_ticket(self, path, data)
@@ -253,28 +273,53 @@ class Ticket:
         Raises:
             InputError: if the ticket can't say which edges stay.
         """
+        arcs = self._arcs(data, self._to_choose())
+        _, pair_of_column = SimpleGraph.of(data.edge_index, data.num_nodes)
+        return arcs.graph, self.kept(data, arcs), pair_of_column
+
+    def arcs(self, data: Data) -> Arcs:
+        """The edges of some data as the ticket's model takes them, before they are pruned."""
+        return self._arcs(data, self.info.graph.get("edge_inputs", []))
+
+    def _to_choose(self) -> list[str]:
+        """What the choice of edges takes: weights where they choose the edges of a grown graph."""
+        weighted = self.info.inductive is not None and self.info.inductive.get("weighted")
+        return ["edge_weight"] if weighted else []
+
+    def _arcs(self, data: Data, names: list[str]) -> Arcs:
         if not isinstance(data, Data) or data.edge_index is None:
             raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
-        graph, pair_of_column = SimpleGraph.of(data.edge_index, data.num_nodes)
-        keep, inductive = self.keep.to(graph.pairs.device), self.info.inductive
+        for name in names:
+            if data.get(name) is None:
+                raise InputError(f"the ticket was found with {name}, expected data that have it")
+        return Arcs.of_data(data, names, self.info.graph.get("directed", False))
+
+    def kept(self, data: Data, arcs: Arcs) -> Tensor:
+        """Which of the undirected edges behind some arcs stay, bool ``[M]``.
+
+        Raises:
+            InputError: if the ticket can't say which.
+        """
+        graph, inductive = arcs.graph, self.info.inductive
+        keep = self.keep.to(graph.pairs.device)
         if inductive is None:
-            self._recognise(graph)
-            return graph, keep, pair_of_column
+            self._recognise(arcs)
+            return keep
         rule, score = inductive["inference"], inductive["score"]
         known = torch.zeros_like(graph.pairs[0], dtype=torch.bool)
         if rule == "training" or (rule == "scored" and score is None):
             if "train_mask" not in data:
                 raise InputError("the ticket knows its training nodes' edges, expected train_mask")
-            training, known = induced_graph(graph, data.train_mask)
+            training, known = arcs.induced(data.train_mask)
             self._recognise(training)
-        kept = edges_at_inference(
-            rule, graph, known, keep, self.info.graph_sparsity, score, self.info.seed
-        )
-        return graph, kept, pair_of_column
+        return edges_at_inference(
+            rule, graph, known, keep, self.info.graph_sparsity, score, self.info.seed,
+            arcs.weights if inductive.get("weighted") else None,
+        )  # fmt: skip
 
-    def _recognise(self, graph: SimpleGraph) -> None:
-        expected = self.info.graph
-        if graph_fingerprint(graph) != expected["fingerprint"]:
+    def _recognise(self, arcs: Arcs) -> None:
+        expected, graph = self.info.graph, arcs.graph
+        if arcs_fingerprint(arcs) != expected["fingerprint"]:
             changed = "; has it changed since: Ticket.transfer (--changed)"
             raise InputError(
                 f"the ticket belongs to {self.info.dataset} with {expected['nodes']} nodes and "

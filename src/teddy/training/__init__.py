@@ -6,22 +6,26 @@ May import: data, edges, weights, models.
 from teddy.training.checkpoint import Checkpoint
 from teddy.training.config import TrainConfig
 from teddy.training.distributed import World, connected
-from teddy.training.evaluation import Unseen, accuracy
+from teddy.training.evaluation import Unseen
 from teddy.training.loaders import FromFunction, Loader
 from teddy.training.loop import TrainResult, train
 from teddy.training.objective import Objective
 from teddy.training.partitions import LoaderLike, Partitions, as_loader
 from teddy.training.seeding import seeded
 from teddy.training.state import Epoch
+from teddy.training.tasks import TASKS, ClassWeight, Task, accuracy
 
 __all__ = [
+    "TASKS",
     "Checkpoint",
+    "ClassWeight",
     "Epoch",
     "FromFunction",
     "Loader",
     "LoaderLike",
     "Objective",
     "Partitions",
+    "Task",
     "TrainConfig",
     "TrainResult",
     "Unseen",

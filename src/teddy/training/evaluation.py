@@ -11,6 +11,8 @@ from torch_geometric.data import Data
 
 from teddy.errors import InputError
 from teddy.training.forward import Evaluation, forward_passes
+from teddy.training.inputs import of_edges
+from teddy.training.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -18,8 +20,9 @@ class Unseen:
     """Graphs with nodes that a training must not see.
 
     Attributes:
-        val: A graph whose ``val_mask`` nodes validate: ``x``, ``edge_index``, ``y``. Where edges
-            have learned masks, ``mask_of_edge`` says which mask each undirected edge has in
+        val: A graph whose ``val_mask`` nodes validate: ``x``, ``edge_index``, ``y``, and what edges
+            have (``edge_weight``, ``edge_attr``), where the model takes it. Where edges have
+            learned masks, ``mask_of_edge`` says which mask each undirected edge has in
             canonical order; one past the last: none.
         test: The same, with ``test_mask``.
     """
@@ -29,17 +32,20 @@ class Unseen:
 
 
 class Judge:
-    """The accuracy on some nodes of one graph.
+    """The metric of a task, such as accuracy, on some nodes of one graph.
 
     Args:
+        task: The task.
         forward: The passes of a model over the graph.
-        y: The graph's labels.
+        y: The graph's targets, encoded.
         nodes: bool ``[N]``.
         learns: Whether training, too, is on this graph, and goes on from what is computed here.
     """
 
-    def __init__(self, forward: Evaluation, y: Tensor, nodes: Tensor, learns: bool) -> None:
-        self.forward, self.learns = forward, learns
+    def __init__(
+        self, task: Task, forward: Evaluation, y: Tensor, nodes: Tensor, learns: bool
+    ) -> None:
+        self.task, self.forward, self.learns = task, forward, learns
         self.nodes = nodes.nonzero().flatten()
         if not self.nodes.numel():
             raise InputError("no nodes to judge a training on, expected val_mask and test_mask")
@@ -50,13 +56,13 @@ class Judge:
         with torch.set_grad_enabled(self.learns):
             return self.forward.evaluation_logits(self.nodes)
 
-    def accuracy(self, logits: Tensor | None = None) -> float:
-        """Share of the nodes that are predicted right, in percent."""
-        logits = self.logits() if logits is None else logits
-        return accuracy(logits.argmax(dim=-1), self.y)
+    def score(self, logits: Tensor | None = None) -> float:
+        """The metric, in percent."""
+        return self.task.score(self.logits() if logits is None else logits, self.y)
 
 
 def judges(
+    task: Task,
     model: nn.Module,
     data: Data,
     forward: Evaluation,
@@ -67,6 +73,7 @@ def judges(
     """Who judges on validation nodes, and who on test nodes.
 
     Args:
+        task: What is measured.
         model: The model.
         data: The graph that it is trained on.
         forward: The passes over it.
@@ -76,11 +83,12 @@ def judges(
     """
     masks = "val_mask", "test_mask"
     if unseen is None:
-        val, test = (Judge(forward, data.y, data[mask], learns) for mask in masks)
+        val, test = (Judge(task, forward, data.y, data[mask], learns) for mask in masks)
         return val, test
     val, test = (
         Judge(
-            passes(model, graph.x, graph.edge_index, graph.get("mask_of_edge")),
+            task,
+            passes(model, graph.x, graph.edge_index, graph.get("mask_of_edge"), **of_edges(graph)),
             graph.y,
             graph[mask],
             False,
@@ -88,14 +96,3 @@ def judges(
         for graph, mask in zip((unseen.val, unseen.test), masks, strict=True)
     )
     return val, test
-
-
-def accuracy(predicted: Tensor, y: Tensor) -> float:
-    """Share of classes that are predicted right, in percent.
-
-    Example:
-        >>> accuracy(torch.tensor([0, 1]), torch.tensor([0, 0]))
-        50.0
-    """
-    right = predicted == y
-    return 100.0 * int(right.sum()) / right.numel()

@@ -11,10 +11,12 @@ from torch.nn.parameter import UninitializedParameter
 
 from teddy.errors import InputError
 from teddy.models import GNN
-from teddy.models.base import Features, edge_pattern
+from teddy.models.base import Features, edge_pattern, entry_weights
+from teddy.models.edge_inputs import check_given
 from teddy.models.layered import LayeredGNN
 from teddy.models.masked import Masked
 from teddy.models.pattern import Pattern
+from teddy.training.inputs import own_types
 
 
 class Evaluation(ABC):
@@ -53,9 +55,11 @@ class SharedForward(GraphForward):
     same weights. Without dropout they are the same pass.
     """
 
-    def __init__(self, model: GNN, x: Features, edge_index: Tensor) -> None:
+    def __init__(
+        self, model: GNN, x: Features, edge_index: Tensor, edge_weight: Tensor | None = None
+    ) -> None:
         self.model = model
-        self.x, self.structure = model.prepare(x, edge_index)
+        self.x, self.structure = model.prepare(x, edge_index, edge_weight)
         self._stem: Any = None
         self._logits: Tensor | None = None
 
@@ -81,9 +85,11 @@ class SharedForward(GraphForward):
 class NodeForward(Forward):
     """Of a model of ours whose logits can be computed for some nodes by themselves."""
 
-    def __init__(self, model: GNN, x: Features, edge_index: Tensor) -> None:
+    def __init__(
+        self, model: GNN, x: Features, edge_index: Tensor, edge_weight: Tensor | None = None
+    ) -> None:
         self.model = model
-        self.x, self.structure = model.prepare(x, edge_index)
+        self.x, self.structure = model.prepare(x, edge_index, edge_weight)
 
     def training_logits(self, nodes: Tensor | None = None) -> Tensor:
         """Logits to learn from, of all nodes or of these."""
@@ -100,21 +106,26 @@ class NodeForward(Forward):
 
 
 class WholeForward(GraphForward):
-    """Of any other module: two passes, ``module(x, edge_index)``, over dense features."""
+    """Of any other module: two passes, ``module(x, edge_index)``, over dense features.
 
-    def __init__(self, model: nn.Module, x: Tensor, edge_index: Tensor) -> None:
+    Weights and attributes of edges go along by name, ``edge_weight=`` and ``edge_attr=``.
+    """
+
+    def __init__(self, model: nn.Module, x: Tensor, edge_index: Tensor, **of_edges: Tensor) -> None:
         self.model = model
         self.x, self.edge_index = dense_input(model, x), edge_index
+        self.of_edges = own_types(of_edges, self.x)
+        check_given(model, of_edges)
         if any(isinstance(p, UninitializedParameter) for p in model.parameters()):
             self.evaluation_logits()
 
     def training_logits(self) -> Tensor:
         """Logits to learn from."""
-        return self._check(self.model.train()(self.x, self.edge_index))
+        return self._check(self.model.train()(self.x, self.edge_index, **self.of_edges))
 
     @torch.no_grad()
     def _evaluate(self) -> Tensor:
-        return self._check(self.model.eval()(self.x, self.edge_index))
+        return self._check(self.model.eval()(self.x, self.edge_index, **self.of_edges))
 
     def _check(self, logits: Any) -> Tensor:
         rows = self.x.size(0)
@@ -138,12 +149,16 @@ class MaskedForward(GraphForward):
         x: Features,
         edge_index: Tensor,
         mask_of_edge: Tensor | None = None,
+        edge_weight: Tensor | None = None,
     ) -> None:
         model = masked.model
         assert isinstance(model, GNN)
         self.masked, self.model = masked, model
-        self.x, self.structure = model.prepare(x, edge_index)
+        self.x, self.structure = model.prepare(x, edge_index, edge_weight)
         self.pattern = edge_pattern(edge_index, x.shape[0])
+        self.own_weights = edge_weight
+        if edge_weight is not None:
+            self.own_weights = entry_weights(edge_index, edge_weight, self.pattern)
         self.mask_of_entry = _mask_of_entry(self.pattern, mask_of_edge)
         self._weights: dict[str, Tensor] | None = None
         self._stem: Any = None
@@ -173,6 +188,8 @@ class MaskedForward(GraphForward):
         self._weights = self.masked.weights()
         if self.masked.edge_mask is not None:
             weights = self.masked.edge_weights(self.mask_of_entry)
+            if self.own_weights is not None:
+                weights = weights * self.own_weights.to(weights)
             assert isinstance(self.model, LayeredGNN)
             self.structure = self.model.adjacency(self.pattern, weights)
         self._stem = self._call("stem", self.x)
@@ -183,12 +200,20 @@ class MaskedForward(GraphForward):
 
 
 class MaskedWholeForward(WholeForward):
-    """Of any other module under masks, ``module(x, edge_index, edge_weight)``."""
+    """Of any other module under masks, ``module(x, edge_index, edge_weight)``.
+
+    Where edges have weights of their own, they are multiplied with the masks.
+    """
 
     def __init__(
-        self, masked: Masked, x: Tensor, edge_index: Tensor, mask_of_edge: Tensor | None = None
+        self,
+        masked: Masked,
+        x: Tensor,
+        edge_index: Tensor,
+        mask_of_edge: Tensor | None = None,
+        **of_edges: Tensor,
     ) -> None:
-        super().__init__(masked.model, x, edge_index)
+        super().__init__(masked.model, x, edge_index, **of_edges)
         self.masked = masked
         source, target = edge_index
         pattern = Pattern.of(source, target, (x.size(0), x.size(0)))
@@ -217,10 +242,10 @@ class MaskedWholeForward(WholeForward):
         return self._check(self._call(self.model.eval()))
 
     def _call(self, model: nn.Module) -> Tensor:
-        named = {}
+        named = dict(self.of_edges)
         if self.masked.edge_mask is not None:
-            weights = self.masked.edge_weights(self.mask_of_column)
-            named["edge_weight"] = weights.to(self.x.dtype)
+            weights = self.masked.edge_weights(self.mask_of_column).to(self.x.dtype)
+            named["edge_weight"] = weights * named.get("edge_weight", 1)
         inputs = self.x, self.edge_index
         return self.masked.call("forward", self.masked.weights(), *inputs, **named)
 
@@ -251,9 +276,13 @@ def dense_input(model: nn.Module, x: Tensor) -> Tensor:
 
 
 def forward_passes(
-    model: nn.Module, x: Tensor, edge_index: Tensor, mask_of_edge: Tensor | None = None
+    model: nn.Module,
+    x: Tensor,
+    edge_index: Tensor,
+    mask_of_edge: Tensor | None = None,
+    **of_edges: Tensor,
 ) -> Forward:
-    """Choose how to run a module; under masks both directions of an edge must be listed, sorted.
+    """Choose how to run a module; under masks edges must be sorted by source, then target.
 
     Args:
         model: The module.
@@ -261,11 +290,12 @@ def forward_passes(
         edge_index: The graph.
         mask_of_edge: Which learned mask each undirected edge has, in canonical order; one past the
             last: none. By default each edge has its own.
+        of_edges: ``edge_weight``, ``edge_attr``, where the module takes them.
     """
     if isinstance(model, Masked):
         ours = isinstance(model.model, GNN)
         kind = MaskedForward if ours else MaskedWholeForward
-        return kind(model, x, edge_index, mask_of_edge)
+        return kind(model, x, edge_index, mask_of_edge, **of_edges)
     if isinstance(model, GNN):
-        return (NodeForward if model.by_node else SharedForward)(model, x, edge_index)
-    return WholeForward(model, x, edge_index)
+        return (NodeForward if model.by_node else SharedForward)(model, x, edge_index, **of_edges)
+    return WholeForward(model, x, edge_index, **of_edges)

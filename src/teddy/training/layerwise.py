@@ -131,7 +131,7 @@ class LayerwiseForward(Evaluation):
 
 
 def evaluation_passes(
-    model: nn.Module, x: Tensor, edge_index: Tensor, _: object = None
+    model: nn.Module, x: Tensor, edge_index: Tensor, _: object = None, **of_edges: Tensor
 ) -> Evaluation:
     """Choose how to evaluate a module whose training is past memory.
 
@@ -139,10 +139,11 @@ def evaluation_passes(
         model: Layer by layer where it can be, else in one pass.
         x: Features.
         edge_index: The graph.
+        of_edges: ``edge_weight``, ``edge_attr``, where the module takes them.
     """
-    if isinstance(model, LayeredGNN) and model.by_layer:
+    if isinstance(model, LayeredGNN) and model.by_layer and not of_edges:
         return LayerwiseForward(model, x, edge_index)
-    return forward_passes(model, x, edge_index)
+    return forward_passes(model, x, edge_index, **of_edges)
 
 
 def _block(x: Features, adjacency: SparseMatrix, start: int, end: int) -> Block:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,13 +23,14 @@ from teddy.training.config import TrainConfig
 from teddy.training.distributed import World
 from teddy.training.evaluation import Unseen, judges
 from teddy.training.forward import Forward, forward_passes
+from teddy.training.inputs import of_edges
 from teddy.training.layerwise import evaluation_passes
 from teddy.training.loaders import Loader
 from teddy.training.memory import keep_freed_memory
 from teddy.training.minibatch import BatchSteps, check_takes_batches
-from teddy.training.objective import Objective
 from teddy.training.state import Epoch, State
 from teddy.training.steps import GraphSteps, Steps
+from teddy.training.tasks import Classification, Task
 from teddy.weights import L0Projected, Units
 
 #: Weight decay of learned masks: that of UGS's code, whatever the weights of a model have.
@@ -48,7 +50,8 @@ class TrainResult:
     Attributes:
         logits: The best epoch's logits ``[N, C]``, in evaluation mode.
         best: The best epoch.
-        test: Test accuracy in percent, with the best epoch's weights.
+        test: The task's metric on test nodes, such as accuracy, in percent, with the best epoch's
+            weights.
         last_test: The same with the last's: what one gets without selection on validation.
         history: Every epoch that was validated.
         seconds: Wall-clock time.
@@ -78,6 +81,7 @@ def train(
     unseen: Unseen | None = None,
     loader: Loader | None = None,
     checkpoint: Checkpoint | None = None,
+    task: Task | None = None,
 ) -> TrainResult:
     r"""Train on one graph by Adam: all nodes in a step, or batches of them.
 
@@ -87,7 +91,8 @@ def train(
     Args:
         model: Trained in place. Parameters that don't require a gradient are left as they are,
             and don't count towards the sparsity.
-        data: ``x, edge_index, y, train_mask, val_mask, test_mask``, on the model's device.
+        data: ``x, edge_index, y, train_mask, val_mask, test_mask``, on the model's device; and
+            ``edge_weight``, ``edge_attr``, where the model takes them.
         config: Settings.
         teacher: The dense model's logits, to distil from.
         weight_sparsity: :math:`p_\theta`; after every step the weights are projected (Eq. 10).
@@ -99,6 +104,7 @@ def train(
         loader: Gives the batches of a step; then evaluation is layer by layer, and the processes
             that torch.distributed connects share the work. None: the whole graph in a step.
         checkpoint: Where to keep how far it is, and to go on from.
+        task: What ``data.y`` is, as the task encodes it; by default classes.
 
     Example:
         >>> from teddy.models import GCN
@@ -112,35 +118,39 @@ def train(
     """
     network = model.model if isinstance(model, Masked) else model
     config = (config or TrainConfig()).of(network)
+    task = task or Classification()
     started = time.perf_counter()
     world = World.current()
     if loader is not None:
-        check_takes_batches(model, regularizer)
+        check_takes_batches(model, regularizer, of_edges(data))
     elif world.size > 1:
         raise InputError(f"{world.size} processes share batches, expected a loader")
     train_nodes = data.train_mask.nonzero().flatten()
     if isinstance(network, GNN):
-        network.learn_labels(data.y, train_nodes)
+        if isinstance(task, Classification):
+            network.learn_labels(data.y, train_nodes)
+        elif network.options.get("label_rate"):
+            raise InputError(f"classes are an input of this model, expected no task {task.name}")
         if unseen is not None and network.knows_labels:
             raise InputError(
                 "labels are an input of this model, expected label_rate 0 where nodes are unseen"
             )
     passes = forward_passes if loader is None else evaluation_passes
-    forward = passes(model, data.x, data.edge_index)
-    val, test = judges(model, data, forward, unseen, passes, learns=loader is None)
+    forward = passes(model, data.x, data.edge_index, **of_edges(data))
+    val, test = judges(task, model, data, forward, unseen, passes, learns=loader is None)
     optimizer = _optimizer(model, config, weight_sparsity, units)
     steps: Steps
     if loader is None:
         assert isinstance(forward, Forward)
-        objective = Objective(data.y, train_nodes, teacher, config)
-        batches = Batches(model, objective.nodes, data.y.numel())
-        num_classes = int(data.y.max()) + 1
+        objective = task.objective(data.y, train_nodes, teacher, config)
+        batches = Batches(model, objective.nodes, data.y.size(0))
+        check_width = partial(task.check_width, num_outputs=task.num_outputs(data.y))
         steps = GraphSteps(
-            network, forward, objective, batches, optimizer, regularizer, after_step, num_classes
+            network, forward, objective, batches, optimizer, regularizer, after_step, check_width
         )
     else:
         seed = world.shared(torch.initial_seed())
-        steps = BatchSteps(model, data, config, teacher, loader, optimizer, after_step, seed)
+        steps = BatchSteps(model, data, config, teacher, loader, optimizer, after_step, seed, task)
     world.check_same(model.state_dict().values(), "before the training")
     state = State()
     if checkpoint is not None:
@@ -153,7 +163,7 @@ def train(
         state.index += 1
         if config.evaluates(index):
             logits = val.logits()
-            epoch = world.shared(Epoch(index, loss, val.accuracy(logits)))
+            epoch = world.shared(Epoch(index, loss, val.score(logits)))
             if not _finite(logits):
                 raise InputError(
                     f"loss or logits at epoch {index} aren't finite, with lr {config.lr}"
@@ -168,14 +178,14 @@ def train(
     best = state.best
     assert best is not None
     optimizer.zero_grad()
-    last_test = test.accuracy()
+    last_test = test.score()
     model.load_state_dict(state.best_weights)
     logits = forward.evaluation_logits()
     if not _finite(logits):
         raise InputError(f"logits at epoch {best.index} aren't finite, with lr {config.lr}")
     seconds = state.seconds + time.perf_counter() - started
-    accuracies = world.shared((test.accuracy(), last_test))
-    return TrainResult(logits, best, *accuracies, state.history, seconds)
+    scores = world.shared((test.score(), last_test))
+    return TrainResult(logits, best, *scores, state.history, seconds)
 
 
 def _finite(logits: Tensor) -> bool:

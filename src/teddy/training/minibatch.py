@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import torch
 from torch import Tensor, nn
@@ -17,15 +17,17 @@ from teddy.training.config import TrainConfig
 from teddy.training.distributed import World
 from teddy.training.forward import forward_passes
 from teddy.training.loaders import Batch, Loader, graph_to_load, grouped
-from teddy.training.objective import Objective
+from teddy.training.objective import Totals
 from teddy.training.seeding import derived_seed, seeded, seeded_items
-from teddy.training.steps import Steps, check_width
+from teddy.training.steps import Steps
+from teddy.training.tasks import Task
 
 
 class BatchSteps(Steps):
     r"""Steps on parts of the graph.
 
-    The loss of a step with batches :math:`b` of training nodes :math:`T_b` and nodes :math:`S_b` is
+    The loss of a step with batches :math:`b` of training nodes :math:`T_b` and nodes :math:`S_b`
+    is, of classes,
 
     .. math::
         \sum_b \Big( \frac{1}{\sum |T_b|} \sum_{i \in T_b} \mathrm{CE}_i +
@@ -44,6 +46,7 @@ class BatchSteps(Steps):
         optimizer: Makes a step.
         after_step: Called after every step.
         seed: Of what is drawn.
+        task: What is learned.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class BatchSteps(Steps):
         optimizer: torch.optim.Optimizer,
         after_step: Callable[[], None] | None,
         seed: int,
+        task: Task,
     ) -> None:
         self.world = World.current()
         self.model, self.data, self.config = model, data, config
@@ -69,7 +73,7 @@ class BatchSteps(Steps):
         self.together, self.seed = loader.together, seed
         self.batches: Iterable[Batch] = loader.load(graph_to_load(data))
         self.y, self.trains = data.y.cpu(), data.train_mask.cpu()
-        self.num_classes = int(self.y.max()) + 1
+        self.task, self.num_outputs = task, task.num_outputs(self.y)
         self.device = next(model.parameters()).device
         self.parameters = [p for group in optimizer.param_groups for p in group["params"]]
 
@@ -79,7 +83,7 @@ class BatchSteps(Steps):
         drawn = seeded_items(self.batches, derived_seed(self.seed, index, "batches"))
         for step in grouped(drawn, self.together):
             totals = self._totals(step)
-            if totals[0] or (self.teacher is not None and totals[1]):
+            if any(self._teaches(batch) for batch in step):
                 self.optimizer.zero_grad()
                 loss, statistics = torch.zeros((), device=self.device), Statistics(self.model)
                 for place, batch in enumerate(step):
@@ -101,19 +105,21 @@ class BatchSteps(Steps):
             )
         return sum(losses) / len(losses)
 
-    def _totals(self, step: list[Batch]) -> tuple[int, int]:
-        """How many training nodes, and how many taught ones, a step has."""
+    def _totals(self, step: list[Batch]) -> Totals:
+        """How much a step has of training targets, and how many taught nodes."""
         seeds = [batch.nodes[: batch.num_seeds] for batch in step]
-        train = sum(int(self.trains[nodes].sum()) for nodes in seeds)
-        every = sum(nodes.numel() for nodes in seeds)
-        return train, train if self.config.distill_nodes == "training" else every
+        train = [nodes[self.trains[nodes]] for nodes in seeds]
+        taught = train if self.config.distill_nodes == "training" else seeds
+        return self.task.amount(self.y[torch.cat(train)]), sum(nodes.numel() for nodes in taught)
 
     def _teaches(self, batch: Batch) -> bool:
         """Whether there is something to learn from."""
-        train, taught = self._totals([batch])
-        return train > 0 or (self.teacher is not None and taught > 0)
+        seeds = batch.nodes[: batch.num_seeds]
+        return bool(self.trains[seeds].any()) or (
+            self.teacher is not None and self.config.distill_nodes == "all" and seeds.numel() > 0
+        )
 
-    def _learn(self, batch: Batch, totals: tuple[int, int]) -> Tensor:
+    def _learn(self, batch: Batch, totals: Totals) -> Tensor:
         """Add a batch's part of the gradients; return its part of the loss."""
         x = batch.x
         if x is None:
@@ -121,13 +127,13 @@ class BatchSteps(Steps):
         forward = forward_passes(self.model, x.to(self.device), batch.edges().to(self.device))
         seeds = batch.nodes[: batch.num_seeds]
         z = forward.training_logits()[: batch.num_seeds]
-        check_width(z, self.num_classes)
+        self.task.check_width(z, self.num_outputs)
         teacher = self.teacher
         if teacher is not None:
             teacher = teacher.index_select(0, seeds.to(teacher.device)).to(self.device)
         train = self.trains[seeds].nonzero().flatten()
         y, train = self.y[seeds].to(self.device), train.to(self.device)
-        loss: Tensor = Objective(y, train, teacher, self.config, totals)(z)
+        loss = self.task.objective(y, train, teacher, self.config, totals)(z)
         loss.backward()
         return loss.detach()
 
@@ -202,8 +208,10 @@ class Statistics:
             buffer.copy_(before + mean.to(buffer.dtype))
 
 
-def check_takes_batches(model: nn.Module, regularizer: object = None) -> None:
-    """Raise if a model, or a term of its loss, needs all nodes at once.
+def check_takes_batches(
+    model: nn.Module, regularizer: object = None, of_edges: Collection[str] = ()
+) -> None:
+    """Raise if a model, or a term of its loss, needs all nodes at once, or edges have values.
 
     Example:
         >>> from teddy.models import NAGphormer
@@ -212,6 +220,8 @@ def check_takes_batches(model: nn.Module, regularizer: object = None) -> None:
         ...
         teddy.errors.InputError: NAGphormer needs the whole graph, expected no loader
     """
+    for name in of_edges:
+        raise InputError(f"batches are without {name}, expected no loader, or data without it")
     if isinstance(model, Masked) or regularizer is not None:
         raise InputError("masks are learned on all nodes at once, expected no loader")
     if isinstance(model, GNN) and not isinstance(model, LayeredGNN):

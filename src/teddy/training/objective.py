@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from teddy.training.config import TrainConfig
 
+#: How much a step has of what its two terms are divided by: training targets, and taught nodes.
+Totals = tuple[float, int]
 
-class Objective:
-    r"""Cross entropy of the training nodes plus :math:`\lambda_{dt}` times the distillation.
+
+class Objective(ABC):
+    r"""The loss of the training nodes plus :math:`\lambda_{dt}` times the distillation.
 
     .. math::
-        \mathcal L_{dt} = \mathcal L(\mathcal G, \Theta) + \lambda_{dt} \, \mathbb{KL}
+        \mathcal L_{dt} = \mathcal L(\mathcal G, \Theta) + \lambda_{dt} \, \mathbb D
 
-    With :math:`P = \mathrm{softmax}(Z / \tau)` and :math:`Q = \mathrm{softmax}(Z_{dense} / \tau)`,
-    the divergence is the mean over ALL nodes, or the training nodes only, of
-    :math:`\sum_k Q_k \log (Q_k / P_k)` (``dense-sparse``) or of
-    :math:`\sum_k P_k \log (P_k / Q_k)` (``sparse-dense``).
+    The divergence :math:`\mathbb D` from the dense model's outputs is the mean over ALL nodes, or
+    the training nodes only. Both terms are the task's; see :mod:`teddy.training.tasks`.
 
     Args:
-        y: Labels ``[N]``.
+        y: Targets, a row for each node, as the task encodes them.
         train: Indices of the training nodes.
         teacher: The dense model's logits ``[N, C]``; None for the dense training itself.
         config: Gives lambda, temperature, the nodes and the reading of the divergence.
-        totals: Of a part of a step: how many training nodes, and how many taught ones, the whole
-            step has. The terms are divided by these, so that the parts' losses add up to its.
-
-    Example:
-        >>> import torch
-        >>> z, y = torch.zeros(2, 2), torch.tensor([0, 1])
-        >>> Objective(y, torch.tensor([0]), None, TrainConfig())(z)
-        tensor(0.6931)
+        totals: Of a part of a step: what the whole step has. The terms are divided by these, so
+            that the parts' losses add up to its.
+        weight: Of each class or label; None: all 1.
     """
 
     def __init__(
@@ -41,19 +38,17 @@ class Objective:
         train: Tensor,
         teacher: Tensor | None,
         config: TrainConfig,
-        totals: tuple[int, int] | None = None,
+        totals: Totals | None = None,
+        weight: Tensor | None = None,
     ) -> None:
-        self.totals = totals
+        self.totals, self.weight = totals, weight
         self.config, self.y, self.train, self.teacher = config, y, train, teacher
-        self.own = self._places(train)
         self.dense: Tensor | None = None
         self.taught = train if config.distill_nodes == "training" else None
         if teacher is not None and config.distill > 0:
             if self.taught is not None:
                 teacher = teacher.index_select(0, self.taught)
-            self.dense = _log_softmax(teacher / config.temperature)
-            self.q = self.dense.exp()
-            self.q_log_q = torch.dot(self.q.flatten(), self.dense.flatten())
+            self._learn_from(self._outputs(teacher / config.temperature))
 
     def __call__(self, logits: Tensor, predict: Tensor | None = None) -> Tensor:
         """Return the loss of logits ``[N, C]``.
@@ -62,54 +57,43 @@ class Objective:
             logits: Of all nodes.
             predict: The training nodes to predict; None: all of them.
         """
-        log_p = _log_softmax(logits)
-        own = self.own if predict is None else self._places(predict)
-        likelihood = log_p.flatten().index_select(0, own)
-        if self.totals is not None:
-            loss = -likelihood.sum() / max(self.totals[0], 1)
-        else:
-            loss = -likelihood.mean() if own.numel() else likelihood.sum()
+        outputs = self._outputs(logits)
+        loss = self._loss(outputs, predict)
         if self.dense is None:
             return loss
         if self.taught is not None:
             logits = logits.index_select(0, self.taught)
         if self.taught is not None or self.config.temperature != 1:
-            log_p = _log_softmax(logits / self.config.temperature)
-        if self.config.divergence == "sparse-dense":
-            divergence = torch.dot(log_p.exp().flatten(), (log_p - self.dense).flatten())
-        else:  # the entropy of Q is the same at every step
-            divergence = self.q_log_q - torch.dot(self.q.flatten(), log_p.flatten())
+            outputs = self._outputs(logits / self.config.temperature)
+        divergence = self._divergence(outputs, self.dense)
         taught = logits.size(0) if self.totals is None else self.totals[1]
         return loss + self.config.distill / max(taught, 1) * divergence
 
     @property
     def nodes(self) -> Tensor | None:
-        """The nodes whose logits matter; None: all.
-
-        Example:
-            >>> Objective(torch.tensor([0, 1]), torch.tensor([0]), None, TrainConfig()).nodes
-            tensor([0])
-        """
+        """The nodes whose logits matter; None: all."""
         return None if self.dense is not None and self.taught is None else self.train
 
     def of(self, nodes: Tensor) -> Objective:
-        """The same for the logits of some nodes only; there may be no training node among them.
-
-        Example:
-            >>> whole = Objective(torch.tensor([0, 1]), torch.tensor([0]), None, TrainConfig())
-            >>> whole.of(torch.tensor([1]))(torch.zeros(1, 2))
-            tensor(0.)
-        """
-        trains = torch.zeros_like(self.y, dtype=torch.bool)
+        """The same for the logits of some nodes only; there may be no training node among them."""
+        trains = torch.zeros(self.y.size(0), dtype=torch.bool, device=self.y.device)
         trains[self.train] = True
         teacher = None if self.teacher is None else self.teacher[nodes]
-        return Objective(self.y[nodes], trains[nodes].nonzero().flatten(), teacher, self.config)
+        own = trains[nodes].nonzero().flatten()
+        return type(self)(self.y[nodes], own, teacher, self.config, weight=self.weight)
 
-    def _places(self, nodes: Tensor) -> Tensor:
-        """Where ``[C, N]`` holds the classes of nodes."""
-        return self.y[nodes] * self.y.numel() + nodes
+    @abstractmethod
+    def _outputs(self, logits: Tensor) -> Tensor:
+        """What both terms are computed from."""
 
+    @abstractmethod
+    def _loss(self, outputs: Tensor, predict: Tensor | None) -> Tensor:
+        """The mean over the training targets; or their sum by the total of the step."""
 
-def _log_softmax(logits: Tensor) -> Tensor:
-    """Over the classes, as ``[C, N]``: with few classes five times as fast as along rows."""
-    return F.log_softmax(logits.t().contiguous(), dim=0)
+    def _learn_from(self, dense: Tensor) -> None:
+        """Keep the dense model's outputs, and what of a divergence from them never changes."""
+        self.dense = dense
+
+    @abstractmethod
+    def _divergence(self, outputs: Tensor, dense: Tensor) -> Tensor:
+        """The sum over the taught nodes."""

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from teddy.errors import InputError
 from teddy.training.batches import Batches
 from teddy.training.forward import Forward, NodeForward
 from teddy.training.objective import Objective
@@ -33,7 +32,7 @@ class GraphSteps(Steps):
         optimizer: Makes a step.
         regularizer: From the logits to a term to add to the loss.
         after_step: Called after every step.
-        num_classes: That the labels have.
+        check_width: Raises if a step's logits are too few for the targets.
     """
 
     def __init__(
@@ -45,10 +44,10 @@ class GraphSteps(Steps):
         optimizer: torch.optim.Optimizer,
         regularizer: Callable[[Tensor], Tensor] | None,
         after_step: Callable[[], None] | None,
-        num_classes: int,
+        check_width: Callable[[Tensor], None],
     ) -> None:
         self.network, self.forward, self.objective = network, forward, objective
-        self.batches, self.optimizer, self.num_classes = batches, optimizer, num_classes
+        self.batches, self.optimizer, self.check_width = batches, optimizer, check_width
         self.regularizer, self.after_step = regularizer, after_step
 
     def epoch(self, index: int) -> float:
@@ -62,7 +61,7 @@ class GraphSteps(Steps):
                 assert isinstance(self.forward, NodeForward)
                 z = self.forward.training_logits(nodes)
                 loss_of = self.objective.of(nodes)
-            check_width(z, self.num_classes)
+            self.check_width(z)
             loss = loss_of(z, getattr(self.network, "to_predict", None))
             if self.regularizer is not None:
                 loss = loss + self.regularizer(z)
@@ -73,16 +72,3 @@ class GraphSteps(Steps):
                 self.after_step()
             losses.append(float(loss.detach()))
         return sum(losses) / len(losses)
-
-
-def check_width(logits: Tensor, num_classes: int) -> None:
-    """Raise unless there is a logit for each class.
-
-    Example:
-        >>> check_width(torch.zeros(1, 2), 3)
-        Traceback (most recent call last):
-        ...
-        teddy.errors.InputError: the model returned 2 logits, expected 3
-    """
-    if logits.size(1) < num_classes:
-        raise InputError(f"the model returned {logits.size(1)} logits, expected {num_classes}")

@@ -6,10 +6,11 @@ import torch
 from torch import Tensor
 
 from teddy.edges.scores.node_score import Graph, NodeScore
+from teddy.edges.weighted_graph import WeightedGraph
 
 
-def half_degree(graph: Graph) -> Tensor:
-    r"""An end's share of :math:`(|N_i| + |N_j|) / 2`.
+def half_degree(graph: Graph | WeightedGraph) -> Tensor:
+    r"""An end's share of :math:`(|N_i| + |N_j|) / 2`; or of :math:`(\deg(i) + \deg(j)) / 2`.
 
     Example:
         >>> from teddy.edges import SimpleGraph
@@ -21,6 +22,8 @@ def half_degree(graph: Graph) -> Tensor:
 
 
 #: Prune the edges of lowest degree first.
-degree_low_first = NodeScore(half_degree, torch.add)
+degree_low_first = NodeScore(half_degree, torch.add, half_degree)
 #: Prune the edges of highest degree first.
-degree_high_first = NodeScore(lambda graph: -half_degree(graph), torch.add)
+degree_high_first = NodeScore(
+    lambda graph: -half_degree(graph), torch.add, lambda graph: -half_degree(graph)
+)

@@ -36,17 +36,17 @@ class EdgeScore:
         no_loop = pairs[0] != pairs[1]
         scores = torch.full_like(pairs[0], math.inf, dtype=torch.float64)
         if no_loop.any():
-            edges = _positions(graph, pairs[:, no_loop])
+            edges = positions(graph, pairs[:, no_loop])
             scores[no_loop] = self.values(graph, seed)[edges]
         return scores
 
 
-def _positions(graph: SimpleGraph, pairs: Tensor) -> Tensor:
+def positions(graph: SimpleGraph, pairs: Tensor) -> Tensor:
     """Where in ``graph.pairs`` each of these pairs is."""
     keys = graph.pairs[0] * graph.num_nodes + graph.pairs[1]
     wanted = pairs.amin(dim=0) * graph.num_nodes + pairs.amax(dim=0)
-    positions = torch.searchsorted(keys, wanted)
+    found = torch.searchsorted(keys, wanted)
     # What would come after the last key is none.
-    if not torch.equal(torch.cat([keys, keys.new_tensor([-1])])[positions], wanted):
+    if not torch.equal(torch.cat([keys, keys.new_tensor([-1])])[found], wanted):
         raise InputError("a pair to score is no edge of the graph, expected edges and self-loops")
-    return positions
+    return found

@@ -8,6 +8,8 @@ from typing import Protocol
 
 from torch import Tensor
 
+from teddy.edges.weighted_graph import WeightedGraph
+
 
 class Graph(Protocol):
     """What such a score may look at: degrees, and the degrees of neighbours."""
@@ -34,6 +36,8 @@ class NodeScore:
     Args:
         values: From a graph to numbers ``[N]``; finite, of lone nodes any.
         join: ``torch.mul`` or ``torch.add``.
+        weighted: The same from weighted degrees; with weights of 1 the very same numbers. None:
+            the score has no such form.
 
     Example:
         >>> import torch
@@ -45,10 +49,15 @@ class NodeScore:
 
     values: Callable[[Graph], Tensor]
     join: Callable[[Tensor, Tensor], Tensor]
+    weighted: Callable[[WeightedGraph], Tensor] | None = None
 
-    def __call__(self, graph: Graph, pairs: Tensor, seed: int = 0) -> Tensor:
+    def __call__(self, graph: Graph | WeightedGraph, pairs: Tensor, seed: int = 0) -> Tensor:
         """Score pairs of nodes ``[2, P]``."""
-        values = self.values(graph).double()
+        if isinstance(graph, WeightedGraph):
+            assert self.weighted is not None
+            values = self.weighted(graph).double()
+        else:
+            values = self.values(graph).double()
         return self.join(values[pairs[0]], values[pairs[1]])
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from teddy.edges.scores.node_score import Graph, NodeScore, max_degree
+from teddy.edges.weighted_graph import WeightedGraph, maximum
 
 
 def node_values(graph: Graph) -> Tensor:
@@ -68,5 +69,29 @@ def value_of_sums(sums: Tensor, degree: Tensor, bits: int) -> Tensor:
     return g_bar.div_(degree)  # Eq. 7
 
 
+def weighted_node_values(graph: WeightedGraph) -> Tensor:
+    r"""Value of a node where edges have weights: degrees are weighted, and Eq. 6's mean likewise.
+
+    .. math::
+        \deg(v) = \sum_{u \in N_v} w_{uv} \qquad g(v) = \frac{1}{\sqrt{\deg(v)}} \qquad
+        \bar g(v) = \frac{1}{\deg(v)} \sum_{u \in N_v} w_{uv} \, g(u) \qquad
+        \tilde g(v) = \frac{\bar g(v)}{\deg(v)}
+
+    With weights of 1 these are the bits of :func:`node_values`.
+
+    Example:
+        >>> from teddy.edges import SimpleGraph
+        >>> path = SimpleGraph(3, torch.tensor([[0, 1], [1, 2]]))
+        >>> weighted_node_values(WeightedGraph(path, torch.tensor([1.0, 3.0]).double()))
+        tensor([0.5000, 0.1708, 0.1667], dtype=torch.float64)
+    """
+    degree = graph.degree.masked_fill(graph.degree == 0, 1.0)
+    g = torch.from_numpy(1.0 / np.sqrt(degree.cpu().numpy())).to(degree.device)
+    # What g of the heaviest edge's ends would be without other edges; 1 where all weights are.
+    heaviest = float(1.0 / np.sqrt(maximum(graph.weight) or 1.0))
+    g_bar = graph.sum_over_neighbours(g, max(maximum(g), heaviest)).div_(degree)  # Eq. 6
+    return g_bar.div_(degree)  # Eq. 7
+
+
 #: Eq. 8: :math:`T_{ij} = \tilde g(i) \, \tilde g(j)`.
-teddy_score = NodeScore(node_values, torch.mul)
+teddy_score = NodeScore(node_values, torch.mul, weighted_node_values)

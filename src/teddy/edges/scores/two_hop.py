@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from teddy.edges.scores.node_score import Graph, NodeScore, max_degree
+from teddy.edges.weighted_graph import WeightedGraph, maximum
 
 
 def half_neighbour_degree(graph: Graph) -> Tensor:
@@ -25,5 +26,26 @@ def half_neighbour_degree(graph: Graph) -> Tensor:
     return mean / 2
 
 
+def half_neighbour_weight(graph: WeightedGraph) -> Tensor:
+    r"""The same of weighted degrees, with the mean weighted likewise.
+
+    .. math::
+        \frac{1}{2 \deg(v)} \sum_{u \in N_v} w_{uv} \deg(u)
+
+    Example:
+        >>> from teddy.edges import SimpleGraph
+        >>> path = SimpleGraph(3, torch.tensor([[0, 1], [1, 2]]))
+        >>> half_neighbour_weight(WeightedGraph(path, torch.tensor([1.0, 3.0]).double())).tolist()
+        [2.0, 1.25, 2.0]
+    """
+    degree = graph.degree
+    sums = graph.sum_over_neighbours(degree, maximum(degree))
+    return sums / degree.masked_fill(degree == 0, 1.0) / 2
+
+
 #: Prune the edges of highest two-hop degree first.
-two_hop_high_first = NodeScore(lambda graph: -half_neighbour_degree(graph), torch.add)
+two_hop_high_first = NodeScore(
+    lambda graph: -half_neighbour_degree(graph),
+    torch.add,
+    lambda graph: -half_neighbour_weight(graph),
+)

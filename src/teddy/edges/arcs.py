@@ -1,0 +1,110 @@
+"""The arcs that a model sees of a graph: each edge in one direction or both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from torch import Tensor
+from torch_geometric.data import Data
+
+from teddy.data.arcs import check_edge_values, simple_arcs
+from teddy.edges.induced import induced_graph
+from teddy.edges.scores.edge_score import positions
+from teddy.edges.simple_graph import SimpleGraph
+from teddy.edges.weighted_graph import WeightedGraph
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """Directed edges, sorted by source, then target, with what belongs to each.
+
+    What is pruned are undirected edges: both directions of one share its fate, and degrees and
+    scores are those of the simple undirected graph. Messages run along the arcs of those that stay.
+
+    Attributes:
+        graph: The undirected edges.
+        directed: Whether only listed directions are arcs; else both of each edge are.
+        index: int64 ``[2, A]``, without self-loops or duplicates; None of an undirected graph
+            without values, whose arcs are known from its edges.
+        values: ``edge_weight`` ``[A]``, ``edge_attr`` ``[A, ...]``; those that the model takes.
+
+    Example:
+        >>> import torch
+        >>> arcs = Arcs.of(torch.tensor([[1, 2], [0, 1]]), 3, directed=True)
+        >>> arcs.graph.pairs.tolist(), arcs.edge.tolist()
+        ([[0, 1], [1, 2]], [0, 1])
+        >>> arcs.fields(torch.tensor([False, True]))["edge_index"].tolist()
+        [[2], [1]]
+    """
+
+    graph: SimpleGraph
+    directed: bool = False
+    index: Tensor | None = None
+    values: Mapping[str, Tensor] = field(default_factory=dict)
+
+    @staticmethod
+    def of(
+        edge_index: Tensor,
+        num_nodes: int | None = None,
+        values: Mapping[str, Tensor] | None = None,
+        directed: bool = False,
+    ) -> Arcs:
+        """Of an ``edge_index``, and values of each column; see :func:`simple_arcs`."""
+        graph, _ = SimpleGraph.of(edge_index, num_nodes)
+        if not directed and not values:
+            return Arcs(graph)
+        index, found = simple_arcs(edge_index, graph.num_nodes, values, directed)
+        return Arcs(graph, directed, index, found)
+
+    @staticmethod
+    def of_data(data: Data, names: Iterable[str] = (), directed: bool = False) -> Arcs:
+        """Of a graph, with the values of these names, which it must have."""
+        columns = data.edge_index.size(1)
+        values = {name: check_edge_values(name, data[name], columns) for name in names}
+        return Arcs.of(data.edge_index, data.num_nodes, values, directed)
+
+    @cached_property
+    def edge(self) -> Tensor:
+        """Which undirected edge each arc is of, int64 ``[A]``."""
+        index = self.graph.edge_index() if self.index is None else self.index
+        return positions(self.graph, index)
+
+    @cached_property
+    def weights(self) -> Tensor | None:
+        """Of each undirected edge, the mean of its arcs' weights; None without weights."""
+        if "edge_weight" not in self.values:
+            return None
+        return WeightedGraph.of(self.graph, self.edge, self.values["edge_weight"]).weight
+
+    def fields(self, keep: Tensor | None = None) -> dict[str, Tensor]:
+        """``edge_index`` and values of all arcs, or of those whose edge is to keep.
+
+        Args:
+            keep: bool ``[M]``.
+        """
+        if self.index is None:
+            return {"edge_index": self.graph.edge_index(keep)}
+        if keep is None:
+            return {"edge_index": self.index, **self.values}
+        kept = keep[self.edge]
+        values = {name: value[kept] for name, value in self.values.items()}
+        return {"edge_index": self.index[:, kept], **values}
+
+    def induced(self, nodes: Tensor) -> tuple[Arcs, Tensor]:
+        """The arcs between some nodes, which are numbered anew; see :func:`induced_graph`.
+
+        Args:
+            nodes: bool ``[N]``.
+
+        Returns:
+            The part, and bool ``[M]``: the edges of the whole that are in it.
+        """
+        part, within = induced_graph(self.graph, nodes)
+        if self.index is None:
+            return Arcs(part), within
+        inside = within[self.edge]
+        number = nodes.long().cumsum(0) - 1
+        values = {name: value[inside] for name, value in self.values.items()}
+        return Arcs(part, self.directed, number[self.index[:, inside]], values), within

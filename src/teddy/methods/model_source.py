@@ -1,0 +1,66 @@
+"""Where the models of a search come from: a name, a module, or a function that makes one."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from teddy.errors import InputError
+from teddy.models import MODELS, build_model, parse_model
+
+ModelLike = str | nn.Module | Callable[[], nn.Module]
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """Makes as many models with initial weights as a search needs.
+
+    Args:
+        model: A model's name, perhaps with options; a module, whose weights are the initial ones;
+            or a function that makes one.
+        options: Of a model that is given by name.
+
+    Example:
+        >>> ModelSource("gcn", {"hidden": 8}).make(features=3, outputs=2)
+        GCN(3, 2, hidden=8, layers=2, dropout=0.5)
+    """
+
+    model: ModelLike
+    options: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.options and not isinstance(self.model, str):
+            raise InputError(
+                f"option '{min(self.options)}' came with a module of your own, "
+                "expected model options only with a model's name"
+            )
+
+    def make(self, features: int, outputs: int) -> nn.Module:
+        """Make a model with initial weights; of a module given by the user, a copy.
+
+        Args:
+            features: Of a node; a model that is given by name has as many inputs.
+            outputs: The same of its outputs.
+        """
+        if isinstance(self.model, str):
+            return build_model(self.model, features, outputs, **self.options)
+        made: Any = self.model
+        if isinstance(made, nn.Module):
+            return copy.deepcopy(made)
+        made = made() if callable(made) else made
+        if not isinstance(made, nn.Module):
+            raise InputError(
+                f"model is a {type(made).__name__}, expected a name, a module or a function "
+                "that makes one"
+            )
+        return made
+
+    def kind(self) -> nn.Module | type[nn.Module]:
+        """A model, or the class of one: what says which inputs it takes."""
+        if isinstance(self.model, str):
+            return MODELS[parse_model(self.model)[0]]
+        return self.make(0, 0)

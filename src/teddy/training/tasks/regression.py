@@ -1,0 +1,153 @@
+"""Numbers of each node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from teddy.errors import InputError
+from teddy.training.config import TrainConfig
+from teddy.training.objective import Objective, Totals
+from teddy.training.tasks.task import ClassWeight, Task, exact_width
+
+
+class SquaredError(Objective):
+    r"""Squared error of what is known of the training nodes, and squared differences to the dense.
+
+    The first is the mean over the known (node, number) of :math:`(z - y)^2`, the divergence the
+    mean over nodes and numbers of :math:`(z - z_{dense})^2 / \tau^2`, whichever way it is read.
+
+    Example:
+        >>> y = torch.tensor([[2.0], [torch.nan]])
+        >>> SquaredError(y, torch.tensor([0, 1]), None, TrainConfig())(torch.zeros(2, 1))
+        tensor(4.)
+    """
+
+    def _outputs(self, logits: Tensor) -> Tensor:
+        return logits
+
+    def _loss(self, outputs: Tensor, predict: Tensor | None) -> Tensor:
+        nodes = self.train if predict is None else predict
+        z, y = outputs.index_select(0, nodes), self.y.index_select(0, nodes).to(outputs.dtype)
+        known = ~y.isnan()
+        errors = torch.where(known, z - y.nan_to_num(), 0.0)
+        total = float(known.sum()) if self.totals is None else self.totals[0]
+        return errors.square().sum() / max(total, 1.0)
+
+    def _divergence(self, outputs: Tensor, dense: Tensor) -> Tensor:
+        return (outputs - dense).square().sum() / outputs.size(1)
+
+
+@dataclass(frozen=True)
+class Regression(Task):
+    r"""Learn numbers: squared error, :math:`R^2`, numbers in the user's scale.
+
+    A model learns standardised numbers, :math:`(y - \mu) / s` with the mean and the standard
+    deviation of the training nodes, of each number by itself: models here have no bias, and a
+    learning rate suits one scale. Its logits are in that scale; predictions are not.
+
+    Args:
+        mean: :math:`\mu` of each number.
+        scale: :math:`s`.
+        flat: Whether ``y`` was ``[N]``, as predictions then are.
+
+    Example:
+        >>> y = torch.tensor([10.0, 30.0, 500.0])
+        >>> task = Regression.fit(y, torch.tensor([True, True, False]))
+        >>> task.encode(y)[:2].tolist(), task.predict(torch.tensor([[0.5]])).tolist()
+        ([[-1.0], [1.0]], [25.0])
+    """
+
+    name: ClassVar[str] = "regression"
+    metric: ClassVar[str] = "R2"
+
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+    flat: bool = False
+
+    @classmethod
+    def fit(cls, y: Tensor, train: Tensor, class_weight: ClassWeight | None = None) -> Regression:
+        """Mean and standard deviation of the training nodes."""
+        if class_weight is not None:
+            raise InputError("class_weight came with the task regression, expected none")
+        rows = y.view(y.size(0), -1)[train].double()
+        mean = rows.nanmean(dim=0)
+        scale = (rows - mean).square().nanmean(dim=0).sqrt()
+        if not (scale.isfinite() & (scale > 0)).all():
+            raise InputError("y spreads too far, or not at all, expected numbers of one scale")
+        return cls(tuple(mean.tolist()), tuple(scale.tolist()), y.dim() == 1)
+
+    @classmethod
+    def from_facts(cls, facts: dict[str, Any]) -> Regression:
+        """What is needed to predict and to measure, from :meth:`facts`."""
+        return cls(tuple(facts["mean"]), tuple(facts["scale"]), bool(facts["flat"]))
+
+    def facts(self) -> dict[str, Any]:
+        """What a ticket says of its task, as plain data."""
+        own = {"mean": list(self.mean), "scale": list(self.scale), "flat": self.flat}
+        return {**super().facts(), **own}
+
+    def encode(self, y: Tensor) -> Tensor:
+        """Standardised numbers, float32 ``[N, D]``."""
+        rows = y.view(y.size(0), -1).double()
+        return ((rows - rows.new_tensor(self.mean)) / rows.new_tensor(self.scale)).float()
+
+    def num_outputs(self, y: Tensor) -> int:
+        """The numbers."""
+        return y.size(1)
+
+    def check_width(self, logits: Tensor, num_outputs: int) -> None:
+        """Raise unless there is an output for each number."""
+        exact_width(logits, num_outputs)
+
+    def amount(self, y: Tensor) -> float:
+        """How many are known."""
+        return float((~y.isnan()).sum())
+
+    def objective(
+        self,
+        y: Tensor,
+        train: Tensor,
+        teacher: Tensor | None,
+        config: TrainConfig,
+        totals: Totals | None = None,
+    ) -> Objective:
+        """What a training minimises."""
+        return SquaredError(y, train, teacher, config, totals)
+
+    def score(self, logits: Tensor, y: Tensor) -> float:
+        """The same in whichever scale."""
+        return r2(logits, y)
+
+    def predict(self, logits: Tensor) -> Tensor:
+        """Numbers in the user's scale, float32 ``[N, D]``, or ``[N]`` as ``y`` was."""
+        rows = logits.double()
+        numbers = (rows * rows.new_tensor(self.scale) + rows.new_tensor(self.mean)).float()
+        return numbers.squeeze(1) if self.flat else numbers
+
+
+def r2(predicted: Tensor, y: Tensor) -> float:
+    r"""Share of the variance that is explained, in percent, the mean over numbers.
+
+    .. math::
+        R^2 = 1 - \frac{\sum_i (y_i - z_i)^2}{\sum_i (y_i - \bar y)^2}
+
+    over what is known. It is negative for predictions that are worse than the mean
+    :math:`\bar y`. Of equal :math:`y` it is 100 where all are predicted right, else 0.
+
+    Args:
+        predicted: ``[N, D]``.
+        y: ``[N, D]``, nan where it isn't known.
+
+    Example:
+        >>> r2(torch.tensor([[1.0], [2.0], [9.0]]), torch.tensor([[1.0], [3.0], [torch.nan]]))
+        50.0
+    """
+    y = y.double()
+    left = (y - predicted.double()).square().nansum(dim=0)
+    spread = (y - y.nanmean(dim=0)).square().nansum(dim=0)
+    shares = torch.where(spread > 0, 1 - left / spread, (left == 0).double())
+    return 100.0 * float(shares.mean())

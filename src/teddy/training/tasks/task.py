@@ -1,0 +1,117 @@
+"""What a task is: targets, a loss, a metric, and what a prediction looks like."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from teddy.errors import InputError
+from teddy.training.config import TrainConfig
+from teddy.training.objective import Objective, Totals
+
+#: Weights of classes: one for each, or ``"balanced"``.
+ClassWeight = str | Sequence[float] | Tensor
+
+
+class Task(ABC):
+    """A way to learn the targets ``y`` of nodes from the logits ``[N, C]`` of a model."""
+
+    #: What it is called by; which ``y`` it takes, :data:`teddy.data.targets.TARGETS` says by it.
+    name: ClassVar[str]
+    #: What :meth:`score` measures, in percent, the higher the better.
+    metric: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, y: Tensor, train: Tensor, class_weight: ClassWeight | None = None) -> Task:
+        """The task on a graph, with what it learns from the training targets alone.
+
+        Args:
+            y: Checked targets.
+            train: bool ``[N]``.
+            class_weight: Weights of classes or labels in the loss, where the task has any.
+        """
+
+    @classmethod
+    def from_facts(cls, facts: dict[str, Any]) -> Task:
+        """What is needed to predict and to measure, from :meth:`facts`."""
+        return cls()
+
+    def facts(self) -> dict[str, Any]:
+        """What a ticket says of its task, as plain data."""
+        return {"name": self.name, "metric": self.metric}
+
+    def encode(self, y: Tensor) -> Tensor:
+        """Targets as the loss and the metric take them."""
+        return y
+
+    @abstractmethod
+    def num_outputs(self, y: Tensor) -> int:
+        """Logits of a node that encoded targets ask for."""
+
+    @abstractmethod
+    def check_width(self, logits: Tensor, num_outputs: int) -> None:
+        """Raise unless a model has given as many logits."""
+
+    @abstractmethod
+    def amount(self, y: Tensor) -> float:
+        """What the loss of nodes with these encoded targets is divided by."""
+
+    @abstractmethod
+    def objective(
+        self,
+        y: Tensor,
+        train: Tensor,
+        teacher: Tensor | None,
+        config: TrainConfig,
+        totals: Totals | None = None,
+    ) -> Objective:
+        """What a training minimises; see :class:`Objective`."""
+
+    @abstractmethod
+    def score(self, logits: Tensor, y: Tensor) -> float:
+        """The metric of nodes with these logits and encoded targets, in percent."""
+
+    @abstractmethod
+    def predict(self, logits: Tensor) -> Tensor:
+        """What is predicted for each node, in the user's terms."""
+
+
+def exact_width(logits: Tensor, num_outputs: int) -> None:
+    """Raise unless there is a logit for each output.
+
+    Example:
+        >>> exact_width(torch.zeros(1, 2), 3)
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: the model returned 2 outputs, expected 3
+    """
+    if logits.size(1) != num_outputs:
+        raise InputError(f"the model returned {logits.size(1)} outputs, expected {num_outputs}")
+
+
+def given_weights(class_weight: ClassWeight, expected: int) -> Tensor:
+    """Weights as the user gave them, float32 ``[expected]``, or raise.
+
+    Example:
+        >>> given_weights([1, 2.5], 2)
+        tensor([1.0000, 2.5000])
+        >>> given_weights("balance", 2)
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: class_weight is 'balance', expected 'balanced' or 2 numbers from 0
+    """
+    wanted = f"expected 'balanced' or {expected} numbers from 0"
+    if isinstance(class_weight, str):
+        raise InputError(f"class_weight is '{class_weight}', {wanted}")
+    try:
+        weight = torch.as_tensor(class_weight, dtype=torch.float32).detach().cpu()
+    except (TypeError, ValueError, RuntimeError):
+        raise InputError(f"class_weight is {class_weight}, {wanted}") from None
+    if weight.shape != (expected,) or not ((weight >= 0) & weight.isfinite()).all():
+        raise InputError(f"class_weight is {weight.tolist()}, {wanted}")
+    return weight

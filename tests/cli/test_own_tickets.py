@@ -1,0 +1,181 @@
+"""Tickets with weights, directions, other targets and own modules at the command line, later."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import teddy
+from cli.command import refused, run_here, save_npz
+from cli.test_own import targets
+from methods.test_own import Weighted, own_graph
+from ticket.test_export import read_edges
+
+KINDS = ("weighted", "directed", "multilabel", "regression")
+METRICS = {"multilabel": "micro-F1", "regression": "R2"}
+
+
+def arrays(data):
+    return {key: data[key].numpy() for key in data.keys()}  # noqa: SIM118
+
+
+def later(changes):
+    """The same graph with one edge more, from node 1 to 38."""
+    edges = np.concatenate([changes["edge_index"], [[1], [38]]], axis=1)
+    more = {"edge_index": edges}
+    if "edge_weight" in changes:
+        more["edge_weight"] = np.append(changes["edge_weight"], np.float32(1.25))
+    return {**changes, **more}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def home(request, tmp_path_factory):
+    """A ticket of each kind, its graph, the graph with an edge more, and how to load them."""
+    kind, folder = request.param, tmp_path_factory.mktemp(request.param)
+    how = {"task": kind if kind in METRICS else "classification", "directed": kind == "directed"}
+    changes = arrays(own_graph(kind == "directed", "edge_weight"))
+    if kind in METRICS:
+        changes["y"] = targets(kind)
+    save_npz(folder / "graph.npz", **changes)
+    save_npz(folder / "later.npz", **later(changes))
+    data = teddy.load_dataset(folder / "graph.npz", **how)
+    weighted = kind in ("weighted", "directed")
+    ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, epochs=3, hidden=4, weighted=weighted, **how)
+    ticket.save(folder / "a.ticket")
+    return folder, ticket, how
+
+
+def test_predictions_are_the_tickets(home, tmp_path):
+    folder, ticket, how = home
+    data = teddy.load_dataset(folder / "graph.npz", **how)
+    done = run_here("predict", folder / "a.ticket", folder / "graph.npz", "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert found["test"] == pytest.approx(ticket.info.ticket.test)
+    check(found["predictions"], ticket.predict(data), how)
+
+
+def check(rows, predicted, how):
+    values = [row[1:2] if how["task"] == "classification" else row[1:] for row in rows]
+    found = np.array(values, dtype=float)
+    np.testing.assert_allclose(found, predicted.view(len(rows), -1), rtol=1e-5)
+
+
+def test_predictions_need_no_labels(home, tmp_path):
+    folder, ticket, how = home
+    data = teddy.load_dataset(folder / "graph.npz", **how)
+    fields = dict(np.load(folder / "graph.npz"))
+    unlabelled = {key: fields[key] for key in ("x", "edge_index", "edge_weight") if key in fields}
+    np.savez(tmp_path / "graph.npz", **unlabelled)
+    done = run_here("predict", folder / "a.ticket", "graph.npz", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    metric = METRICS.get(how["task"], "accuracy")
+    assert f"no {metric}, there are no labels" in done.stderr
+    check(list(csv.reader(io.StringIO(done.stdout)))[1:], ticket.predict(data), how)
+
+
+@pytest.mark.parametrize("rule", ["scored", "training", "none"])
+def test_predictions_on_a_changed_graph(home, rule, tmp_path):
+    folder, ticket, how = home
+    data, before = (teddy.load_dataset(folder / f"{n}.npz", **how) for n in ("later", "graph"))
+    original = ["--original", folder / "graph.npz"] if rule == "training" else []
+    arguments = [folder / "a.ticket", folder / "later.npz", "--changed", rule, *original]
+    done = run_here("predict", *arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    metric = METRICS.get(how["task"], "accuracy")
+    assert f"test {metric} " in done.stderr
+    rows = list(csv.reader(io.StringIO(done.stdout)))[1:]
+    there = ticket.transfer(data, rule, before if original else None)
+    check(rows, there.predict(data), how)
+    assert "has it changed since" in refused(run_here("predict", *arguments[:2], cwd=tmp_path))
+
+
+def test_exports_say_what_they_take(home, tmp_path):
+    folder, ticket, how = home
+    done = run_here("export", folder / "a.ticket", "a.pt2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    gives = "predictions" if how["task"] == "regression" else "logits"
+    assert done.stdout.startswith(f"a.pt2: {gives}(x, edge_index, edge_weight), ")
+    arguments = folder / "a.ticket", "kept.parquet", folder / "graph.npz"
+    done = run_here("export", *arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = read_edges(tmp_path / "kept.parquet")
+    data = teddy.load_dataset(folder / "graph.npz", **how)
+    fields = ticket.fields(data)
+    columns = torch.cat([fields["edge_index"], fields["edge_weight"][None]]).t().tolist()
+    if not how["directed"]:
+        columns = [column for column in columns if column[0] < column[1]]
+    assert sorted(zip(*found.values(), strict=True)) == sorted(map(tuple, columns))
+
+
+def test_inspect_and_bench_name_the_metric(home, tmp_path, monkeypatch):
+    monkeypatch.setattr("teddy.ticket.speed._MOST", 1)
+    folder, ticket, how = home
+    metric = METRICS.get(how["task"], "accuracy")
+    where = folder / "a.ticket", folder / "graph.npz"
+    done = run_here("inspect", *where, "--node", "3", "--picture", "a.png", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"test {metric} %" in done.stdout
+    assert (tmp_path / "a.png").stat().st_size > 0
+    found = json.loads(run_here("inspect", *where, "--json", cwd=tmp_path).stdout)
+    assert (found["left"]["before"]["homophily"] is None) == (how["task"] != "classification")
+    assert found["left"]["after"]["edges"] == int(ticket.keep.sum())
+    done = run_here("bench", *where, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["metric"] == metric
+    assert found["rows"][0]["macs"] == sum(ticket.info.macs.dense)
+    assert f"Test {metric} %" in run_here("bench", *where, cwd=tmp_path).stdout
+
+
+def test_a_module_of_ones_own_is_looked_at_but_not_run(tmp_path):
+    data = own_graph(kind="edge_weight")
+    save_npz(tmp_path / "graph.npz", **arrays(data))
+    ticket = teddy.find_ticket(data, Weighted, 0.5, 0.5, epochs=2)
+    ticket.save(tmp_path / "a.ticket")
+    done = run_here("inspect", "a.ticket", "graph.npz", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "What is left of the graph" in done.stdout
+    for arguments in (
+        ["predict", "a.ticket", "graph.npz"],
+        ["predict", "a.ticket", "graph.npz", "--changed", "none"],
+        ["bench", "a.ticket", "graph.npz"],
+        ["export", "a.ticket", "a.onnx"],
+        ["export", "a.ticket", "a.parquet", "graph.npz"],
+    ):
+        line = refused(run_here(*arguments, cwd=tmp_path))
+        assert "its model is a methods.test_own.Weighted, expected one like it" in line
+
+
+TINY = ["--model", "gcn", "--epochs", 2, "--hidden", 4, "--seeds", 2, "--most", 5, "--step", 5,
+        "--tolerance", 90, "--out", "run"]  # fmt: skip
+
+
+def test_a_search_takes_weights_of_edges(tmp_path):
+    save_npz(tmp_path / "graph.npz", **arrays(own_graph(kind="edge_weight")))
+    how = ["--method", "teddy:weighted=true", "--ticket", "a.ticket"]
+    done = run_here("search", "graph.npz", *TINY, *how, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    ticket = teddy.Ticket.load(tmp_path / "a.ticket")
+    assert ticket.info.graph["edge_inputs"] == ["edge_weight"]
+    assert ticket.info.weighted
+    data = teddy.load_dataset(tmp_path / "graph.npz")
+    assert ticket.verify(data)
+    keep = teddy.prune_edges(
+        data.edge_index, ticket.info.graph_sparsity, 40, edge_weight=data.edge_weight
+    )
+    kept = ticket.apply(data).edge_index
+    assert torch.equal(kept, data.edge_index[:, keep])
+
+
+@pytest.mark.parametrize("task", METRICS)
+def test_a_search_is_of_classes(task, tmp_path):
+    save_npz(tmp_path / "graph.npz", y=targets(task))
+    line = refused(run_here("search", "graph.npz", *TINY, cwd=tmp_path))
+    assert "graph.npz: y " in line
+    assert "expected" in line
+    assert not list(tmp_path.glob("run/cells/*"))

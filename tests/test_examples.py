@@ -1,0 +1,53 @@
+"""Every script under examples/ runs as it is, and shows what it says."""
+
+from __future__ import annotations
+
+import math
+import runpy
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "examples"
+
+
+def metric_of(ticket):
+    return ticket.info.ticket.test
+
+
+#: What must hold of the variables that a script ends with.
+SHOWS = {
+    "own_module": lambda v: metric_of(v["again"]) == v["ticket"].info.ticket.test > 50,
+    "edge_weights": lambda v: (
+        min(metric_of(v["weighted"]), metric_of(v["by_degree"])) > metric_of(v["plain"]) + 20
+        and not v["weighted"].keep.equal(v["by_degree"].keep)
+    ),
+    "edge_attributes": lambda v: metric_of(v["ticket"]) > metric_of(v["blind"]) + 10,
+    "directed": lambda v: metric_of(v["ticket"]) > metric_of(v["mixed"]) + 5,
+    "class_weights": lambda v: v["found"]["balanced"] > v["found"]["None"],
+    "multilabel": lambda v: metric_of(v["ticket"]) > 75 and v["predicted"].shape == (300, 4),
+    "regression": lambda v: metric_of(v["ticket"]) > 60 and v["predicted"].min() > 100_000,
+    "plain_torch_loop": lambda v: (
+        v["kept"] == math.ceil(0.1 * v["total"]) and v["best"]["test"] > 55
+    ),
+    "lightning_loop": lambda v: (
+        v["kept"] == math.ceil(0.1 * v["total"]) and v["result"]["test"] > 55
+    ),
+}
+
+
+def test_no_example_is_forgotten():
+    assert SHOWS.keys() == {path.stem for path in FOLDER.glob("*.py")}
+
+
+@pytest.mark.parametrize("name", SHOWS)
+@pytest.mark.filterwarnings("ignore")  # those of Lightning
+def test_an_example_runs_and_shows_what_it_says(name, tmp_path, monkeypatch, capsys):
+    if name == "lightning_loop":
+        pytest.importorskip("lightning")
+    monkeypatch.chdir(tmp_path)
+    variables = runpy.run_path(str(FOLDER / f"{name}.py"), run_name=name)
+    assert SHOWS[name](variables)
+    assert "%" in capsys.readouterr().out
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == (["mine.ticket"] if name == "own_module" else [])
