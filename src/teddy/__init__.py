@@ -4,7 +4,7 @@ A sparse subgraph and a sparse GNN that together do as well as the dense pair, f
 *TEDDY: Trimming Edges with Degree-based Discrimination strategY* (ICLR 2024).
 
 The rooms, in the order data flows; each imports only from those before it: data, edges, weights,
-models, training, ticket, methods, sweep, cli.
+models, training, ticket, tracking, methods, sweep, cli.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from teddy.cli.export import export
 from teddy.cli.find import find
 from teddy.cli.inspect import inspect
 from teddy.cli.predict import predict
+from teddy.cli.push import push
 from teddy.cli.report import report
 from teddy.cli.reproduce import reproduce
 from teddy.cli.search import search
@@ -43,6 +44,7 @@ app.command()(sparsify)
 app.command()(inspect)
 app.command()(predict)
 app.command()(export)
+app.command()(push)
 app.command()(datasets)
 app.command()(bench)
 

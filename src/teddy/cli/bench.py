@@ -25,7 +25,7 @@ def bench(
         str,
         typer.Argument(
             metavar="TICKET|DATASET",
-            help="A ticket file; or a data set's name, or its file or folder.",
+            help="A ticket file or hub:owner/name; or a data set's name, or its file or folder.",
         ),
     ] = "citeseer",
     graph: Annotated[

@@ -36,6 +36,7 @@ from teddy.cli.options import (
     SplitSeed,
     TaskName,
     Temperature,
+    Track,
     Tuned,
     WeightDecay,
     check_report,
@@ -120,6 +121,7 @@ def find(
     evaluate_every: EvaluateEvery = None,
     checkpoint: CheckpointFolder = None,
     checkpoint_seconds: CheckpointSeconds = 30.0,
+    track: Track = None,
 ) -> None:
     """Find a ticket and compare it with the dense model."""
     if seeds < 1:
@@ -140,6 +142,7 @@ def find(
     from teddy.methods.spec import MethodSpec
     from teddy.sweep import find_over_seeds
     from teddy.sweep.tuned import tuned_settings
+    from teddy.tracking import as_trackers
     from teddy.training import as_loader, connected
 
     if threads is not None:
@@ -169,6 +172,7 @@ def find(
         "inductive": inductive, "inference": chosen.inference or "scored",
         "loader": as_loader(loader), "evaluate_every": evaluate_every,
         "checkpoint": checkpoint, "checkpoint_seconds": checkpoint_seconds,
+        "track": as_trackers(track),
         **{name: value for name, value in options.items() if value is not None},
     }  # fmt: skip
     try:

@@ -124,6 +124,15 @@ CheckpointFolder = Annotated[
 CheckpointSeconds = Annotated[
     float, typer.Option(help="From one writing of a checkpoint to the next.")
 ]
+Track = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--track",
+        help="Follow it with tensorboard:FOLDER, mlflow[:EXPERIMENT] or wandb[:PROJECT]; may be "
+        "repeated.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

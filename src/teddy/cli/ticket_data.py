@@ -12,7 +12,7 @@ from teddy.errors import InputError
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-TicketFile = Annotated[Path, typer.Argument(help="A ticket file.")]
+TicketFile = Annotated[Path, typer.Argument(help="A ticket file, or hub:owner/name.")]
 TicketDataset = Annotated[
     str | None,
     typer.Argument(

@@ -1,7 +1,7 @@
 """Ways to find tickets, one file each: teddy, ugs, wd_glt; scores makes one of each edge score.
 
 All share one scheme (search) and one start (problem). May import: data, edges, weights, models,
-training, ticket.
+training, ticket, tracking.
 """
 
 from teddy.methods import scores, teddy, ugs, wd_glt

@@ -16,6 +16,7 @@ from teddy.methods.model_source import ModelLike
 from teddy.methods.problem import Problem, Progress
 from teddy.methods.resume import SearchFolder, search_settings
 from teddy.ticket import Ticket
+from teddy.tracking import Tracking, TrackLike
 from teddy.training import ClassWeight, LoaderLike, TrainConfig, as_loader
 
 
@@ -46,6 +47,7 @@ def find_ticket(
     checkpoint_seconds: float = 30.0,
     device: str | torch.device = "cpu",
     progress: Progress | None = None,
+    track: TrackLike | None = None,
     **options: Any,
 ) -> Ticket:
     r"""Find a graph lottery ticket: a sparse subgraph and a sparse network.
@@ -97,6 +99,8 @@ def find_ticket(
         device: To train on.
         progress: Called after each epoch with the phase, the :class:`teddy.training.Epoch` and the
             share that is done.
+        track: What follows the search: ``"tensorboard:FOLDER"``, ``"mlflow"``, ``"wandb:PROJECT"``,
+            an object with the methods of :class:`teddy.tracking.Tracker`, or several of them.
         options: Of the method (see its file), such as ``structure="neurons"`` to remove whole
             hidden units, and of a named model: hidden, layers, dropout, heads.
 
@@ -117,13 +121,19 @@ def find_ticket(
     of_method = {name: value for name, value in options.items() if name in chosen.options}
     of_model = {name: value for name, value in options.items() if name not in of_method}
     device, batches = check_device(device), as_loader(loader)
-    folder = SearchFolder(checkpoint, checkpoint_seconds)
+    folder, tracking = SearchFolder(checkpoint, checkpoint_seconds), Tracking(track)
     problem = Problem(
-        data, model, of_model, seed, config, device, progress, folder.store,
+        data, model, of_model, seed, config, device, tracking.beside(progress), folder.store,
         inductive, inference, batches, folder.checkpoints, task, class_weight, directed,
     )  # fmt: skip
-    with folder.held(lambda: search_settings(problem, chosen.name, level, of_method)):
+
+    def settings() -> dict[str, Any]:
+        return search_settings(problem, chosen.name, level, of_method)
+
+    name = str(problem.given.get("name", "data"))
+    with folder.held(settings), tracking.run(name, settings, folder.histories):
         (ticket,) = chosen.tickets(problem, [level], **of_method)
+        tracking.ticket = ticket
     return ticket
 
 

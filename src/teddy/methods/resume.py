@@ -23,13 +23,14 @@ from torch import nn
 
 from teddy.atomic import UNFINISHED, StrPath, write_atomically
 from teddy.data.checks import MASKS
+from teddy.entries import read_entry
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.problem import Problem
 from teddy.methods.store import Files, OfFirst, Store
 from teddy.numbers import check_number
 from teddy.ticket.fingerprint import arcs_fingerprint
-from teddy.training import Checkpoint, World
+from teddy.training import Checkpoint, Epoch, World
 from teddy.training.distributed import digest_of
 
 # Seconds to wait for a process that was told to end, but hasn't yet.
@@ -63,6 +64,14 @@ class SearchFolder:
         return lambda phase: Checkpoint(
             path / f"training-{phase.replace(' ', '-')}.safetensors", seconds
         )
+
+    def histories(self) -> Iterator[tuple[str, list[Epoch]]]:
+        """What trainings have done before, each by its name."""
+        for file in [] if self.path is None else sorted(self.path.glob("training-*.safetensors")):
+            entry = read_entry(file)
+            if entry is not None:
+                epochs = [Epoch(**epoch) for epoch in entry.facts["history"]]
+                yield file.stem.removeprefix("training-"), epochs
 
     @contextmanager
     def held(self, settings: Callable[[], dict[str, Any]]) -> Iterator[None]:

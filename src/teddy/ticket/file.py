@@ -24,6 +24,7 @@ from teddy.atomic import StrPath, write_atomically
 from teddy.bits import pack, unpack
 from teddy.entries import content_digest
 from teddy.errors import InputError
+from teddy.ticket.hub import is_on_hub, local_file
 from teddy.ticket.info import TicketInfo
 
 FORMAT = 1
@@ -64,12 +65,14 @@ def write_ticket(path: StrPath, content: Content) -> None:
 
 
 def is_ticket(path: StrPath) -> bool:
-    """Whether a file is meant as a ticket: by its name, or as safetensors begin.
+    """Whether a place is meant as a ticket's: by its name, or as safetensors begin.
 
     Example:
         >>> is_ticket("no-such-file.ticket")
         False
     """
+    if is_on_hub(path):
+        return True
     path = Path(path)
     if not path.is_file():
         return False
@@ -79,11 +82,12 @@ def is_ticket(path: StrPath) -> bool:
 
 
 def read_ticket(path: StrPath) -> Content:
-    """Read and verify a ticket file."""
-    if not Path(path).is_file():
+    """Read and verify a ticket file; ``hub:owner/name`` is downloaded first."""
+    local = local_file(path)
+    if not local.is_file():
         raise InputError(f"{path}: no such file, expected a ticket")
     try:
-        with safe_open(str(path), framework="pt") as file:
+        with safe_open(str(local), framework="pt") as file:
             metadata = file.metadata() or {}
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
         header = json.loads(metadata["teddy"])

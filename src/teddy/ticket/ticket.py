@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +24,7 @@ from teddy.ticket.export import export_ticket
 from teddy.ticket.features import features_for, order_for
 from teddy.ticket.file import Content, read_ticket, write_ticket
 from teddy.ticket.fingerprint import arcs_fingerprint
+from teddy.ticket.hub import download, push
 from teddy.ticket.inference import edges_at_inference
 from teddy.ticket.info import TicketInfo
 from teddy.training import Task
@@ -80,7 +83,7 @@ class Ticket:
         """Read a ticket and verify its checksum.
 
         Args:
-            path: The file.
+            path: The file; or ``hub:owner/name``, on the Hugging Face Hub.
             model: A module of the ticket's class, which is copied, or a function that makes one;
                 needed when it isn't one of ours.
         """
@@ -102,6 +105,45 @@ class Ticket:
             reason = " ".join(str(error).split())
             raise InputError(f"{path}: the weights don't fit the model ({reason})") from None
         return Ticket(content.info, content.keep, network.eval())
+
+    def push_to_hub(
+        self,
+        repo_id: str,
+        *,
+        private: bool = False,
+        revision: str | None = None,
+        token: str | None = None,
+    ) -> str:
+        """Put it on the Hugging Face Hub with a card (extra ``hub``); return the commit's address.
+
+        Args:
+            repo_id: ``owner/name``; it is made unless it is there.
+            private: Whether only its owner may see it.
+            revision: A branch; it is made unless it is there.
+            token: Of the Hub; by default the one that is logged in.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "a.ticket"
+            self.save(file)
+            return push(file, self.info, repo_id, private, revision, token)
+
+    @staticmethod
+    def from_hub(
+        repo_id: str,
+        *,
+        revision: str | None = None,
+        token: str | None = None,
+        model: nn.Module | Callable[[], nn.Module] | None = None,
+    ) -> Ticket:
+        """Read a ticket from the Hugging Face Hub, or from its cache; see :meth:`load`.
+
+        Args:
+            repo_id: ``owner/name``.
+            revision: A branch, tag or commit.
+            token: Of the Hub; by default the one that is logged in.
+            model: Needed when it isn't one of ours.
+        """
+        return Ticket.load(download(repo_id, revision, token), model)
 
     def apply(self, data: Data) -> Data:
         """Return the graph with the kept edges only, and what belongs to them.

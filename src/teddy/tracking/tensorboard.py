@@ -1,0 +1,55 @@
+"""A search in TensorBoard."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from teddy.atomic import StrPath
+from teddy.errors import InputError
+from teddy.tracking.tracker import TRACKERS, need
+
+
+class TensorBoard:
+    """Writes scalars of every epoch and, for the table HPARAMS, settings and summary.
+
+    A search is a run ``seed-N`` in the folder; of several in one place TensorBoard shows the last.
+
+    Args:
+        folder: As ``tensorboard --logdir`` reads it; it is made.
+    """
+
+    def __init__(self, folder: StrPath) -> None:
+        need("tensorboard", "tensorboard")
+        self.folder = Path(folder)
+        there = next(path for path in (self.folder, *self.folder.parents) if path.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK):
+            raise InputError(f"{folder}: can't be made, expected a folder for TensorBoard")
+
+    def start(self, params: Mapping[str, Any]) -> None:
+        """Open a file for events, that hides those of an earlier search."""
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._params = dict(params)
+        self._writer = SummaryWriter(str(self.folder / f"seed-{params['seed']}"), purge_step=0)
+
+    def log(self, step: int, values: Mapping[str, float]) -> None:
+        """Add scalars."""
+        for name, value in values.items():
+            self._writer.add_scalar(name, value, step)
+
+    def finish(self, summary: Mapping[str, float] | None) -> None:
+        """Add settings and summary, and close the file."""
+        if summary is not None:
+            plain = {
+                name: value if isinstance(value, bool | int | float | str) else str(value)
+                for name, value in self._params.items()
+            }
+            final = {f"final/{name}": value for name, value in summary.items()}
+            self._writer.add_hparams(plain, final, run_name=".", global_step=0)
+        self._writer.close()
+
+
+TRACKERS.register("tensorboard")(lambda folder: TensorBoard(folder or "runs"))
