@@ -12,6 +12,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
+	@echo "Installing into $(VENV), once; this takes some minutes."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
 	@touch $@

@@ -86,6 +86,8 @@ def compare(
     return {
         "dataset": dataset,
         "model": model,
+        "method": found.method,
+        "tolerance": found.rule.tolerance,
         "search": [vars(point) for point in ours],
         "grid": [vars(point) for point in theirs],
         "apart": levels_apart(found.levels, ours, theirs),
@@ -105,7 +107,7 @@ def _comparisons(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
         yield compare(
             dataset, model, arguments.out / file_name(dataset, model), settings, arguments.jobs,
             seeds=arguments.seeds, tolerance=arguments.tolerance, frontier=arguments.frontier,
-            levels=[int(level) for level in arguments.levels.split(",")],
+            levels=[int(level) for level in arguments.levels.split(",")], method=arguments.method,
         )  # fmt: skip
 
 
@@ -115,6 +117,7 @@ def main() -> None:
     parser.add_argument("--runs", default="citeseer:gin,pubmed:gcn", help="data sets and models")
     parser.add_argument("--levels", default=",".join(map(str, range(1, 41))))
     parser.add_argument("--frontier", action="store_true", help="edges and weights apart")
+    parser.add_argument("--method", default="teddy", help="with options, as for teddy search")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--tolerance", type=float, default=0.5)
     parser.add_argument("--epochs", type=int, default=200)
@@ -133,7 +136,7 @@ def main() -> None:
         ours, theirs = answers
         same = "within one level" if row["apart"] <= 1 else f"{row['apart']} levels apart"
         print(
-            f"{row['dataset']} {row['model']}: search {ours}, "
+            f"{row['dataset']} {row['model']} {row['method']}: search {ours}, "
             f"{row['trainings']['search']} trainings; full grid {theirs}, "
             f"{row['trainings']['grid']}; {same}",
             flush=True,

@@ -36,7 +36,8 @@ def expected(table, tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("engine", "steps"),
-    [("memory", 2), ("stream", 1), ("stream", 7), ("duckdb", 1), ("duckdb", 7)]
+    [("memory", 1), ("memory", 2)]
+    + [(engine, steps) for engine in ("stream", "duckdb") for steps in (1, 3, 7)]
     + [pytest.param("spark", steps, marks=pytest.mark.slow) for steps in (5, 13)],
 )
 def test_kill_9(tmp_path, table, expected, engine, steps, request):

@@ -113,7 +113,7 @@ def test_kill_9_then_the_same_command_ends_with_the_same_table(whole, tmp_path, 
     graph, expected = whole
     out = tmp_path / "killed"
     killed_after = []
-    for target in (5, 23):
+    for target in (5, 14, 23):
         process = start(graph, out, "--jobs", jobs)
         killed_after.append(wait_for_cells(out, target, process))
         os.kill(process.pid, signal.SIGKILL)  # the parent alone: its workers must notice

@@ -174,9 +174,9 @@ def test_passes_are_timed_way_by_way(data):
     assert [p.way for p in (dense, graph, weights, compiled)] == [
         "dense", "sparse graph", "sparse weights", "compiled",
     ]  # fmt: skip
-    assert dense.macs > graph.macs == weights.macs > compiled.macs
+    assert dense.macs > graph.macs > weights.macs >= compiled.macs
     assert dense.macs == sum(ticket.info.macs.dense)
-    assert compiled.macs <= sum(ticket.info.macs.ticket)
+    assert weights.macs == sum(ticket.info.macs.ticket)
     assert dense.weights == weights.weights == ticket.info.weights.total > compiled.weights
     assert all(p.milliseconds > 0 and p.device == "cpu" for p in (dense, compiled))
 

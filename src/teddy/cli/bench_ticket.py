@@ -61,7 +61,7 @@ def bench_ticket(
         place = f"{threads} thread{'s' * (threads > 1)}" if device == "cpu" else device
         print_table(
             f"An inference pass of {_model(info.model)} on {info.dataset}, {place}",
-            ("", "stored weights", "multiply-accumulates", "fewer", "ms", "faster"),
+            ("", "stored weights", "non-zero MACs", "fewer", "ms", "faster"),
             [_row(found, rows[0]) for found in rows],
         )
     metric = info.task["metric"]

@@ -31,8 +31,8 @@ class Pass:
         device: Where it ran.
         threads: Of the CPU.
         milliseconds: Median of passes that took turns with the other ways.
-        macs: Multiply-accumulates that are done, those with the zeros of ``sparse weights`` among
-            them; None where they can't be counted.
+        macs: Multiply-accumulates with weights that aren't zero, whether a kernel skips zeros or
+            not: the time says that. None where they can't be counted.
         weights: Weights that are stored.
     """
 
@@ -64,13 +64,12 @@ def measure(ticket: Ticket, data: Data, seconds: float = 1.0) -> list[Pass]:
     """
     ways = four_ways(ticket, data)
     device, threads = str(data.x.device), torch.get_num_threads()
-    macs = {way: None if made.macs is None else sum(made.macs) for way, made in ways.items()}
-    macs["sparse weights"] = macs["sparse graph"]  # a zero is multiplied, too
     times = medians(list(ways.values()), seconds)
-    return [
-        Pass(way, device, threads, found, macs[way], made.num_weights)
-        for (way, made), found in zip(ways.items(), times, strict=True)
-    ]
+    passes = []
+    for (way, made), found in zip(ways.items(), times, strict=True):
+        macs = None if made.macs is None else sum(made.macs)
+        passes.append(Pass(way, device, threads, found, macs, made.num_weights))
+    return passes
 
 
 def four_ways(ticket: Ticket, data: Data) -> dict[str, CompiledTicket]:

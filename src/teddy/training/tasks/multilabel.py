@@ -11,7 +11,7 @@ from torch import Tensor
 
 from teddy.training.config import TrainConfig
 from teddy.training.objective import Objective, Totals
-from teddy.training.tasks.task import ClassWeight, Task, exact_width, given_weights
+from teddy.training.tasks.task import ClassWeight, Task, given_weights
 
 
 class BinaryCrossEntropy(Objective):
@@ -93,18 +93,6 @@ class Multilabel(Task):
             there = (positive > 0) & (negative > 0)
             return cls(torch.where(there, negative / positive.clamp(min=1), 1.0).float())
         return cls(given_weights(class_weight, y.size(1)).to(y.device))
-
-    def num_outputs(self, y: Tensor) -> int:
-        """The labels."""
-        return y.size(1)
-
-    def check_width(self, logits: Tensor, num_outputs: int) -> None:
-        """Raise unless there is a logit for each label."""
-        exact_width(logits, num_outputs)
-
-    def amount(self, y: Tensor) -> float:
-        """How many are known."""
-        return float((~y.isnan()).sum())
 
     def objective(
         self,

@@ -11,7 +11,7 @@ from torch import Tensor
 from teddy.errors import InputError
 from teddy.training.config import TrainConfig
 from teddy.training.objective import Objective, Totals
-from teddy.training.tasks.task import ClassWeight, Task, exact_width
+from teddy.training.tasks.task import ClassWeight, Task
 
 
 class SquaredError(Objective):
@@ -94,18 +94,6 @@ class Regression(Task):
         """Standardised numbers, float32 ``[N, D]``."""
         rows = y.view(y.size(0), -1).double()
         return ((rows - rows.new_tensor(self.mean)) / rows.new_tensor(self.scale)).float()
-
-    def num_outputs(self, y: Tensor) -> int:
-        """The numbers."""
-        return y.size(1)
-
-    def check_width(self, logits: Tensor, num_outputs: int) -> None:
-        """Raise unless there is an output for each number."""
-        exact_width(logits, num_outputs)
-
-    def amount(self, y: Tensor) -> float:
-        """How many are known."""
-        return float((~y.isnan()).sum())
 
     def objective(
         self,

@@ -49,17 +49,18 @@ class Task(ABC):
         """Targets as the loss and the metric take them."""
         return y
 
-    @abstractmethod
     def num_outputs(self, y: Tensor) -> int:
-        """Logits of a node that encoded targets ask for."""
+        """Logits of a node that encoded targets ask for: one for each column."""
+        return y.size(1)
 
-    @abstractmethod
     def check_width(self, logits: Tensor, num_outputs: int) -> None:
         """Raise unless a model has given as many logits."""
+        if logits.size(1) != num_outputs:
+            raise InputError(f"the model returned {logits.size(1)} outputs, expected {num_outputs}")
 
-    @abstractmethod
     def amount(self, y: Tensor) -> float:
-        """What the loss of nodes with these encoded targets is divided by."""
+        """What the loss of nodes with these encoded targets is divided by: how many are known."""
+        return float((~y.isnan()).sum())
 
     @abstractmethod
     def objective(
@@ -79,19 +80,6 @@ class Task(ABC):
     @abstractmethod
     def predict(self, logits: Tensor) -> Tensor:
         """What is predicted for each node, in the user's terms."""
-
-
-def exact_width(logits: Tensor, num_outputs: int) -> None:
-    """Raise unless there is a logit for each output.
-
-    Example:
-        >>> exact_width(torch.zeros(1, 2), 3)
-        Traceback (most recent call last):
-        ...
-        teddy.errors.InputError: the model returned 2 outputs, expected 3
-    """
-    if logits.size(1) != num_outputs:
-        raise InputError(f"the model returned {logits.size(1)} outputs, expected {num_outputs}")
 
 
 def given_weights(class_weight: ClassWeight, expected: int) -> Tensor:
