@@ -202,7 +202,9 @@ def test_each_edge_of_a_node_is_as_likely_to_be_its_first():
 def test_ranks_stay_apart_where_a_draw_is_close_to_one(monkeypatch):
     class AlmostOne:
         def random(self, shape):
-            return np.full(shape, 1 - 2.0**-53)
+            draws = np.arange(np.prod(shape), dtype=float).reshape(shape)  # ranks of their own
+            draws[2] = 1 - 2.0**-53
+            return draws
 
     monkeypatch.setattr(np.random, "Generator", lambda bits: AlmostOne())
     num_nodes = 80

@@ -7,6 +7,7 @@ from teddy.edges.arcs import Arcs
 from teddy.edges.health import GraphHealth, graph_health
 from teddy.edges.prune import edge_scores, prune_edges
 from teddy.edges.scores import SCORES
+from teddy.edges.signals import Signals
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.edges.sorted_graph import SortedGraph
 from teddy.edges.sparsify import SparsifyEdges
@@ -15,6 +16,7 @@ __all__ = [
     "SCORES",
     "Arcs",
     "GraphHealth",
+    "Signals",
     "SimpleGraph",
     "SortedGraph",
     "SparsifyEdges",

@@ -7,7 +7,9 @@ from torch import Tensor
 
 from teddy.edges.scores import SCORES
 from teddy.edges.scores.node_score import NodeScore
+from teddy.edges.scores.signal_score import SignalScore
 from teddy.edges.select import lowest_edges
+from teddy.edges.signals import Signals
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.edges.sorted_graph import SortedGraph
 from teddy.edges.weighted_graph import WeightedGraph
@@ -21,6 +23,7 @@ def edge_scores(
     method: str = "teddy",
     seed: int = 0,
     edge_weight: Tensor | None = None,
+    **signals: Tensor,
 ) -> Tensor:
     r"""Score each column of ``edge_index``: how much the edge matters (Eq. 6 to 8).
 
@@ -36,6 +39,8 @@ def edge_scores(
         edge_weight: Of each column, above 0, for weighted degrees
             (:func:`teddy.edges.scores.teddy.weighted_node_values`); an edge has the mean of its
             columns'. Scores that aren't made of degrees don't take any.
+        signals: What the score looks at beside the graph: ``x``, ``logits``, ``alone``, ``labels``,
+            as of :class:`~teddy.edges.signals.Signals`.
 
     Returns:
         float64 ``[E]``; the lowest are pruned first.
@@ -46,7 +51,7 @@ def edge_scores(
         >>> teddy.edge_scores(triangle_with_tail)
         tensor([0.1031, 0.0861, 0.0861, 0.1549], dtype=torch.float64)
     """
-    score = SCORES[method]
+    score, known = SCORES[method], _signals(method, signals)
     if isinstance(score, NodeScore) and edge_weight is None:
         fast = SortedGraph.of(edge_index, num_nodes)
         if fast is not None:
@@ -55,8 +60,9 @@ def edge_scores(
     weights = _weights(graph, pair_of_column, edge_weight)
     scores = torch.empty(edge_index.size(1), dtype=torch.float64, device=edge_index.device)
     loop = pair_of_column < 0
-    scores[~loop] = _score(graph, graph.pairs, method, seed, weights)[pair_of_column[~loop]]
-    scores[loop] = _score(graph, edge_index[:, loop].long(), method, seed, weights)
+    found = _score(graph, graph.pairs, method, seed, weights, known)
+    scores[~loop] = found[pair_of_column[~loop]]
+    scores[loop] = _score(graph, edge_index[:, loop].long(), method, seed, weights, known)
     return scores
 
 
@@ -66,6 +72,7 @@ def prune_pairs(
     method: str = "teddy",
     seed: int = 0,
     weights: Tensor | None = None,
+    signals: Signals | None = None,
 ) -> Tensor:
     r"""Choose the edges of a simple graph that stay; bool ``[M]`` over its canonical order.
 
@@ -77,6 +84,7 @@ def prune_pairs(
         method: A name in ``teddy.edges.SCORES``.
         seed: For scores that draw.
         weights: Of each edge, float64 ``[M]``, for weighted degrees.
+        signals: What the score looks at beside the graph.
 
     Example:
         >>> path = SimpleGraph(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
@@ -84,7 +92,8 @@ def prune_pairs(
         [True, False, True]
     """
     budget = num_pruned_edges(sparsity, graph.num_edges)
-    return ~lowest_edges(_score(graph, graph.pairs, method, seed, weights), graph.pairs, budget)
+    scores = _score(graph, graph.pairs, method, seed, weights, signals)
+    return ~lowest_edges(scores, graph.pairs, budget)
 
 
 def prune_edges(
@@ -94,6 +103,7 @@ def prune_edges(
     method: str = "teddy",
     seed: int = 0,
     edge_weight: Tensor | None = None,
+    **signals: Tensor,
 ) -> Tensor:
     r"""Choose the edges that stay (Algorithm 1, *Searching Subgraph*).
 
@@ -108,6 +118,7 @@ def prune_edges(
         method: A name in ``teddy.edges.SCORES``.
         seed: For scores that draw.
         edge_weight: Of each column, for weighted degrees; see :func:`edge_scores`.
+        signals: What the score looks at beside the graph; see :func:`edge_scores`.
 
     Returns:
         bool ``[E]``: keep this column.
@@ -118,14 +129,15 @@ def prune_edges(
         >>> teddy.prune_edges(triangle_with_tail, 0.5)
         tensor([ True, False, False,  True])
     """
-    score = SCORES[method]
+    score, known = SCORES[method], _signals(method, signals)
     if isinstance(score, NodeScore) and edge_weight is None:
         fast = SortedGraph.of(edge_index, num_nodes)
         if fast is not None:
             return fast.keep(score, num_pruned_edges(sparsity, fast.num_edges))
     graph, pair_of_column = SimpleGraph.of(edge_index, num_nodes)
     weights = _weights(graph, pair_of_column, edge_weight)
-    return keep_columns(prune_pairs(graph, sparsity, method, seed, weights), pair_of_column)
+    keep = prune_pairs(graph, sparsity, method, seed, weights, known)
+    return keep_columns(keep, pair_of_column)
 
 
 def check_weighted(method: str) -> None:
@@ -159,12 +171,42 @@ def _weights(
     return WeightedGraph.of(graph, pair_of_column, edge_weight).weight
 
 
+def needed_signals(method: str) -> tuple[str, ...]:
+    """What a score looks at beside the graph.
+
+    Example:
+        >>> needed_signals("teddy"), needed_signals("agreement")
+        ((), ('logits',))
+    """
+    score = SCORES[method]
+    return score.needs if isinstance(score, SignalScore) else ()
+
+
+def _signals(method: str, given: dict[str, Tensor]) -> Signals:
+    """Signals that a caller named, if the score looks at them."""
+    needs = needed_signals(method)
+    for name in given:
+        if name not in needs:
+            wanted = ", ".join(needs) or "nothing beside the graph"
+            raise InputError(f"got {name}, expected what the score {method} looks at: {wanted}")
+    return Signals(**given)
+
+
 def _score(
-    graph: SimpleGraph, pairs: Tensor, method: str, seed: int, weights: Tensor | None
+    graph: SimpleGraph,
+    pairs: Tensor,
+    method: str,
+    seed: int,
+    weights: Tensor | None,
+    signals: Signals | None = None,
 ) -> Tensor:
     score = SCORES[method]
-    if weights is None:
+    if weights is not None:
+        check_weighted(method)
+        assert isinstance(score, NodeScore)
+        return score(WeightedGraph(graph, weights), pairs, seed)
+    if not isinstance(score, SignalScore):
         return score(graph, pairs, seed)
-    check_weighted(method)
-    assert isinstance(score, NodeScore)
-    return score(WeightedGraph(graph, weights), pairs, seed)
+    signals = signals or Signals()
+    signals.check(graph.num_nodes, method, score.needs)
+    return score(graph, pairs, seed, signals.to(pairs.device))

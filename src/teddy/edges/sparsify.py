@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from teddy.edges.prune import check_weighted, prune_edges
+from teddy.edges.prune import check_weighted, needed_signals, prune_edges
 from teddy.edges.scores import SCORES
 from teddy.errors import InputError
 from teddy.sparsity import check_sparsity
@@ -20,7 +20,8 @@ class SparsifyEdges(BaseTransform):
 
     Args:
         sparsity: Share of undirected edges to remove, in [0, 1].
-        method: A name in ``teddy.edges.SCORES``.
+        method: A name in ``teddy.edges.SCORES``. One that looks at nodes takes ``data.x``,
+            ``data.logits``, ... (:class:`~teddy.edges.signals.Signals`).
         seed: For scores that draw.
         weighted: Whether degrees are sums of ``edge_weight``; an edge whose columns have several
             weights has their mean.
@@ -57,9 +58,11 @@ class SparsifyEdges(BaseTransform):
             weights = data.get("edge_weight")
             if weights is None:
                 raise InputError("SparsifyEdges(weighted=True) got no edge_weight, expected one")
+        signals = {name: data[name] for name in needed_signals(self.method) if name in data}
         keep = prune_edges(
-            data.edge_index, self.sparsity, data.num_nodes, self.method, self.seed, weights
-        )
+            data.edge_index, self.sparsity, data.num_nodes, self.method, self.seed, weights,
+            **signals,
+        )  # fmt: skip
         return data.edge_subgraph(keep)
 
     def __repr__(self) -> str:

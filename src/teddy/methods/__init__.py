@@ -1,10 +1,11 @@
-"""Ways to find tickets, one file each: teddy, ugs, wd_glt; scores makes one of each edge score.
+"""Ways to find tickets, one file each: teddy, ugs, wd_glt; scores makes one of each edge score,
+auto chooses among them.
 
 All share one scheme (search) and one start (problem). May import: data, edges, weights, models,
 training, ticket, tracking.
 """
 
-from teddy.methods import scores, teddy, ugs, wd_glt
+from teddy.methods import auto, scores, teddy, ugs, wd_glt
 from teddy.methods.find import find_ticket
 from teddy.methods.level import Level
 from teddy.methods.method import METHODS, Method, method
@@ -15,6 +16,7 @@ __all__ = [
     "Level",
     "Method",
     "Problem",
+    "auto",
     "find_ticket",
     "method",
     "scores",

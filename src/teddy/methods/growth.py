@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from teddy.data.checks import MASKS
 from teddy.data.features import select_rows
-from teddy.edges import Arcs, SimpleGraph
+from teddy.edges import Arcs, Signals, SimpleGraph
 from teddy.methods.record import Choice
 from teddy.ticket.inference import edges_at_inference
 from teddy.training import Unseen
@@ -127,7 +127,7 @@ class Growth:
             return choice.keep
         return edges_at_inference(
             self.inference, stage.graph, stage.known, choice.keep, choice.sparsity, choice.score,
-            self.seed, stage.arcs.weights if choice.weighted else None,
+            self.seed, stage.arcs.weights if choice.weighted else None, Signals(stage.data.x),
         )  # fmt: skip
 
     def unseen(self, choice: Choice | None) -> Unseen | None:

@@ -84,6 +84,7 @@ class Problem:
         graph: The graph to prune: the whole, or that of the training nodes.
         data: What training sees.
         deployed: The graph that a ticket is for, which is the whole.
+        dense_model: The dense model, where it was trained here; else its logits alone are known.
     """
 
     def __init__(
@@ -109,6 +110,7 @@ class Problem:
         self.config = (config or TrainConfig()).of(model)
         self.progress, self.store = progress, store or Memory()
         self.loader, self.checkpoints = loader, checkpoints
+        self.dense_model: nn.Module | None = None
         self.begin(phases=2)
         self.given = check_data(data, task=task)
         self.source = ModelSource(model, options)
@@ -178,6 +180,7 @@ class Problem:
         known = self.store.load("dense")
         if known is None:
             model, result = self.train(callbacks=self.report("dense"), phase="dense")
+            self.dense_model = model
             facts: dict[str, Any] = {
                 "accuracy": asdict(accuracy_of(result)),
                 "macs": self.macs(model),
@@ -207,6 +210,7 @@ class Problem:
         weight_masks: Sequence[Tensor] | None = None,
         seconds: dict[str, float] | None = None,
         structure: str = "none",
+        phase: str = "sparse",
         **settings: Any,
     ) -> Ticket:
         """Train what a method has chosen, and make a ticket of it (*Searching Subnetwork*).
@@ -220,6 +224,7 @@ class Problem:
             weight_masks: The weights that stay; None: they are projected to the level.
             seconds: What the choice took.
             structure: ``neurons``: the projection keeps or removes whole hidden units.
+            phase: What the training is called, where a search has several.
             settings: Of the method, to be recorded.
         """
         self._check_choice(method, level, keep)
@@ -230,8 +235,8 @@ class Problem:
             dense.logits,
             level.weight_sparsity if weight_masks is None else 0.0,
             weight_masks,
-            self.report("sparse"),
-            "sparse",
+            self.report(phase),
+            phase,
             structure,
         )
         return make_ticket(

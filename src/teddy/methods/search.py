@@ -18,12 +18,13 @@ from torch import Tensor
 
 from teddy.bits import pack, unpack
 from teddy.edges import SCORES
-from teddy.edges.prune import check_weighted, prune_pairs
+from teddy.edges.prune import check_weighted, needed_signals, prune_pairs
 from teddy.edges.select import lowest_edges
 from teddy.entries import Entry
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.problem import Problem
+from teddy.methods.signals import signals_of
 from teddy.models.masked import Masked, check_takes_edge_weights
 from teddy.numbers import check_count, check_number
 from teddy.sparsity import num_kept_weights, simulation_sparsity
@@ -104,29 +105,46 @@ class Scheme:
 
     def tickets(self, problem: Problem, levels: Sequence[Level]) -> Iterator[Ticket]:
         """Find a ticket for each level; what levels have in common is computed once."""
+        self.check(problem)
+        for level in levels:
+            problem.begin(phases=1 + self.phases(level))
+            yield self.ticket(problem, level)
+
+    def check(self, problem: Problem) -> None:
+        """Raise if the problem hasn't got what the scheme takes."""
         if self.structure != "none":
             problem.check_units()
         if self.weighted and problem.seen.arcs.weights is None:
             raise InputError("weighted=True came without edge_weight, expected data that have it")
-        for level in levels:
-            path = self._path(level)
-            if path and problem.loader is not None:
-                raise InputError(
-                    f"{self.method} learns masks on all nodes at once, expected no loader"
-                )
-            problem.begin(phases=2 + len(path))
-            problem.dense()  # pretraining on the entire graph
-            state = self._state(problem, level, path)
-            yield problem.train_ticket(
-                self.method,
-                level,
-                state.keep,
-                score=self.score,
-                weighted=self.weighted,
-                weight_masks=state.weights,
-                seconds={"search": sum(state.rounds), "round": sum(state.rounds[-1:])},
-                structure=self.structure,
-            )
+
+    def phases(self, level: Level) -> int:
+        """Trainings that a ticket takes beside the dense one."""
+        return 1 + len(self._path(level))
+
+    def ticket(self, problem: Problem, level: Level, phase: str = "sparse") -> Ticket:
+        """Find a ticket.
+
+        Args:
+            problem: The problem.
+            level: How sparse.
+            phase: What to call its training.
+        """
+        path = self._path(level)
+        if path and problem.loader is not None:
+            raise InputError(f"{self.method} learns masks on all nodes at once, expected no loader")
+        problem.dense()  # pretraining on the entire graph
+        state = self._state(problem, level, path)
+        return problem.train_ticket(
+            self.method,
+            level,
+            state.keep,
+            score=self.score,
+            weighted=self.weighted,
+            weight_masks=state.weights,
+            seconds={"search": sum(state.rounds), "round": sum(state.rounds[-1:])},
+            structure=self.structure,
+            phase=phase,
+        )
 
     def _learns(self, level: Level) -> tuple[bool, bool]:
         """Whether masks of edges, and of weights, are learned."""
@@ -163,7 +181,8 @@ class Scheme:
     def _scored(self, problem: Problem, graph_sparsity: float) -> Tensor:
         score = self.score or "teddy"  # of no edges the choice is the same
         weights = problem.seen.arcs.weights if self.weighted else None
-        return prune_pairs(problem.graph, graph_sparsity, score, problem.seed, weights)
+        signals = signals_of(problem, needed_signals(score)) if graph_sparsity > 0 else None
+        return prune_pairs(problem.graph, graph_sparsity, score, problem.seed, weights, signals)
 
     def _round(
         self,

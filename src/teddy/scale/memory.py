@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from teddy.edges.scores import SCORES
+from teddy.edges.scores.teddy import teddy_score
 from teddy.edges.select import lowest_edges
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.edges.ties import pair_digests
@@ -58,7 +58,7 @@ class MemoryEngine(Engine):
         self.num_loops = int((self.edge_of_row < 0).sum())
         counts = torch.bincount(self.graph.degree)
         self.degrees = Degrees.of_counts(dict(enumerate(counts.tolist())))
-        self.scores = SCORES["teddy"](self.graph, self.graph.pairs, 0)
+        self.scores = teddy_score(self.graph, self.graph.pairs)
 
     def choose(self, num_pruned: int) -> Threshold:
         """The last edge that goes."""

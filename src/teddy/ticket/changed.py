@@ -15,7 +15,7 @@ from teddy.edges import SimpleGraph
 from teddy.errors import InputError
 from teddy.models.edge_inputs import EDGE_INPUTS
 from teddy.ticket.fingerprint import arcs_fingerprint
-from teddy.ticket.inference import check_rule, edges_at_inference
+from teddy.ticket.inference import check_rule, edges_at_inference, scores_any_graph
 from teddy.ticket.info import Count
 
 if TYPE_CHECKING:
@@ -61,9 +61,10 @@ def transfer(
         raise InputError("inference is 'training', expected the original graph (--original), too")
     if inference != "training" and original is not None:
         raise InputError(f"an original graph came with '{inference}', expected only for 'training'")
-    if inference == "scored" and info.score is None:
+    if inference == "scored" and not scores_any_graph(info.score):
+        how = "without a score" if info.score is None else "by what its training knew of the nodes"
         raise InputError(
-            f"the ticket's edges were chosen by {info.method} without a score, expected "
+            f"the ticket's edges were chosen by {info.method} {how}, expected "
             "inference 'training' with the original graph, or 'none'"
         )
     if getattr(ticket.model, "known_nodes", torch.empty(0)).numel():
@@ -86,6 +87,7 @@ def transfer(
     kept = edges_at_inference(
         inference, graph, known, keep, info.graph_sparsity, info.score, info.seed,
         arcs.weights if info.weighted else None,
+        ticket.signals(data, info.score if inference == "scored" else None),
     )  # fmt: skip
     was = info.transferred or {"dataset": info.dataset, "graph": info.graph}
     first = {"dataset": was["dataset"], "graph": was["graph"]}

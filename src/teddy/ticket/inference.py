@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from teddy.edges import SimpleGraph
-from teddy.edges.prune import prune_pairs
+from teddy.edges.prune import needed_signals, prune_pairs
+from teddy.edges.signals import Signals
 from teddy.errors import InputError
 
 #: The ways to prune a graph with nodes that weren't seen.
@@ -22,14 +23,16 @@ def edges_at_inference(
     score: str | None,
     seed: int,
     weights: Tensor | None = None,
+    signals: Signals | None = None,
 ) -> Tensor:
     """Return the edges that stay, bool ``[M]``.
 
     Args:
         rule: ``scored``: the score that chose the edges of the training graph chooses those of the
-            grown one, as sparse; where edges were learned there is no score, and the rule is the
-            next. ``training``: edges that the ticket removed are gone, all new ones stay.
-            ``none``: all stay.
+            grown one, as sparse; where edges were learned, or the score looked at what the dense
+            model said of its nodes, there is none that could, and the rule is the next.
+            ``training``: edges that the ticket removed are gone, all new ones stay. ``none``: all
+            stay.
         graph: The grown graph.
         known: bool ``[M]``: which of its edges are of the training graph, in the same order.
         keep: bool, of the training graph's edges those that stay.
@@ -37,6 +40,7 @@ def edges_at_inference(
         score: Name of the score; None: edges were learned.
         seed: For scores that draw.
         weights: Of the grown graph's edges, for a score of weighted degrees.
+        signals: Of the grown graph's nodes, for a score of features.
 
     Example:
         >>> path = SimpleGraph(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
@@ -47,12 +51,23 @@ def edges_at_inference(
         [True, False, True]
     """
     check_rule(rule)
-    if rule == "scored" and score is not None:
-        return prune_pairs(graph, sparsity, score, seed, weights)
+    if rule == "scored" and scores_any_graph(score):
+        assert score is not None
+        return prune_pairs(graph, sparsity, score, seed, weights, signals)
     kept = torch.ones_like(known)
     if rule != "none":
         kept[known] = keep
     return kept
+
+
+def scores_any_graph(score: str | None) -> bool:
+    """Whether a score can choose the edges of a graph that no dense model was trained on.
+
+    Example:
+        >>> scores_any_graph("teddy"), scores_any_graph("cosine"), scores_any_graph("gain")
+        (True, True, False)
+    """
+    return score is not None and set(needed_signals(score)) <= {"x"}
 
 
 def check_rule(rule: str) -> str:

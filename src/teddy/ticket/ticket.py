@@ -14,8 +14,8 @@ from torch_geometric.data import Data
 
 from teddy.atomic import StrPath
 from teddy.data import check_data
-from teddy.edges import Arcs, SimpleGraph
-from teddy.edges.prune import keep_columns
+from teddy.edges import Arcs, Signals, SimpleGraph
+from teddy.edges.prune import keep_columns, needed_signals
 from teddy.errors import InputError
 from teddy.models import build_model
 from teddy.ticket.changed import transfer
@@ -25,7 +25,7 @@ from teddy.ticket.features import features_for, order_for
 from teddy.ticket.file import Content, read_ticket, write_ticket
 from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.ticket.hub import download, push
-from teddy.ticket.inference import edges_at_inference
+from teddy.ticket.inference import edges_at_inference, scores_any_graph
 from teddy.ticket.info import TicketInfo
 from teddy.training import Task
 from teddy.training.forward import forward_passes
@@ -307,7 +307,7 @@ class Ticket:
             return keep
         rule, score = inductive["inference"], inductive["score"]
         known = torch.zeros_like(graph.pairs[0], dtype=torch.bool)
-        if rule == "training" or (rule == "scored" and score is None):
+        if rule == "training" or (rule == "scored" and not scores_any_graph(score)):
             if "train_mask" not in data:
                 raise InputError("the ticket knows its training nodes' edges, expected train_mask")
             training, known = arcs.induced(data.train_mask)
@@ -315,7 +315,13 @@ class Ticket:
         return edges_at_inference(
             rule, graph, known, keep, self.info.graph_sparsity, score, self.info.seed,
             arcs.weights if inductive.get("weighted") else None,
+            self.signals(data, score if rule == "scored" else None),
         )  # fmt: skip
+
+    def signals(self, data: Data, score: str | None) -> Signals:
+        """Features, where the score that chooses the edges of a grown graph looks at them."""
+        looks = score is not None and "x" in needed_signals(score)
+        return Signals(features_for(self.info, data) if looks else None)
 
     def _recognise(self, arcs: Arcs) -> None:
         expected, graph = self.info.graph, arcs.graph

@@ -1,7 +1,8 @@
 """One file a score. A score says how much each edge matters; the lowest go first.
 
 A score takes the simple graph, node pairs ``[2, P]`` of it and a seed, and returns float64
-``[P]``. It must not depend on how the edges were listed.
+``[P]``. It must not depend on how the edges were listed. One that looks at features, or at what a
+dense model says of the nodes, is a :class:`SignalScore` and takes these, too.
 """
 
 from __future__ import annotations
@@ -10,17 +11,23 @@ from collections.abc import Callable
 
 from torch import Tensor
 
+from teddy.edges.scores.agreement import agreement, k_agreement
+from teddy.edges.scores.cosine import cosine
 from teddy.edges.scores.degree import degree_high_first, degree_low_first
 from teddy.edges.scores.forest_fire import forest_fire
+from teddy.edges.scores.gain import gain
 from teddy.edges.scores.k_neighbor import k_neighbor
+from teddy.edges.scores.label_propagation import label_propagation
 from teddy.edges.scores.local_degree import local_degree
 from teddy.edges.scores.random import random_order
+from teddy.edges.scores.resistance import resistance
+from teddy.edges.scores.signal_score import SignalScore
 from teddy.edges.scores.teddy import teddy_score
 from teddy.edges.scores.two_hop import two_hop_high_first
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.registry import Registry
 
-Score = Callable[[SimpleGraph, Tensor, int], Tensor]
+Score = Callable[[SimpleGraph, Tensor, int], Tensor] | SignalScore
 
 SCORES: Registry[Score] = Registry("score")
 SCORES.register("teddy")(teddy_score)
@@ -31,5 +38,11 @@ SCORES.register("random")(random_order)
 SCORES.register("k-neighbor")(k_neighbor)
 SCORES.register("local-degree")(local_degree)
 SCORES.register("forest-fire")(forest_fire)
+SCORES.register("resistance")(resistance)
+SCORES.register("gain")(gain)
+SCORES.register("agreement")(agreement)
+SCORES.register("k-agreement")(k_agreement)
+SCORES.register("cosine")(cosine)
+SCORES.register("label-propagation")(label_propagation)
 
-__all__ = ["SCORES", "Score"]
+__all__ = ["SCORES", "Score", "SignalScore"]

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from teddy.edges.scores.edge_score import EdgeScore
 from teddy.edges.scores.node_score import max_degree
+from teddy.edges.scores.places import places
 from teddy.edges.simple_graph import SimpleGraph
 
 
@@ -32,17 +33,11 @@ def k_neighbor_values(graph: SimpleGraph, seed: int = 0) -> Tensor:
     """
     # Over the canonical order of the edges, so how they were listed doesn't matter.
     draws = np.random.Generator(np.random.PCG64(seed)).random((3, graph.num_edges))
-    ends = graph.pairs.cpu().numpy().ravel()
-    order = np.lexsort((draws[:2].ravel(), ends))  # by end, then at random
-    degree = graph.degree.cpu().numpy()
-    before = degree.cumsum() - degree
-    rank = np.empty(ends.size)
-    rank[order] = np.arange(1, ends.size + 1) - before[ends[order]]
+    first = places(graph, torch.from_numpy(-draws[:2])).amin(dim=0).cpu().numpy()
     # So many bits that the sum is exact: rounded up, a number close to 1 would reach the next rank.
     bits = 52 - max_degree(graph).bit_length()
     ties = np.floor(draws[2] * 2.0**bits) * 2.0**-bits
-    best = rank.reshape(2, -1).min(axis=0)
-    return torch.from_numpy(ties - best).to(graph.pairs.device)
+    return torch.from_numpy(ties - first).to(graph.pairs.device)
 
 
 #: Prune the edges first that both ends rank last.

@@ -1,0 +1,66 @@
+"""What a search knows of the nodes for an edge score to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from teddy.edges import Signals
+from teddy.entries import Entry
+from teddy.errors import InputError
+from teddy.methods.problem import Problem
+from teddy.training.forward import forward_passes
+from teddy.training.inputs import of_edges
+
+
+def signals_of(problem: Problem, needs: Sequence[str]) -> Signals:
+    """Signals of the nodes that training sees.
+
+    Labels are those of the training nodes alone. The dense model is trained anyway, so what it says
+    is free; but it says it of all nodes, so a score that listens carries its knowledge into the
+    graph, as distillation carries it into the weights.
+
+    Args:
+        problem: The problem.
+        needs: Fields of :class:`~teddy.edges.signals.Signals` that a score looks at.
+
+    Example:
+        >>> import teddy
+        >>> problem = Problem(teddy.load_dataset("citeseer"), "gcn", {"hidden": 8})
+        >>> int((signals_of(problem, ["labels"]).labels >= 0).sum())
+        120
+    """
+    if not set(needs) <= {"x"} and problem.task.name != "classification":
+        listed = ", ".join(needs)
+        raise InputError(
+            f"the score looks at {listed} of classes, expected no task {problem.task.name}"
+        )
+    data, dense = problem.data, problem.dense
+    found = {
+        "x": lambda: data.x,
+        "logits": lambda: dense().logits.to(problem.device),
+        "alone": lambda: alone(problem),
+        "labels": lambda: torch.where(data.train_mask, data.y, -1),
+    }
+    return Signals(**{name: found[name]() for name in needs})
+
+
+def alone(problem: Problem) -> Tensor:
+    """Logits of the dense model for nodes that get no message, ``[N, C]``."""
+    known = problem.store.load("alone")
+    if known is None:
+        problem.dense()
+        # Where another process has trained it there are its logits only: train it once more.
+        model = problem.dense_model or problem.train(phase="dense")[0]
+        known = Entry({"logits": _without_edges(model, problem.data).cpu()}, {})
+        problem.store.save("alone", known)
+    return known.tensors["logits"].to(problem.device)
+
+
+@torch.no_grad()
+def _without_edges(model: nn.Module, data: Data) -> Tensor:
+    values = {name: value[:0] for name, value in of_edges(data).items()}
+    return forward_passes(model, data.x, data.edge_index[:, :0], **values).evaluation_logits()
