@@ -76,7 +76,7 @@ def reference_gain(pairs, signals):
 
     def worth(i, j):  # of the message from j to i
         need = 1.0 if labels[i] >= 0 else 1 - p[i] @ q[i]
-        return (0.1 + need) * (p[i] @ q[j])
+        return (0.1 + need) * (p[i] @ (p[j] + q[j]) / 2)
 
     def got(i, j):
         if labels[i] >= 0:
