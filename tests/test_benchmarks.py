@@ -6,6 +6,9 @@ import pytest
 import torch
 from benchmarks.changed import grown
 from benchmarks.compiled import inference, line
+from benchmarks.heterophily import SCORES as COMPARED_SCORES
+from benchmarks.heterophily import compare as heterophily
+from benchmarks.heterophily import rewired
 from benchmarks.published import PUBLISHED, PublishedTraining
 from benchmarks.scaling import doubling
 from benchmarks.scoring import published_prune, random_graph
@@ -115,3 +118,14 @@ def test_a_graph_that_grows_is_judged_by_each_rule():
     found = grown(small_graph(), "gcn", seeds=1, share=0.2, epochs=2, hidden=4)
     assert found.keys() == {"scored", "training", "none", "found anew"}
     assert all(0 <= value <= 100 for parts in found.values() for (value,) in parts.values())
+
+
+def test_scores_on_graphs_of_a_given_homophily(citeseer):
+    graph = rewired(citeseer, 0.3, seed=1)
+    y, (one, other) = graph.y, graph.edge_index
+    assert graph.edge_index.size(1) == 2 * 4552
+    assert float((y[one] == y[other]).float().mean()) == pytest.approx(0.3, abs=1e-3)
+    assert torch.equal(graph.x.values(), citeseer.x.values())
+    rows = list(heterophily("gcn", 0.3, level=20, seeds=1, epochs=2, hidden=8))
+    assert [row["score"] for row in rows] == list(COMPARED_SCORES)
+    assert all(row["dense"] == rows[0]["dense"] for row in rows)
