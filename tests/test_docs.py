@@ -1,13 +1,13 @@
-"""The Python examples of the documentation run as written, its commands are checked, its links lead."""
+"""The examples of the documentation run as written, its commands too, and its links lead."""
 
 from __future__ import annotations
 
 import doctest
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
-
 from tools.check_docs.blocks import ROOT, Command, blocks, commands, mentions, pages
 from tools.check_docs.programs import DocumentationError, check
 from tools.check_docs.shorter import shortened
@@ -131,3 +131,16 @@ def test_a_page_of_results_has_its_tables_and_pictures(page):
     assert links or page.parent.name == "toy-example"
     for link in links:
         assert (page.parent / link).is_file(), link
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        f"tools.{path.parent.name}.{path.stem}"
+        for folder in ("check_docs", "docs_site")
+        for path in sorted((ROOT / "tools" / folder).glob("[a-z]*.py"))
+    ],
+)
+def test_the_examples_of_the_tools_run(module):
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert doctest.testmod(import_module(module), optionflags=flags).failed == 0

@@ -11,7 +11,6 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
-
 from tools.check_docs.blocks import ROOT
 
 pytest.importorskip("mkdocs", reason="needs the extra docs")
@@ -95,7 +94,7 @@ def test_a_page_that_the_navigation_lacks_is_a_warning(caplog, monkeypatch):
     monkeypatch.chdir(ROOT)
     config = load_config(str(ROOT / "mkdocs.yml"))
     files = get_files(config)
-    files.append(File.generated(config, "orphan.md", content="# Alone"))
+    files.append(File("orphan.md", config.docs_dir, config.site_dir, use_directory_urls=False))
     with caplog.at_level(logging.WARNING, "mkdocs"):
         get_navigation(files, config)
     (said,) = [r.getMessage() for r in caplog.records if "orphan.md" in r.getMessage()]
@@ -126,7 +125,9 @@ def test_every_page_opens_without_an_error_and_search_finds(site, pages):
         page.keyboard.press("f")
         page.keyboard.type("billion edges", delay=20)
         page.locator(".md-search-result__item").first.wait_for(timeout=20_000)
-        found = page.locator(".md-search-result__item a").evaluate_all("all => all.map(a => a.href)")
+        found = page.locator(".md-search-result__item a").evaluate_all(
+            "all => all.map(a => a.href)"
+        )
         browser.close()
     assert wrong == []
     assert requests <= {"file", "data", "blob", "about"}

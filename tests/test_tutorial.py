@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-
 from tools.check_docs.blocks import ROOT
 from tools.docs_site.notebook import execute, read, run, source, text_of, to_markdown
 

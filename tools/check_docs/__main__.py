@@ -19,7 +19,16 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.check_docs.blocks import LANGUAGES, ROOT, Block, Command, blocks, commands, mentions, pages
+from tools.check_docs.blocks import (
+    LANGUAGES,
+    ROOT,
+    Block,
+    Command,
+    blocks,
+    commands,
+    mentions,
+    pages,
+)
 from tools.check_docs.programs import DocumentationError, check
 from tools.check_docs.shorter import prepare
 
@@ -67,8 +76,8 @@ def take(block: Block, folder: Path) -> str:
 
 def main() -> None:
     """Print how each command was checked; exit with 1 if one is wrong."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("pages", nargs="*", default=pages())
+    parser = argparse.ArgumentParser(description="Check the commands of the documentation.")
+    parser.add_argument("pages", nargs="*", default=pages(), help="default: all")
     chosen = parser.parse_args().pages
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as name:

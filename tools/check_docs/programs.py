@@ -25,8 +25,8 @@ class DocumentationError(Exception):
     """A command that a reader could not type."""
 
 
-class Parsed(Exception):
-    """The command line was read; nothing is to be computed."""
+class ParsedError(Exception):
+    """Ends a program whose command line was read: nothing is to be computed."""
 
 
 def check(command: Command, folder: Path) -> str:
@@ -124,7 +124,10 @@ def check_python(words: list[str], command: Command, folder: Path) -> str:
     if module == "teddy":
         return check_teddy(rest, command, folder)
     try:
-        main = importlib.import_module(module if module != "benchmarks" else "benchmarks.__main__").main
+        found = importlib.import_module(module)
+        if hasattr(found, "__path__"):  # a package
+            found = importlib.import_module(f"{module}.__main__")
+        main = found.main
     except ModuleNotFoundError as error:
         raise DocumentationError(str(error)) from None
     if module == "benchmarks.make_edges" and not command.inline:
@@ -136,14 +139,15 @@ def check_python(words: list[str], command: Command, folder: Path) -> str:
 
     def parse(self: argparse.ArgumentParser, *arguments: Any) -> None:
         real(self, *arguments)
-        raise Parsed
+        raise ParsedError
 
-    with patch.object(argparse.ArgumentParser, "parse_args", parse), patch.object(
-        sys, "argv", [module, *rest]
+    with (
+        patch.object(argparse.ArgumentParser, "parse_args", parse),
+        patch.object(sys, "argv", [module, *rest]),
     ):
         try:
             run(main, folder, None)
-        except Parsed:
+        except ParsedError:
             return "parsed"
     raise DocumentationError(f"{module} has no parser: it was run")
 

@@ -13,7 +13,7 @@ from teddy.sweep import Grid, Settings, run_sweep
 from teddy.training import TrainConfig
 
 #: Of a command, options and values that take the place of those written, or come to them.
-OPTIONS = {
+OPTIONS: dict[str, dict[str, str | None]] = {
     "find": {"--epochs": "2", "--hidden": "8", "--seeds": "1"},
     "sweep": {
         "--epochs": "1", "--hidden": "4", "--seeds": "1", "--simulations": "0,1", "--jobs": "1",
@@ -84,11 +84,12 @@ def prepare(folder: Path) -> None:
             data = teddy.load_dataset(graph)
             teddy.find_ticket(data, "gcn", epochs=1, hidden=4).save(ticket)
         grid = Grid(["my-graph/"], ["gcn"], ["teddy", "ugs"], simulations=[0, 1], seeds=range(2))
-        run_sweep(grid, "runs/x", Settings(TrainConfig(epochs=1), model_options={"hidden": 4}), jobs=1)
+        settings = Settings(TrainConfig(epochs=1), model_options={"hidden": 4})
+        run_sweep(grid, "runs/x", settings, jobs=1)
 
 
 def write_graph(folder: Path, seed: int, nodes: int) -> None:
-    """Two tables of a random graph in three classes; the first nodes of equal seeds are the same."""
+    """Two tables of a random graph; of one seed, a larger one has the smaller one's nodes."""
     folder.mkdir()
     random = np.random.default_rng(seed)
     ends = random.integers(0, 1400, (2, 3000))

@@ -7,7 +7,16 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
 from tools.docs_site.notebook import to_markdown
-from tools.docs_site.pages import OUTSIDE, ROOT, file_page, linked_files, place, relink, spaced, titled
+from tools.docs_site.pages import (
+    OUTSIDE,
+    ROOT,
+    file_page,
+    linked_files,
+    place,
+    relink,
+    spaced,
+    titled,
+)
 from tools.docs_site.reference import command_page, room_page, rooms, top_page
 
 
@@ -39,6 +48,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     uri = page.file.src_uri
     if uri.startswith(("files/", "results/")):  # a search finds what explains first
         page.meta["search"] = {"boost": 0.2}
+    if page.parent is None:  # no list of sisters: its place is better used
+        page.meta["hide"] = ["navigation"]
     if uri.startswith(("files/", "reference/")):
         return spaced(markdown)
     return titled(spaced(relink(markdown, uri)))

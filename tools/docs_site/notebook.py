@@ -2,17 +2,17 @@
 
     python -m tools.docs_site.notebook docs/tutorial.ipynb
 
-runs the cells in a temporary folder and writes their outputs into the notebook. This is what Jupyter
-does, without its packages: text and pictures of matplotlib are all that a cell shows.
+runs the cells in a temporary folder and writes their outputs into the notebook. This is what
+Jupyter does, without its packages: text and pictures of matplotlib are all that a cell shows.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import base64
 import io
 import json
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stdout
@@ -45,7 +45,7 @@ def run(notebook: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
         printed = io.StringIO()
         with redirect_stdout(printed):
             value = execute(source(cell), names)
-        outputs = []
+        outputs: list[dict[str, Any]] = []
         if printed.getvalue():
             outputs.append({"name": "stdout", "output_type": "stream", "text": printed.getvalue()})
         if value is not None and not pyplot.get_fignums():
@@ -93,12 +93,15 @@ def to_markdown(path: Path) -> str:
         for output in cell["outputs"]:
             if "image/png" in output.get("data", {}):
                 picture = "".join(output["data"]["image/png"]).replace("\n", "")
-                parts.append(f'<img alt="What the cell draws" src="data:image/png;base64,{picture}">')
+                parts.append(f'<img alt="A chart" src="data:image/png;base64,{picture}">')
     return "\n\n".join(parts) + "\n"
 
 
-def main(path: Path) -> None:
+def main() -> None:
     """Run a notebook and write it with its outputs."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("notebook", type=Path)
+    path: Path = parser.parse_args().notebook
     notebook, place = read(path), path.resolve()
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
@@ -108,4 +111,4 @@ def main(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

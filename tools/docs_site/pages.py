@@ -91,9 +91,10 @@ def file_page(path: str) -> str:
     """A file of the repository as a page; a folder as a list of its files.
 
     Example:
-        >>> print(file_page("examples")[:60])
+        >>> print(file_page("examples"))
         # `examples`
         - [`class_weights.py`](examples/class_weights.py.md)
+        ...
     """
     if (ROOT / path).is_dir():
         names = sorted(p.name for p in (ROOT / path).iterdir() if p.is_file())
@@ -113,16 +114,15 @@ def spaced(text: str) -> str:
     done: list[str] = []
 
     def kind(line: str) -> str:
-        if ITEM.match(line):
-            return "item"
-        return {"|": "row", "<!--": "comment"}.get(re.match(r"\||(<!--)?", line)[0], "")
+        starts = {"|": "row", "<!--": "comment"}
+        found = (name for start, name in starts.items() if line.startswith(start))
+        return "item" if ITEM.match(line) else next(found, "")
 
     def add(line: str) -> str:
         before = done[-1] if done else ""
-        inside = before.startswith(" ") and kind(line) == "item"  # of the item above
-        if before and not inside and kind(line) and kind(line) != kind(before):
-            done.append("")
-        elif kind(before) in ("row", "comment") and line and kind(line) != kind(before):
+        other = bool(before and line) and kind(line) != kind(before)
+        wrapped = kind(line) == "item" and before.startswith(" ")  # the item before has two lines
+        if other and not wrapped and (kind(line) or kind(before) != "item"):
             done.append("")
         done.append(line)
         return line

@@ -6,9 +6,12 @@ import ast
 from functools import cache
 from pathlib import Path
 
+from tools.docs_site.roles import INLINE, mathml
+
 SOURCE = Path(__file__).parents[2] / "src"
-#: Members of a module that are shown under its name.
-WHOLE = "    options:\n      show_root_full_path: true"
+#: A package's docstring without a heading of its own.
+BARE = ["    options:", "      members: false", "      show_root_heading: false",
+        "      show_root_toc_entry: false", ""]  # fmt: skip
 
 
 @cache
@@ -40,7 +43,8 @@ def imported(module: str) -> dict[str, str]:
     return {
         alias.name: node.module
         for node in nodes
-        if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{module}.")
+        if isinstance(node, ast.ImportFrom) and node.module is not None
+        if f"{node.module}.".startswith(f"{module}.")
         for alias in node.names
     }  # fmt: skip
 
@@ -65,7 +69,7 @@ def summary(module: str, name: str) -> str:
 
     Example:
         >>> summary("teddy.edges", "prune_edges")
-        'Which entries of ``edge_index`` stay...'
+        'Choose the edges that stay (Algorithm 1, *Searching Subgraph*).'
     """
     origin = imported(module).get(name)
     if origin is not None:
@@ -79,27 +83,24 @@ def summary(module: str, name: str) -> str:
 def room_page(room: str) -> str:
     """The room's docstring, its public names, and those of the packages in it."""
     module = f"teddy.{room}"
-    lines = [f"# teddy.{room}", f"::: {module}", "    options:", "      members: false",
-             "      show_root_heading: false", "      show_root_toc_entry: false", ""]  # fmt: skip
+    lines = [f"# {module}", f"::: {module}", *BARE]
     lines += [f"::: {module}.{name}\n" for name in exported(module)]
     for package in sorted(SOURCE.glob(f"teddy/{room}/*/__init__.py")):
         inner = f"{module}.{package.parent.name}"
         names = [name for name in imported(inner) if name not in exported(module)]
-        lines += [f"## {inner}", f"::: {inner}", "    options:", "      members: false",
-                  "      show_root_heading: false", "      show_root_toc_entry: false", ""]  # fmt: skip
+        lines += [f"## {inner}", f"::: {inner}", *BARE]
         lines += [f"::: {imported(inner)[name]}.{name}\n" for name in names]
     return "\n".join(lines)
 
 
 def top_page() -> str:
     """The names of ``teddy`` itself, each with its line, linked to its room."""
-    lines = ["# teddy", "What most programs need, under `import teddy`; the rooms have the rest.", "",
-             "| name | |", "|---|---|"]  # fmt: skip
+    lines = ["# teddy", "What most programs need; the rooms have the rest.", ""]
+    lines += ["| name | |", "|---|---|"]
     for name in exported("teddy"):
         origin = imported("teddy")[name]
-        said = summary(origin, name)
-        where = f"{origin}.{name}"
-        lines.append(f"| [`{name}`][{where}] | {said} |")
+        said = INLINE.sub(lambda m: mathml(m[1]), summary(origin, name))
+        lines.append(f"| [`{name}`][{origin}.{name}] | {said} |")
     lines += ["", "::: teddy.errors.InputError"]
     return "\n".join(lines)
 

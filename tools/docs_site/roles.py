@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import escape
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -59,6 +60,7 @@ class Roles(griffe.Extension):
 
 def above(obj: griffe.Object) -> str:
     """The ``#:`` comment above an attribute."""
+    assert isinstance(obj.filepath, Path)
     lines, found = obj.lines_collection[obj.filepath], []
     number = (obj.lineno or 1) - 2
     while number >= 0 and lines[number].strip().startswith("#:"):
