@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from tools.docs_site.roles import INLINE, mathml
+from tools.docs_site.roles import inline
 
 SOURCE = Path(__file__).parents[2] / "src"
 #: A package's docstring without a heading of its own.
@@ -65,7 +65,7 @@ def exported(module: str) -> list[str]:
 
 
 def summary(module: str, name: str) -> str:
-    """First line of the docstring of a name, from where it is defined.
+    """First paragraph of the docstring of a name, from where it is defined.
 
     Example:
         >>> summary("teddy.edges", "prune_edges")
@@ -76,15 +76,29 @@ def summary(module: str, name: str) -> str:
         return summary(origin, name)
     for node in tree(module).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
-            return (ast.get_docstring(node) or "").partition("\n")[0]
+            return " ".join((ast.get_docstring(node) or "").partition("\n\n")[0].split())
     return ""
+
+
+def public_paths(module: str) -> list[str]:
+    """Where the public names of a room are; one that a file is called, too, is in that file.
+
+    Example:
+        >>> public_paths("teddy.methods")[4:6]
+        ['teddy.methods.find_ticket', 'teddy.methods.method.method']
+    """
+    homes = imported(module)
+    return [
+        f"{module}.{name}.{name}" if homes.get(name) == f"{module}.{name}" else f"{module}.{name}"
+        for name in exported(module)
+    ]
 
 
 def room_page(room: str) -> str:
     """The room's docstring, its public names, and those of the packages in it."""
     module = f"teddy.{room}"
     lines = [f"# {module}", f"::: {module}", *BARE]
-    lines += [f"::: {module}.{name}\n" for name in exported(module)]
+    lines += [f"::: {path}\n" for path in public_paths(module)]
     for package in sorted(SOURCE.glob(f"teddy/{room}/*/__init__.py")):
         inner = f"{module}.{package.parent.name}"
         names = [name for name in imported(inner) if name not in exported(module)]
@@ -99,7 +113,7 @@ def top_page() -> str:
     lines += ["| name | |", "|---|---|"]
     for name in exported("teddy"):
         origin = imported("teddy")[name]
-        said = INLINE.sub(lambda m: mathml(m[1]), summary(origin, name))
+        said = inline(summary(origin, name))
         lines.append(f"| [`{name}`][{origin}.{name}] | {said} |")
     lines += ["", "::: teddy.errors.InputError"]
     return "\n".join(lines)

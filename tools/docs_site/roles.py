@@ -14,6 +14,7 @@ from latex2mathml.converter import convert
 BLOCK = re.compile(r"^( *)\.\. math::\n((?:\1 +.*\n?|\n)+)", re.MULTILINE)
 INLINE = re.compile(r":math:`([^`]+)`")
 ROLE = re.compile(r":(?:class|func|meth|mod|data|attr):`(~?)\.?([\w.]+)`")
+LINK = re.compile(r"`([^`<]+?)\s+<(https?://[^>]+)>`_+")
 EXAMPLE = re.compile(r"^Example:$", re.MULTILINE)
 
 
@@ -37,10 +38,20 @@ def linked(name: str, short: bool, obj: griffe.Object) -> str:
     return f'<autoref identifier="{escape(path)}" optional><code>{escape(shown)}</code></autoref>'
 
 
+def inline(text: str) -> str:
+    """Formulas in a line, and links.
+
+    Example:
+        >>> inline("`A paper <https://a.org>`_")
+        '[A paper](https://a.org)'
+    """
+    return LINK.sub(r"[\1](\2)", INLINE.sub(lambda m: mathml(m[1]), text))
+
+
 def rendered(text: str, obj: griffe.Object) -> str:
     """A docstring in Markdown."""
     text = BLOCK.sub(lambda m: f"{m[1]}{mathml(dedent(m[2]), 'block')}\n\n", text)
-    text = INLINE.sub(lambda m: mathml(m[1]), text)
+    text = inline(text)
     text = ROLE.sub(lambda m: linked(m[2], bool(m[1]), obj), text)
     return EXAMPLE.sub("Examples:", text)
 
