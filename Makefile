@@ -34,7 +34,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(SITE) --quiet --site-dir build/site
+	$(SITE) --site-dir build/site
 
 docs: setup
 	$(SITE)

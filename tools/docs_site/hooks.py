@@ -31,7 +31,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made |= {"reference/teddy.md": top_page(), "reference/commands.md": command_page()}
     for uri, text in made.items():
         files.append(File.generated(config, uri, content=text))
-    sources = dict.fromkeys(linked_files([*written, *made.items()]))
+    linked = linked_files([*written, *made.items()])
+    sources = dict.fromkeys(path for path in linked if (ROOT / path).exists())
     for folder in [path for path in sources if (ROOT / path).is_dir()]:
         inside = (p for p in sorted((ROOT / folder).iterdir()) if p.is_file())
         sources |= dict.fromkeys(p.relative_to(ROOT).as_posix() for p in inside)
