@@ -5,9 +5,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # One compute thread a test process: the processes share the cores.
 TEST_ENV := OMP_NUM_THREADS=1
+# Without a notice about the next version of MkDocs; the pins say which this is.
+SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: setup demo test test-all check bench clean
+.PHONY: setup demo test test-all check docs bench clean
 
 setup: $(STAMP)
 
@@ -32,10 +34,15 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(SITE) --site-dir build/site
+
+docs: setup
+	$(SITE)
+	@echo "Open site/index.html."
 
 bench: setup
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[bench]'
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) build dist demo.ticket demo-predictions.csv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist site demo.ticket demo-predictions.csv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,25 +1,28 @@
-"""The Python examples of the documentation run as written."""
+"""The examples of the documentation run as written, its commands too, and its links lead."""
 
 from __future__ import annotations
 
 import doctest
-from pathlib import Path
+import subprocess
+import sys
+from importlib import import_module
 
 import pytest
-
-ROOT = Path(__file__).parents[1]
-PAGES_OF_DOCS = sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
-
-
-PAGES = [
-    "README.md", "docs/tickets.md", "docs/comparison.md", "docs/sweeps.md", "docs/scale.md",
-    "docs/training.md", "docs/search.md", "docs/own.md", "docs/sharing.md", "docs/scores.md",
-]  # fmt: skip
+from tools.check_docs.blocks import ROOT, Command, blocks, commands, mentions, pages
+from tools.check_docs.programs import DocumentationError, check
+from tools.check_docs.shorter import shortened
 
 
-@pytest.mark.parametrize("page", PAGES)
+def text_of(page):
+    return (ROOT / page).read_text()
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if "\n>>> " in text_of(page)])
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    for block in blocks(page, text_of(page)):
+        if block.file is not None:  # what the examples read
+            (tmp_path / block.file).write_text("\n".join([*block.lines, ""]))
     failed, attempted = doctest.testfile(
         str(ROOT / page),
         module_relative=False,
@@ -29,10 +32,82 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     assert failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *PAGES_OF_DOCS])
+def test_every_command_is_run_or_parsed():
+    # In a process of its own: what commands load (--load) is registered for good.
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.check_docs"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert any(": run as teddy sweep my-graph/" in line for line in lines)
+    assert sum(": run" in line for line in lines) > 40
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("teddy find --graph-sparsty 0.5", "No such option"),
+        ("teddy find --epochs many", "valid integer"),
+        ("teddy fnd citeseer", "fnd"),
+        ("teddy push my.ticket", "Missing argument"),
+        ("python -m benchmarks.nothing", "No module named"),
+        ("torchrun --nproc-per-node 2 -m teddy find --model", "requires an argument"),
+        ("make tea", "'tea' is no target"),
+        ("pip install 'teddy-glt[magic]'", "'magic' is no extra"),
+        ("rm -rf everything", "no rule for 'rm'"),
+    ],
+)
+def test_a_command_that_nobody_could_type_is_found(line, wrong, tmp_path):
+    (block,) = blocks("a.md", f"```sh\n{line}\n```")
+    (command,) = commands(block)
+    with pytest.raises(DocumentationError, match=wrong):
+        check(command, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("span", "how"),
+    [
+        ("teddy find citeseer --epochs 3", "parsed"),
+        ("teddy find --method", "named"),
+        ("teddy sweep --summary [--against ugs]", "named"),
+        ("teddy sweep --summary [--agains ugs]", None),
+        ("teddy find --epoch", None),
+    ],
+)
+def test_a_part_of_a_command_in_a_sentence_names_what_is_there(span, how, tmp_path):
+    (command,) = mentions("a.md", f"Say `{span}`, or `teddy.find_ticket`.")
+    if how is None:
+        with pytest.raises(DocumentationError, match="is no option"):
+            check(command, tmp_path)
+    else:
+        assert check(command, tmp_path) == how
+
+
+def test_a_shortened_command_is_the_same_but_for_what_the_rules_say():
+    words = ["sweep", "citeseer", "--methods", "ugs", "--seeds", "5", "--out", "runs/x"]
+    short = shortened(words)
+    assert short[:4] == ["sweep", "my-graph/", "--methods", "ugs"]
+    assert short[4:8] == ["--seeds", "1", "--out", "runs/x"]
+    assert shortened(["sweep", "--summary"]) == ["sweep", "--summary"]
+    assert shortened(["predict", "my.ticket"]) == ["predict", "my.ticket"]
+
+
+def test_a_block_without_a_language_is_wrong(tmp_path):
+    from tools.check_docs.__main__ import take
+
+    (block,) = blocks("a.md", "```\nteddy find\n```")
+    with pytest.raises(DocumentationError, match="'' is none of"):
+        take(block, tmp_path)
+
+
+def test_output_goes_where_a_command_sends_it(tmp_path):
+    check(Command("a.md", 1, ["teddy", "datasets"], out="sets.txt"), tmp_path)
+    assert "citeseer" in (tmp_path / "sets.txt").read_text()
+
+
+@pytest.mark.parametrize("page", pages())
 def test_every_file_that_a_page_links_is_there(page):
-    text = (ROOT / page).read_text()
-    links = [part.split(")")[0] for part in text.split("](")[1:]]
+    links = [part.split(")")[0] for part in text_of(page).split("](")[1:]]
     for link in links:
         if "://" not in link and not link.startswith("#"):
             assert ((ROOT / page).parent / link.split("#")[0]).exists(), link
@@ -41,7 +116,7 @@ def test_every_file_that_a_page_links_is_there(page):
 def test_the_tables_of_the_readme_are_those_of_the_results():
     from tools.make_readme import filled
 
-    text = (ROOT / "README.md").read_text()
+    text = text_of("README.md")
     assert filled(text) == text
 
 
@@ -56,3 +131,16 @@ def test_a_page_of_results_has_its_tables_and_pictures(page):
     assert links or page.parent.name == "toy-example"
     for link in links:
         assert (page.parent / link).is_file(), link
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        f"tools.{path.parent.name}.{path.stem}"
+        for folder in ("check_docs", "docs_site")
+        for path in sorted((ROOT / "tools" / folder).glob("[a-z]*.py"))
+    ],
+)
+def test_the_examples_of_the_tools_run(module):
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert doctest.testmod(import_module(module), optionflags=flags).failed == 0

@@ -1,0 +1,134 @@
+"""The site as a reader finds it: built, every page opened in a browser, every link followed."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import pytest
+from tools.check_docs.blocks import ROOT
+
+pytest.importorskip("mkdocs", reason="needs the extra docs")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
+        cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+class Page(HTMLParser):
+    """Links, anchors and text of a page."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.anchors, self.text, self.code = [], {""}, [], 0
+        self.feed(path.read_text())
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.code += tag in ("code", "pre", "script", "annotation")
+        self.anchors |= {attrs.get("id", ""), attrs.get("name", "")}
+        self.links += [attrs[name] for name in ("href", "src") if attrs.get(name)]
+
+    def handle_endtag(self, tag):
+        self.code -= tag in ("code", "pre", "script", "annotation")
+
+    def handle_data(self, data):
+        if not self.code:
+            self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {path: Page(path) for path in sorted(site.rglob("*.html")) if path.name != "404.html"}
+
+
+def test_no_link_is_broken_and_none_fetches_from_elsewhere(site, pages):
+    for path, page in pages.items():
+        for link in page.links:
+            url, anchor = urldefrag(link)
+            if urlsplit(url).scheme in ("http", "https", "mailto", "data"):
+                continue
+            target = (path.parent / unquote(url)).resolve() if url else path
+            assert target.is_file(), f"{path.relative_to(site)} links {link}"
+            if target.suffix == ".html":
+                assert unquote(anchor) in pages[target].anchors, f"{path.name} links {link}"
+
+
+def test_nothing_of_the_source_is_left_unrendered(pages):
+    for path, page in pages.items():
+        text = "".join(page.text)
+        for raw in (":math:", ":class:", ":func:", ".. math::", "](", "**", "```", "| ---", ">`_"):
+            assert raw not in text, f"{path.name}: {text[max(text.find(raw) - 40, 0) :][:120]}"
+
+
+def test_the_reference_has_what_is_public(site, pages):
+    from tools.docs_site.reference import public_paths, rooms
+
+    for room in rooms():
+        anchors = pages[site / "reference" / f"{room}.html"].anchors
+        assert set(public_paths(f"teddy.{room}")) <= anchors
+    commands = pages[site / "reference" / "commands.html"].anchors
+    assert {"teddy-find", "teddy-bench"} <= commands
+    weights = (site / "reference" / "weights.html").read_text()
+    assert "<math" in weights
+
+
+def test_a_page_that_the_navigation_lacks_is_a_warning(caplog, monkeypatch):
+    from mkdocs.config import load_config
+    from mkdocs.structure.files import File, get_files
+    from mkdocs.structure.nav import get_navigation
+
+    monkeypatch.chdir(ROOT)
+    config = load_config(str(ROOT / "mkdocs.yml"))
+    files = get_files(config)
+    files.append(File("orphan.md", config.docs_dir, config.site_dir, use_directory_urls=False))
+    with caplog.at_level(logging.WARNING, "mkdocs"):
+        get_navigation(files, config)
+    (said,) = [r.getMessage() for r in caplog.records if "orphan.md" in r.getMessage()]
+    assert "not included in the" in said
+    assert "results" not in said
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium")
+def test_every_page_opens_without_an_error_and_search_finds(site, pages):
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    wrong, requests = [], set()
+    with sync_api.sync_playwright() as playwright:
+        # In a container, root has no sandbox.
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.on("console", lambda message: wrong.append(f"{page.url}: {message.text}"))
+        page.on("pageerror", lambda error: wrong.append(f"{page.url}: {error}"))
+        page.on("requestfailed", lambda request: wrong.append(f"{page.url}: {request.url}"))
+        page.on("request", lambda request: requests.add(urlsplit(request.url).scheme))
+        for path in pages:
+            page.goto(path.as_uri())
+            assert page.locator("h1").first.inner_text(), path
+            wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert wide <= 0, f"{path} is {wide} pixels too wide"
+        page.goto((site / "index.html").as_uri())
+        page.keyboard.press("f")
+        page.keyboard.type("billion edges", delay=20)
+        page.locator(".md-search-result__item").first.wait_for(timeout=20_000)
+        found = page.locator(".md-search-result__item a").evaluate_all(
+            "all => all.map(a => a.href)"
+        )
+        browser.close()
+    assert wrong == []
+    assert requests <= {"file", "data", "blob", "about"}
+    assert any("recipes/billion.html" in link for link in found)

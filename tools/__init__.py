@@ -1,0 +1,1 @@
+"""Scripts that make or check files of the repository."""

@@ -1,0 +1,113 @@
+"""What the documentation tells a reader to type."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LANGUAGES = {"sh", "python", "text", "csv", "json"}
+OPENING = re.compile(r"^```(\w*)(?: (\S+))?$")
+SPAN = re.compile(r"`((?:teddy |make |torchrun |pip install |python -m |python tools/)[^`]*)`")
+ASSIGNMENT = re.compile(r"^(?:export )?([A-Z_]+)=(\S+)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: where it is, what it is in, and the file that it is, if it says so."""
+
+    page: str
+    line: int
+    language: str
+    file: str | None
+    lines: list[str]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line that a reader may type.
+
+    Attributes:
+        page: Where it is.
+        line: Its number there.
+        words: Without the comment and with variables replaced.
+        out: The file that its output goes to, after ``>``.
+        inline: Whether it is in a sentence, where it may be a part only.
+    """
+
+    page: str
+    line: int
+    words: list[str] = field(compare=False)
+    out: str | None = None
+    inline: bool = False
+
+    def __str__(self) -> str:
+        return " ".join(self.words)
+
+
+def pages() -> list[str]:
+    """Pages that are checked; the tutorial is a test's, and results are made by commands."""
+    found = (p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*.md"))
+    kept = (page for page in found if not page.startswith("docs/results/"))
+    return ["README.md", "CONTRIBUTING.md", *sorted(kept)]
+
+
+def blocks(page: str, text: str) -> Iterator[Block]:
+    """The fenced blocks of a page.
+
+    Example:
+        >>> [(b.language, b.file, b.lines) for b in blocks("a.md", "```csv a.csv\\n1\\n```")]
+        [('csv', 'a.csv', ['1'])]
+    """
+    block: Block | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if block is None and (match := OPENING.match(line)):
+            block = Block(page, number, match[1], match[2], [])
+        elif block is not None and line == "```":
+            yield block
+            block = None
+        elif block is not None:
+            block.lines.append(line)
+
+
+def commands(block: Block) -> Iterator[Command]:
+    r"""The commands of a block of shell.
+
+    Example:
+        >>> block = Block("a.md", 1, "sh", None, ["X=gin", r"teddy find \\", "  --model $X > a"])
+        >>> [(str(c), c.out) for c in commands(block)]
+        [('teddy find --model gin', 'a')]
+    """
+    variables: dict[str, str] = {}
+    begun = ""
+    for number, line in enumerate(block.lines, block.line + 1):
+        begun += line.removesuffix("\\")
+        if line.endswith("\\"):
+            continue
+        if match := ASSIGNMENT.match(begun):
+            variables[match[1]] = match[2]
+        else:
+            words = shlex.split(begun, comments=True)
+            words = [re.sub(r"\$(\w+)", lambda m: variables[m[1]], word) for word in words]
+            out = words[-1] if words[-2:-1] == [">"] else None
+            if words:
+                yield Command(block.page, number, words[:-2] if out else words, out)
+        begun = ""
+
+
+def mentions(page: str, text: str) -> Iterator[Command]:
+    """Commands in sentences, between backticks.
+
+    Example:
+        >>> [str(c) for c in mentions("a.md", "`teddy find --out F` and `x`")]
+        ['teddy find --out F']
+    """
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        fenced ^= line.startswith("```")
+        if not fenced:
+            for match in SPAN.finditer(line):
+                yield Command(page, number, shlex.split(match[1]), inline=True)

@@ -1,0 +1,106 @@
+"""How commands of the documentation are made short, and the files that they find."""
+
+from __future__ import annotations
+
+from contextlib import chdir
+from pathlib import Path
+
+import numpy as np
+from pyarrow import csv, parquet
+
+import teddy
+from teddy.sweep import Grid, Settings, run_sweep
+from teddy.training import TrainConfig
+
+#: Of a command, options and values that take the place of those written, or come to them.
+OPTIONS: dict[str, dict[str, str | None]] = {
+    "find": {"--epochs": "2", "--hidden": "8", "--seeds": "1"},
+    "sweep": {
+        "--epochs": "1", "--hidden": "4", "--seeds": "1", "--simulations": "0,1", "--jobs": "1",
+    },
+    "search": {"--epochs": "1", "--hidden": "4", "--seeds": "3", "--most": "2", "--step": "2"},
+    "tune": {
+        "--epochs": "1", "--hidden": "4", "--seeds": "1", "--trials": "1", "--jobs": "1",
+    },
+    "reproduce": {"--dry-run": None},
+    "bench": {"--epochs": "3", "--models": "gcn"},
+    "benchmarks.make_edges": {"--edges": "5000", "--nodes": "500"},
+}  # fmt: skip
+#: Of a command, words with which it computes little, so that nothing is to be made short.
+CHEAP = {"sweep": {"--summary"}, "reproduce": {"--no-run", "--dry-run"}, "bench": {"my.ticket"}}
+#: Commands of many trainings, and data sets that aren't bundled, take a small graph.
+SMALL = {"citeseer": "my-graph/", "cora": "other-graph/", "pubmed": "my-graph/"}
+ALL_SMALL = ("sweep", "search", "tune")
+#: Commands that are only parsed: a word of theirs, and why.
+PARSED = {
+    "push": "writes to the Hugging Face Hub",
+    "hub:": "reads from the Hugging Face Hub",
+    "wandb:": "needs an account",
+}
+
+
+def shortened(words: list[str]) -> list[str]:
+    """The words after ``teddy`` or ``python -m``, for a run of seconds.
+
+    Example:
+        >>> shortened(["find", "cora", "--seeds", "5", "--epochs", "90"])
+        ['find', 'other-graph/', '--seeds', '1', '--epochs', '2', '--hidden', '8']
+    """
+    name, *rest = words
+    if name in OPTIONS and not CHEAP.get(name, set()) & set(rest):
+        for option, value in OPTIONS[name].items():
+            if option in rest and value is not None:
+                rest[rest.index(option) + 1] = value
+            elif option not in rest:
+                rest += [option] if value is None else [option, value]
+    small = [w for w in SMALL if w != "citeseer" or name in ALL_SMALL]
+    if name == "find" or name in ALL_SMALL:
+        rest = [SMALL[word] if word in small else word for word in rest]
+    return [name, *rest]
+
+
+def reason_to_parse(words: list[str]) -> str | None:
+    """Why a command isn't run.
+
+    Example:
+        >>> reason_to_parse(["predict", "hub:me/it"])
+        'reads from the Hugging Face Hub'
+    """
+    for start, reason in PARSED.items():
+        if any(word.startswith(start) for word in words):
+            return reason
+    return None
+
+
+def prepare(folder: Path) -> None:
+    """Files that the commands take for granted: graphs, a ticket, tables, a sweep."""
+    write_graph(folder / "my-graph", 0, 1400)
+    write_graph(folder / "later", 0, 1410)
+    write_graph(folder / "other-graph", 1, 1400)
+    table = csv.read_csv(folder / "my-graph" / "edges.csv")
+    parquet.write_table(table, folder / "edges.parquet")
+    with chdir(folder):
+        for graph, ticket in (("citeseer", "my.ticket"), ("my-graph/", "mine.ticket")):
+            data = teddy.load_dataset(graph)
+            teddy.find_ticket(data, "gcn", epochs=1, hidden=4).save(ticket)
+        grid = Grid(["my-graph/"], ["gcn"], ["teddy", "ugs"], simulations=[0, 1], seeds=range(2))
+        settings = Settings(TrainConfig(epochs=1), model_options={"hidden": 4})
+        run_sweep(grid, "runs/x", settings, jobs=1)
+
+
+def write_graph(folder: Path, seed: int, nodes: int) -> None:
+    """Two tables of a random graph; of one seed, a larger one has the smaller one's nodes."""
+    folder.mkdir()
+    random = np.random.default_rng(seed)
+    ends = random.integers(0, 1400, (2, 3000))
+    features = random.random((1400, 3)).round(3)
+    later = np.arange(1400, nodes)
+    ends = np.concatenate([ends, [later, later - 1400]], axis=1)
+    lines = ["source,target", *(f"{a},{b}" for a, b in ends.T)]
+    (folder / "edges.csv").write_text("\n".join(lines) + "\n")
+    parts = ("train", "val", "test")
+    rows = ["id,label,split,a,b,c"]
+    for node in range(nodes):
+        a, b, c = features[node % 1400]
+        rows.append(f"{node},{'xyz'[node % 3]},{parts[node // 3 % 3]},{a},{b},{c}")
+    (folder / "nodes.csv").write_text("\n".join(rows) + "\n")

@@ -1,0 +1,56 @@
+"""What MkDocs calls while it builds: pages from outside docs/ come in, links follow them."""
+
+from __future__ import annotations
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.pages import Page
+
+from tools.docs_site.notebook import to_markdown
+from tools.docs_site.pages import (
+    OUTSIDE,
+    ROOT,
+    file_page,
+    linked_files,
+    place,
+    relink,
+    spaced,
+    titled,
+)
+from tools.docs_site.reference import command_page, room_page, rooms, top_page
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that aren't Markdown under docs/."""
+    written = [(f.src_uri, f.content_string) for f in files if f.src_uri.endswith(".md")]
+    written += [(uri, (ROOT / path).read_text()) for uri, path in OUTSIDE.items()]
+    made = {uri: (ROOT / path).read_text() for uri, path in OUTSIDE.items()}
+    for notebook in sorted((ROOT / "docs").glob("*.ipynb")):
+        made[f"{notebook.stem}.md"] = to_markdown(notebook)
+    made |= {f"reference/{room}.md": room_page(room) for room in rooms()}
+    made |= {"reference/teddy.md": top_page(), "reference/commands.md": command_page()}
+    for uri, text in made.items():
+        files.append(File.generated(config, uri, content=text))
+    linked = linked_files([*written, *made.items()])
+    sources = dict.fromkeys(path for path in linked if (ROOT / path).exists())
+    for folder in [path for path in sources if (ROOT / path).is_dir()]:
+        inside = (p for p in sorted((ROOT / folder).iterdir()) if p.is_file())
+        sources |= dict.fromkeys(p.relative_to(ROOT).as_posix() for p in inside)
+    for path in sources:
+        page = File.generated(
+            config, place(path), content=file_page(path), inclusion=InclusionLevel.NOT_IN_NAV
+        )
+        files.append(page)
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Links and blank lines as the site needs them."""
+    uri = page.file.src_uri
+    if uri.startswith(("files/", "results/")):  # a search finds what explains first
+        page.meta["search"] = {"boost": 0.2}
+    if page.parent is None:  # no list of sisters: its place is better used
+        page.meta["hide"] = ["navigation"]
+    if uri.startswith(("files/", "reference/")):
+        return spaced(markdown)
+    return titled(spaced(relink(markdown, uri)))

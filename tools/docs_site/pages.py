@@ -1,0 +1,158 @@
+"""Markdown that reads on a code host, made to read on the site.
+
+A code host renders CommonMark and follows links anywhere in the repository; the site renders Python
+Markdown and holds ``docs/`` alone. Pages are written for the code host.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+#: Pages of the site that are files of the repository outside docs/.
+OUTSIDE = {
+    "index.md": "README.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "changelog.md": "CHANGELOG.md",
+}
+LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
+FENCE = re.compile(r"^ *(`{3,})")
+FILE = re.compile(r"^```(\w+) (\S+)$", re.MULTILINE)
+ITEM = re.compile(r"^([-*]|\d+\.) ")
+LANGUAGES = {".py": "python", ".json": "json", ".csv": "text"}
+
+
+def home(uri: str) -> str:
+    """Path in the repository of a page of the site.
+
+    Example:
+        >>> home("index.md"), home("recipes/figure.md")
+        ('README.md', 'docs/recipes/figure.md')
+    """
+    return OUTSIDE.get(uri, f"docs/{uri}")
+
+
+def place(path: str) -> str:
+    """Page or file of the site for a path in the repository.
+
+    Example:
+        >>> place("README.md"), place("docs/data.md"), place("examples/directed.py")
+        ('index.md', 'data.md', 'files/examples/directed.py.md')
+    """
+    for uri, outside in OUTSIDE.items():
+        if path == outside:
+            return uri
+    inside = path.removeprefix("docs/").replace(".ipynb", ".md")
+    return inside if inside != path else f"files/{path}.md"
+
+
+def relink(text: str, uri: str) -> str:
+    """Turn links between files of the repository into links between pages of the site.
+
+    Example:
+        >>> relink("[data](docs/data.md#splits), [one](https://one.org)", "index.md")
+        '[data](data.md#splits), [one](https://one.org)'
+        >>> relink("[start](../README.md)", "data.md")
+        '[start](index.md)'
+    """
+
+    def moved(match: re.Match[str]) -> str:
+        target, hash_, anchor = match[1].partition("#")
+        if "://" in target or not target:
+            return match[1]
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(home(uri)), target))
+        return posixpath.relpath(place(path), posixpath.dirname(uri) or ".") + hash_ + anchor
+
+    return outside_fences(text, lambda line: LINK.sub(moved, line))
+
+
+def linked_files(pages: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Files and folders outside docs/ that pages, as (page of the site, text), link.
+
+    Example:
+        >>> list(linked_files([("own.md", "[all](../examples), [start](../README.md)")]))
+        ['examples']
+    """
+    found: dict[str, None] = {}
+    for uri, text in pages:
+        for match in LINK.finditer(text):
+            target = match[1].partition("#")[0]
+            if "://" not in target and target:
+                path = posixpath.normpath(posixpath.join(posixpath.dirname(home(uri)), target))
+                if place(path).startswith("files/"):
+                    found[path] = None
+    return iter(found)
+
+
+def file_page(path: str) -> str:
+    """A file of the repository as a page; a folder as a list of its files.
+
+    Example:
+        >>> print(file_page("examples"))
+        # `examples`
+        - [`class_weights.py`](examples/class_weights.py.md)
+        ...
+    """
+    if (ROOT / path).is_dir():
+        names = sorted(p.name for p in (ROOT / path).iterdir() if p.is_file())
+        lines = [f"- [`{name}`]({posixpath.basename(path)}/{name}.md)" for name in names]
+        return "\n".join([f"# `{path}`", *lines])
+    language = LANGUAGES.get(Path(path).suffix, "text")
+    return f"# `{path}`\n````{language}\n{(ROOT / path).read_text().rstrip()}\n````\n"
+
+
+def spaced(text: str) -> str:
+    """Blank lines where Python Markdown needs them and CommonMark doesn't: before lists and tables.
+
+    Example:
+        >>> spaced("Two things:\\n- one\\n- two")
+        'Two things:\\n\\n- one\\n- two'
+    """
+    done: list[str] = []
+
+    def kind(line: str) -> str:
+        starts = {"|": "row", "<!--": "comment"}
+        found = (name for start, name in starts.items() if line.startswith(start))
+        return "item" if ITEM.match(line) else next(found, "")
+
+    def add(line: str) -> str:
+        before = done[-1] if done else ""
+        other = bool(before and line) and kind(line) != kind(before)
+        wrapped = kind(line) == "item" and before.startswith(" ")  # the item before has two lines
+        if other and not wrapped and (kind(line) or kind(before) != "item"):
+            done.append("")
+        done.append(line)
+        return line
+
+    outside_fences(text, add, done.append)
+    return "\n".join(done)
+
+
+def titled(text: str) -> str:
+    """The name of a file, after the language of a block, as the block's title.
+
+    Example:
+        >>> titled("```csv edges.csv")
+        '```csv title="edges.csv"'
+    """
+    return FILE.sub(r'```\1 title="\2"', text)
+
+
+def outside_fences(
+    text: str, change: Callable[[str], str], keep: Callable[[str], object] = lambda _: None
+) -> str:
+    """Change the lines that aren't in a fenced block; ``keep`` sees the others."""
+    lines, fence = [], ""
+    for line in text.split("\n"):
+        mark = FENCE.match(line)
+        if fence or mark:
+            if mark:
+                fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
+            keep(line)
+            lines.append(line)
+        else:
+            lines.append(change(line))
+    return "\n".join(lines)
