@@ -5,6 +5,7 @@ May import: data.
 
 from teddy.edges.arcs import Arcs
 from teddy.edges.health import GraphHealth, graph_health
+from teddy.edges.hetero import prune_relations, relation_scores
 from teddy.edges.prune import edge_scores, prune_edges
 from teddy.edges.scores import SCORES
 from teddy.edges.simple_graph import SimpleGraph
@@ -21,4 +22,6 @@ __all__ = [
     "edge_scores",
     "graph_health",
     "prune_edges",
+    "prune_relations",
+    "relation_scores",
 ]

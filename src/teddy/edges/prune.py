@@ -55,8 +55,8 @@ def edge_scores(
     weights = _weights(graph, pair_of_column, edge_weight)
     scores = torch.empty(edge_index.size(1), dtype=torch.float64, device=edge_index.device)
     loop = pair_of_column < 0
-    scores[~loop] = _score(graph, graph.pairs, method, seed, weights)[pair_of_column[~loop]]
-    scores[loop] = _score(graph, edge_index[:, loop].long(), method, seed, weights)
+    scores[~loop] = score_pairs(graph, graph.pairs, method, seed, weights)[pair_of_column[~loop]]
+    scores[loop] = score_pairs(graph, edge_index[:, loop].long(), method, seed, weights)
     return scores
 
 
@@ -84,7 +84,9 @@ def prune_pairs(
         [True, False, True]
     """
     budget = num_pruned_edges(sparsity, graph.num_edges)
-    return ~lowest_edges(_score(graph, graph.pairs, method, seed, weights), graph.pairs, budget)
+    return ~lowest_edges(
+        score_pairs(graph, graph.pairs, method, seed, weights), graph.pairs, budget
+    )
 
 
 def prune_edges(
@@ -159,9 +161,27 @@ def _weights(
     return WeightedGraph.of(graph, pair_of_column, edge_weight).weight
 
 
-def _score(
-    graph: SimpleGraph, pairs: Tensor, method: str, seed: int, weights: Tensor | None
+def score_pairs(
+    graph: SimpleGraph,
+    pairs: Tensor,
+    method: str,
+    seed: int = 0,
+    weights: Tensor | None = None,
 ) -> Tensor:
+    """Score pairs of nodes, float64 ``[P]``, by a score's name.
+
+    Args:
+        graph: The graph.
+        pairs: int64 ``[2, P]``, edges of it or self-loops.
+        method: A name in ``teddy.edges.SCORES``.
+        seed: For scores that draw.
+        weights: Of each edge of the graph, float64 ``[M]``, for weighted degrees.
+
+    Example:
+        >>> path = SimpleGraph(3, torch.tensor([[0, 1], [1, 2]]))
+        >>> score_pairs(path, path.pairs, "teddy")
+        tensor([0.3536, 0.3536], dtype=torch.float64)
+    """
     score = SCORES[method]
     if weights is None:
         return score(graph, pairs, seed)
