@@ -124,9 +124,9 @@ def target_data(
     given: dict[str, Any] = {
         key: store[key] for key in ("x", "y", *MASKS, "feature_names") if key in store
     }
-    for key in ("name", "class_names", "split", "split_seed"):
-        if key in data:
-            given[key] = data[key]
+    for key in ("name", "class_names", "split", "split_seed"):  # of the graph, not of a type
+        if getattr(data, key, None) is not None:
+            given[key] = getattr(data, key)
     view = Data(edge_index=torch.empty(2, 0, dtype=torch.long), **given)
     if labelled:
         return check_data(view, source, task)

@@ -6,6 +6,7 @@ May import: data.
 from teddy.edges.arcs import Arcs
 from teddy.edges.health import GraphHealth, graph_health
 from teddy.edges.hetero import prune_relations, relation_scores
+from teddy.edges.hetero_arcs import HeteroArcs
 from teddy.edges.prune import edge_scores, prune_edges
 from teddy.edges.scores import SCORES
 from teddy.edges.simple_graph import SimpleGraph
@@ -16,6 +17,7 @@ __all__ = [
     "SCORES",
     "Arcs",
     "GraphHealth",
+    "HeteroArcs",
     "SimpleGraph",
     "SortedGraph",
     "SparsifyEdges",

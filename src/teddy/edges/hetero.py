@@ -91,18 +91,29 @@ class HeteroGraph:
             offsets[name], before = before, before + count
         return offsets
 
-    def weights(self, data: HeteroData) -> Tensor:
-        """The weight of each edge, float64 ``[M]``: the mean of its columns'."""
+    def weights(
+        self,
+        listed: Mapping[EdgeType, Tensor],
+        edge_of: Mapping[EdgeType, Tensor] | None = None,
+    ) -> Tensor:
+        """The weight of each edge, float64 ``[M]``: the mean of those that are listed of it.
+
+        Args:
+            listed: Weights, of each relation.
+            edge_of: The edge that each of them is of; by default they are those of the columns.
+        """
         found = []
         for relation in self.relations:
             for kind in relation.edge_types:
-                if "edge_weight" not in data[kind]:
+                if kind not in listed:
                     raise InputError(
-                        f"{relation_text(kind)} has no edge_weight, expected one for each relation"
+                        f"{relation_text(kind)} has no edge_weight, expected one of each relation "
+                        "for weighted degrees"
                     )
-            columns = torch.cat([relation.edge_of_column[kind] for kind in relation.edge_types])
-            values = torch.cat([data[kind].edge_weight for kind in relation.edge_types])
-            found.append(WeightedGraph.of(relation.graph, columns, values).weight)
+            edge_of_weight = relation.edge_of_column if edge_of is None else edge_of
+            edges = torch.cat([edge_of_weight[kind] for kind in relation.edge_types])
+            values = torch.cat([listed[kind] for kind in relation.edge_types])
+            found.append(WeightedGraph.of(relation.graph, edges, values).weight)
         return torch.cat(found)
 
     def scores(
@@ -192,7 +203,7 @@ def relation_scores(
         {('author', 'writes', 'paper'): tensor([0.3018, 0.1821, 0.3018], dtype=torch.float64)}
     """
     graph = HeteroGraph.of(data, relations)
-    weights = graph.weights(data) if weighted else None
+    weights = graph.weights(data.collect("edge_weight", True)) if weighted else None
     found = {}
     scored = zip(
         graph.relations, graph.scores(method, seed, weights), graph.scored_in(weights), strict=True
@@ -244,7 +255,7 @@ def prune_relations(
         {('author', 'writes', 'paper'): tensor([ True, False,  True])}
     """
     graph = HeteroGraph.of(data, relations)
-    weights = graph.weights(data) if weighted else None
+    weights = graph.weights(data.collect("edge_weight", True)) if weighted else None
     return graph.of_columns(graph.keep(sparsity, method, seed, weights))
 
 

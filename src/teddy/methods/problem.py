@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 from teddy.data import check_data
 from teddy.data.checks import MASKS
 from teddy.edges import Arcs
+from teddy.edges.prune import prune_pairs
 from teddy.entries import Entry
 from teddy.errors import InputError
 from teddy.methods.growth import Growth
@@ -110,7 +111,7 @@ class Problem:
         self.progress, self.store = progress, store or Memory()
         self.loader, self.checkpoints = loader, checkpoints
         self.begin(phases=2)
-        self.given = check_data(data, task=task)
+        self.given = self._checked(data, task)
         self.source = ModelSource(model, options)
         check_rule(inference)
         fields = Data(**{key: self.given[key].to(device) for key in ("x", "y", *MASKS)})
@@ -121,6 +122,10 @@ class Problem:
         self.seen, self.deployed = self.growth.seen, self.growth.deployed
         self.graph, self.data = self.seen.graph, self.seen.data
         self.num_outputs = self.task.num_outputs(self.data.y)
+
+    def _checked(self, data: Data, task: str) -> Data:
+        """The graph, or its nodes that are predicted: features, targets, masks."""
+        return check_data(data, task=task)
 
     def _arcs(self, directed: bool) -> Arcs:
         """The graph's edges, with what the model takes of them."""
@@ -254,6 +259,22 @@ class Problem:
         r"""Edges that go, :math:`\lceil p_g M \rceil`."""
         return num_pruned_edges(level.graph_sparsity, self.graph.num_edges)
 
+    def choose(self, sparsity: float, score: str, weighted: bool = False) -> Tensor:
+        """The edges that a score keeps, bool ``[M]``.
+
+        Args:
+            sparsity: Share that goes.
+            score: Its name.
+            weighted: Whether its degrees are weighted.
+        """
+        weights = self.seen.arcs.weights if weighted else None
+        return prune_pairs(self.graph, sparsity, score, self.seed, weights)
+
+    def check_takes_masks(self, method: str) -> None:
+        """Raise unless masks of edges and weights can be learned."""
+        if self.loader is not None:
+            raise InputError(f"{method} learns masks on all nodes at once, expected no loader")
+
     def weight_masks(self) -> list[Tensor]:
         """Masks that keep every trainable parameter."""
         with seeded(self.seed, self.device):
@@ -298,6 +319,18 @@ class Problem:
         if any(isinstance(p, UninitializedParameter) for p in model.parameters()):
             forward_passes(model, self.data.x, self.data.edge_index, **of_edges(self.data))
         return model
+
+    def network(self, model: nn.Module) -> nn.Module:
+        """What a ticket holds of a model that :meth:`make_model` made."""
+        return model
+
+    def settings(self) -> dict[str, Any]:
+        """What decides the result beside the graph, the model and the training."""
+        return {}
+
+    def facts(self, keep: Tensor) -> dict[str, Any] | None:
+        """What a ticket says of relations, of a graph that has any."""
+        return None
 
     def subgraph(self, keep: Tensor | None) -> Data:
         """The graph that training sees, with the kept edges only; all of them for None."""

@@ -142,7 +142,7 @@ def search_settings(
     tensors = [*parts, problem.given.y]
     tensors += [problem.given[mask] for mask in MASKS]
     arcs, weight = problem.deployed.arcs, getattr(problem.task, "weight", None)
-    tensors += arcs.values.values()
+    tensors += arcs.tensors()
     return {
         "method": method,
         **options,
@@ -159,4 +159,5 @@ def search_settings(
         "class_weight": None if weight is None else weight.tolist(),
         "graph": arcs_fingerprint(arcs),
         "data": digest_of(tensors),
+        **problem.settings(),
     }

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from teddy.bits import pack, unpack
 from teddy.edges import SCORES
-from teddy.edges.prune import check_weighted, prune_pairs
+from teddy.edges.prune import check_weighted
 from teddy.edges.select import lowest_edges
 from teddy.entries import Entry
 from teddy.errors import InputError
@@ -110,10 +110,8 @@ class Scheme:
             raise InputError("weighted=True came without edge_weight, expected data that have it")
         for level in levels:
             path = self._path(level)
-            if path and problem.loader is not None:
-                raise InputError(
-                    f"{self.method} learns masks on all nodes at once, expected no loader"
-                )
+            if path:
+                problem.check_takes_masks(self.method)
             problem.begin(phases=2 + len(path))
             problem.dense()  # pretraining on the entire graph
             state = self._state(problem, level, path)
@@ -162,8 +160,7 @@ class Scheme:
 
     def _scored(self, problem: Problem, graph_sparsity: float) -> Tensor:
         score = self.score or "teddy"  # of no edges the choice is the same
-        weights = problem.seen.arcs.weights if self.weighted else None
-        return prune_pairs(problem.graph, graph_sparsity, score, problem.seed, weights)
+        return problem.choose(graph_sparsity, score, self.weighted)
 
     def _round(
         self,

@@ -32,6 +32,7 @@ from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.plain import Plain
 from teddy.ticket.edge_table import kept_edges, parquet
+from teddy.ticket.hetero import refuse_hetero
 from teddy.training.forward import dense_input
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def export_ticket(ticket: Ticket, path: StrPath, data: Data | None = None) -> No
             written then.
     """
     kind = check_kind(path)
+    refuse_hetero(ticket.info)
     if (kind == ".parquet") != (data is not None):
         came, expected = ("a graph", "none") if data is not None else ("no graph", "the ticket's")
         raise InputError(f"{path}: {came} came with it, expected {expected} for {kind}")
