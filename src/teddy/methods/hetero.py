@@ -10,13 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch_geometric.data import Data, HeteroData
 
-from teddy.data.hetero import (
-    check_relations,
-    check_target,
-    nodes_of_types,
-    relation_text,
-    target_data,
-)
+from teddy.data.hetero import check_target, nodes_of_types, relation_text, target_data
 from teddy.edges import Arcs, HeteroArcs
 from teddy.edges.hetero import check_scope
 from teddy.errors import InputError
@@ -67,7 +61,7 @@ class HeteroProblem(Problem):
         relations: str = "each",
         **named: Any,
     ) -> None:
-        check_relations(data, nodes_of_types(data))
+        nodes_of_types(data)  # is it a graph of several types?
         self.hetero, self.scope = data, check_scope(relations)
         self.target = check_target(data, target)
         if isinstance(model, str):
@@ -93,8 +87,10 @@ class HeteroProblem(Problem):
         if self.loader is not None:
             raise InputError("batches are of one kind of node, expected no loader for a HeteroData")
         present = [name for name in EDGE_INPUTS if name in self.hetero]
-        with seeded(self.seed, self.device):
-            names = hetero_edge_inputs(self.source.make(0, 0), present)
+        names: list[str] = []
+        if present:
+            with seeded(self.seed, self.device):
+                names = hetero_edge_inputs(self.source.make(0, 0), present)
         return HeteroArcs.of_hetero(
             copy.copy(self.hetero).to(self.device), self.target, names, self.scope
         )

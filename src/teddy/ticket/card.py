@@ -70,6 +70,9 @@ def _text(info: TicketInfo, repo_id: str) -> str:
     own = ", model=..." if "name" not in info.model else ""
     graph = info.graph
     kind = "directed" if graph.get("directed") else "undirected"
+    container = "Data"
+    if info.hetero is not None:
+        kind, container = f"{len(info.hetero['relations'])} relations'", "HeteroData"
     return f"""
 # {_model(info)} on {_plain(info.dataset)}, a graph lottery ticket
 A sparse subgraph and a sparse GNN that belong together, found by `{_plain(info.method)}`.
@@ -84,7 +87,7 @@ Of one seed ({info.seed}), at the best validation epoch{_provenance(info)}
 import teddy                                   # pip install 'teddy-glt[hub]'
 
 ticket = teddy.Ticket.from_hub("{repo_id}"{own})
-found = ticket.predict(data)                   # data: the graph, a PyG Data
+found = ticket.predict(data)                   # data: the graph, a PyG {container}
 ```
 - Graph: {graph["nodes"]:,} nodes, {graph["edges"]:,} {kind} edges, {graph["features"]:,} \
 features; the ticket holds neither it nor its features, and knows it by the fingerprint \

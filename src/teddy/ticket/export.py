@@ -58,8 +58,8 @@ def export_ticket(ticket: Ticket, path: StrPath, data: Data | None = None) -> No
         InputError: if there is no such export, or the network can't be exported; nothing is
             written then.
     """
-    kind = check_kind(path)
     refuse_hetero(ticket.info)
+    kind = check_kind(path)
     if (kind == ".parquet") != (data is not None):
         came, expected = ("a graph", "none") if data is not None else ("no graph", "the ticket's")
         raise InputError(f"{path}: {came} came with it, expected {expected} for {kind}")
