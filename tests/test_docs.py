@@ -14,6 +14,7 @@ PAGES_OF_DOCS = sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.m
 PAGES = [
     "README.md", "docs/tickets.md", "docs/comparison.md", "docs/sweeps.md", "docs/scale.md",
     "docs/training.md", "docs/search.md", "docs/own.md", "docs/sharing.md",
+    "docs/hetero.md",
 ]  # fmt: skip
 
 

@@ -10,11 +10,11 @@ import torch
 import torch_geometric.transforms as T
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.edges.reference import degree_matrix, teddy_matrix
-from tests.hetero_graphs import CITES, REV, WRITES, hetero_graphs, library
 from torch_geometric.data import Data, HeteroData
 
 import teddy
+from edges.reference import degree_matrix, teddy_matrix
+from hetero_graphs import CITES, REV, WRITES, hetero_graphs, library
 from teddy.edges.relations import find_relations
 
 METHODS = [

@@ -218,7 +218,7 @@ def relation_scores(
                 loops = relation.numbered(loops, graph.offsets)
             scores[loop] = score_pairs(simple, loops, method, seed, weight)
             found[kind] = scores
-    return found
+    return {kind: found[kind] for kind in data.edge_types}
 
 
 def prune_relations(
@@ -256,16 +256,16 @@ def prune_relations(
     """
     graph = HeteroGraph.of(data, relations)
     weights = graph.weights(data.collect("edge_weight", True)) if weighted else None
-    return graph.of_columns(graph.keep(sparsity, method, seed, weights))
+    found = graph.of_columns(graph.keep(sparsity, method, seed, weights))
+    return {kind: found[kind] for kind in data.edge_types}
 
 
 def keep_relations(data: HeteroData, keep: Mapping[EdgeType, Tensor]) -> HeteroData:
     """The graph with some columns of each relation, and what belongs to them; all nodes stay."""
     sparse = copy.copy(data)
     for kind, stays in keep.items():
-        store = data[kind]
-        for name, value in store.items():
-            if store.is_edge_attr(name):
-                dim = data.__cat_dim__(name, value, store)
-                sparse[kind][name] = select(value, stays, dim=dim)
+        store = sparse[kind]  # the copy is asked: PyG notes in a store what it is asked for
+        for name in [name for name in store if store.is_edge_attr(name)]:
+            dim = sparse.__cat_dim__(name, store[name], store)
+            store[name] = select(store[name], stays, dim=dim)
     return sparse
