@@ -21,6 +21,7 @@ from teddy.methods.hetero import HeteroProblem
 from teddy.methods.level import Level
 from teddy.models import GCN
 from teddy.ticket import Count
+from teddy.ticket.card import model_card
 
 SETTINGS = {"graph_sparsity": 0.5, "weight_sparsity": 0.5, "epochs": 6, "target": "paper"}
 
@@ -67,7 +68,7 @@ def test_budgets_are_exact_of_each_relation_and_over_all(data, ticket):
 
 
 def test_weights_are_counted_over_all_of_the_module(ticket):
-    weights = [p for p in ticket.model.parameters() if p.requires_grad]
+    weights = list(ticket.model.parameters())
     total, kept = sum(p.numel() for p in weights), sum(int((p != 0).sum()) for p in weights)
     assert ticket.info.weights == Count(total, kept)
     assert kept == math.ceil(0.5 * total)
@@ -212,7 +213,8 @@ class One(nn.Module):
         return {"paper": self.conv((x_dict["author"], x_dict["paper"]), edge_index_dict[WRITES])}
 
 
-def test_a_search_that_was_ended_goes_on_to_the_same_ticket(data, ticket, tmp_path):
+@pytest.mark.parametrize("make", [hetero_module, lambda data: ByHand()], ids=["lazy", "by hand"])
+def test_a_search_that_was_ended_goes_on_to_the_same_ticket(data, make, tmp_path):
     class EndError(Exception):
         pass
 
@@ -221,7 +223,8 @@ def test_a_search_that_was_ended_goes_on_to_the_same_ticket(data, ticket, tmp_pa
             raise EndError
 
     folder = {"checkpoint": tmp_path / "folder", "checkpoint_seconds": 0.0}
-    module = ByHand()
+    torch.manual_seed(0)
+    module = make(data)
     with pytest.raises(EndError):
         find(data, module, progress=progress, **folder)
     resumed, whole = find(data, module, **folder), find(data, module)
@@ -230,6 +233,22 @@ def test_a_search_that_was_ended_goes_on_to_the_same_ticket(data, ticket, tmp_pa
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     with pytest.raises(teddy.InputError, match="holds a search with relations each, got all"):
         find(data, module, relations="all", **folder)
+
+
+@pytest.mark.parametrize("relations", ["each", "all"])
+@pytest.mark.parametrize("graph_sparsity", [0.0, 1.0])
+def test_all_edges_or_none(data, relations, graph_sparsity):
+    settings = {"graph_sparsity": graph_sparsity, "relations": relations, "epochs": 2}
+    ticket = find(data, hetero_module(data), class_weight="balanced", **settings)
+    assert ticket.info.edges.kept == (1 - graph_sparsity) * ticket.info.edges.total
+    assert ticket.logits(data).shape == (60, 3)
+
+
+def test_the_card_on_the_hub_speaks_of_relations(ticket):
+    pytest.importorskip("yaml")
+    card = model_card(ticket.info, "me/papers")
+    assert "96 nodes, 379 edges of 3 relations, 6 features" in card
+    assert "a PyG HeteroData" in card
 
 
 def test_a_method_of_ones_own_must_keep_to_each_relation(data):

@@ -104,13 +104,19 @@ class HeteroGraph:
         """
         found = []
         for relation in self.relations:
+            edge_of_weight = relation.edge_of_column if edge_of is None else edge_of
             for kind in relation.edge_types:
                 if kind not in listed:
                     raise InputError(
                         f"{relation_text(kind)} has no edge_weight, expected one of each relation "
                         "for weighted degrees"
                     )
-            edge_of_weight = relation.edge_of_column if edge_of is None else edge_of
+                got, expected = listed[kind].shape, edge_of_weight[kind].shape
+                if got != expected:
+                    raise InputError(
+                        f"{relation_text(kind)}: edge_weight has shape {list(got)}, "
+                        f"expected {list(expected)}"
+                    )
             edges = torch.cat([edge_of_weight[kind] for kind in relation.edge_types])
             values = torch.cat([listed[kind] for kind in relation.edge_types])
             found.append(WeightedGraph.of(relation.graph, edges, values).weight)

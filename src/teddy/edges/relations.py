@@ -116,14 +116,16 @@ def _groups(
         one, other = (first, name, last), (last, f"rev_{name}", first)
         if one in single and other in single:
             join(one, other)
-    there = {kind: _arcs(edges[kind], nodes[kind[2]]) for kind in single}
-    back = {kind: _arcs(edges[kind].flip(0), nodes[kind[0]]) for kind in single}
-    for one in sorted(there):
-        if one not in single or not there[one].numel() or _symmetric(one, there, back):
+    for one in sorted(single):
+        fitting = [k for k in single if k != one and (k[0], k[2]) == (one[2], one[0])]
+        if one not in single or not fitting:
             continue
-        for other in list(single):
-            ends_fit = other != one and (other[0], other[2]) == (one[2], one[0])
-            if ends_fit and torch.equal(there[other], back[one]):
+        back = _arcs(edges[one].flip(0), nodes[one[0]])
+        both_ways = one[0] == one[2] and torch.equal(back, _arcs(edges[one], nodes[one[2]]))
+        if both_ways or not back.numel():
+            continue
+        for other in fitting:
+            if torch.equal(_arcs(edges[other], nodes[other[2]]), back):
                 join(one, other)
                 break
     return sorted([*groups, *((kind,) for kind in single)])
@@ -133,9 +135,3 @@ def _arcs(edge_index: Tensor, num_targets: int) -> Tensor:
     """A number for each arc, sorted, each once."""
     keys: Tensor = torch.unique(edge_index[0] * num_targets + edge_index[1])
     return keys
-
-
-def _symmetric(
-    kind: EdgeType, there: Mapping[EdgeType, Tensor], back: Mapping[EdgeType, Tensor]
-) -> bool:
-    return kind[0] == kind[2] and torch.equal(there[kind], back[kind])

@@ -138,6 +138,6 @@ class HeteroProblem(Problem):
         """What decides the result beside the graph, the model and the training."""
         return {"target": self.target, "relations": self.scope}
 
-    def facts(self, keep: Tensor) -> dict[str, Any]:
+    def relation_facts(self, keep: Tensor) -> dict[str, Any]:
         """What a ticket says of its relations."""
         return hetero_facts(self.arcs, self.target, keep)

@@ -328,7 +328,7 @@ class Problem:
         """What decides the result beside the graph, the model and the training."""
         return {}
 
-    def facts(self, keep: Tensor) -> dict[str, Any] | None:
+    def relation_facts(self, keep: Tensor) -> dict[str, Any] | None:
         """What a ticket says of relations, of a graph that has any."""
         return None
 

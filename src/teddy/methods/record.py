@@ -68,7 +68,7 @@ def make_ticket(
     if weight is not None:
         where["class_weight"] = weight.tolist()
     names, arcs = problem.given.get("class_names"), problem.seen.arcs
-    network, hetero = problem.network(model), problem.facts(choice.keep)
+    network, hetero = problem.network(model), problem.relation_facts(choice.keep)
     outputs = "outputs" if problem.task.name == "regression" else "classes"
     info = TicketInfo(
         method=method,

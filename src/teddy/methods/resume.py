@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 from torch import nn
+from torch.nn.parameter import UninitializedParameter
 
 from teddy.atomic import UNFINISHED, StrPath, write_atomically
 from teddy.data.checks import MASKS
@@ -135,7 +136,11 @@ def search_settings(
     """What decides the result of a search, as plain data."""
     model, x = problem.source.model, problem.given.x
     if isinstance(model, nn.Module):
-        kind = f"{type(model).__qualname__} {digest_of(model.state_dict().values())[:16]}"
+        # Lazy weights come from the seed.
+        known = [
+            w for w in model.state_dict().values() if not isinstance(w, UninitializedParameter)
+        ]
+        kind = f"{type(model).__qualname__} {digest_of(known)[:16]}"
     else:
         kind = model if isinstance(model, str) else getattr(model, "__qualname__", "a function")
     parts = [x] if x.layout == torch.strided else [x.crow_indices(), x.col_indices(), x.values()]

@@ -36,7 +36,7 @@ def hetero_facts(arcs: HeteroArcs, target: str, keep: Tensor) -> dict[str, Any]:
         "target": target,
         "scope": graph.scope,
         "nodes": dict(graph.nodes),
-        "features": {name: x.size(1) for name, x in arcs.features.items()},
+        "features": _widths(arcs),
         "relations": [
             {
                 "edge_types": [list(kind) for kind in relation.edge_types],
@@ -95,10 +95,11 @@ def hetero_logits(ticket: Ticket, data: HeteroData) -> Tensor:
     assert info.hetero is not None
     arcs, target = hetero_arcs(info, data), info.hetero["target"]
     x = features_for(info, target_data(data, target, labelled=False))
-    for name, expected in info.hetero["features"].items():
-        got = arcs.features[name].size(1) if name in arcs.features else 0
-        if got != expected:
-            raise InputError(f"the ticket expects {expected} features of '{name}', got {got}")
+    got, expected = _widths(arcs), info.hetero["features"]
+    for name in sorted({*got, *expected}):
+        one, other = expected.get(name, 0), got.get(name, 0)
+        if one != other:
+            raise InputError(f"the ticket expects {one} features of '{name}', got {other}")
     model = HeteroModel(ticket.model, target).to(x.device)
     around = arcs.fields(ticket.keep.to(x.device))["edge_index"]
     return forward_passes(model, x, around).evaluation_logits()
@@ -119,6 +120,11 @@ def _another(info: TicketInfo, got: str) -> InputError:
         f"the ticket belongs to {info.dataset} with {_listed(info.hetero['nodes'])} nodes and "
         f"edges {edges}; got another graph with {got}"
     )
+
+
+def _widths(arcs: HeteroArcs) -> dict[str, int]:
+    """Features of each type but the target's."""
+    return {name: x.size(1) for name, x in arcs.features.items()}
 
 
 def _counts(arcs: HeteroArcs) -> str:
