@@ -35,7 +35,7 @@ class ByHand(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        layers = {WRITES: GraphConv((4, 6), 3), CITES: GraphConv(6, 3)}
+        layers = {WRITES: GraphConv((4, 6), 3), CITES: GraphConv(6, 3), REV: GraphConv((6, 4), 3)}
         self.conv = HeteroConv(layers, aggr="sum")
 
     def forward(self, x_dict, edge_index_dict, edge_weight_dict=None):
