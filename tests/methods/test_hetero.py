@@ -265,6 +265,11 @@ def test_another_graph_is_refused(data, ticket):
     other[CITES].edge_index = other[CITES].edge_index[:, 1:]
     with pytest.raises(teddy.InputError, match=r"the ticket belongs to data with 30 author, 60 p"):
         ticket.predict(other)
+    other = copy.deepcopy(data)
+    for kind, end in ((WRITES, 0), (REV, 1)):  # as many edges, of other authors
+        other[kind].edge_index[end] = (other[kind].edge_index[end] + 1) % 30
+    with pytest.raises(teddy.InputError, match=r"got another graph with edges 163 \(author, writ"):
+        ticket.logits(other)
     with pytest.raises(teddy.InputError, match="got another graph with 30 author, 50 paper"):
         ticket.apply(fewer_papers())
     with pytest.raises(teddy.InputError, match="got Data, expected a HeteroData"):
