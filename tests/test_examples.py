@@ -27,6 +27,12 @@ SHOWS = {
     "class_weights": lambda v: v["found"]["balanced"] > v["found"]["None"],
     "multilabel": lambda v: metric_of(v["ticket"]) > 75 and v["predicted"].shape == (300, 4),
     "regression": lambda v: metric_of(v["ticket"]) > 60 and v["predicted"].min() > 100_000,
+    "hetero": lambda v: (
+        metric_of(v["ticket"]) > 70
+        and min(part["kept"] for part in v["ticket"].info.hetero["relations"]) == 108
+        and min(part["kept"] for part in v["together"].info.hetero["relations"]) == 0
+        and v["sparse"].num_edges < v["data"].num_edges / 2
+    ),
     "plain_torch_loop": lambda v: (
         v["kept"] == math.ceil(0.1 * v["total"]) and v["best"]["test"] > 55
     ),

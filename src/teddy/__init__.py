@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from teddy.edges import edge_scores as edge_scores
     from teddy.edges import graph_health as graph_health
     from teddy.edges import prune_edges as prune_edges
+    from teddy.edges import prune_relations as prune_relations
+    from teddy.edges import relation_scores as relation_scores
     from teddy.errors import InputError as InputError
     from teddy.methods import find_ticket as find_ticket
     from teddy.ticket import Ticket as Ticket
@@ -44,6 +46,8 @@ _HOME = {
     "load_dataset": "teddy.data",
     "project_l0_": "teddy.weights",
     "prune_edges": "teddy.edges",
+    "prune_relations": "teddy.edges",
+    "relation_scores": "teddy.edges",
 }
 __all__ = list(_HOME)
 

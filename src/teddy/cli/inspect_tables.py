@@ -37,6 +37,9 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
             f"Transferred ({was['inference']}) from {was['dataset']} with {before['nodes']:,} "
             f"nodes and {before['edges']:,} edges, which {info.task['metric']} is of.\n"
         )
+    if info.hetero:
+        parts = info.hetero["relations"]
+        _counts("Relations", {", ".join(part["edge_types"][0]): part for part in parts})
     _counts("Layers", facts["layers"])
     if facts["parameters"].keys() != facts["layers"].keys():
         _counts("Parameters", facts["parameters"])

@@ -54,12 +54,25 @@ def simple_arcs(
     keys, arc_of_column = torch.unique(edges[0] * num_nodes + edges[1], return_inverse=True)
     arcs = torch.stack([keys // max(num_nodes, 1), keys % max(num_nodes, 1)])
     return arcs, {
-        name: _one_each(name, value, arcs, arc_of_column, directed) for name, value in own.items()
+        name: one_each(name, value, arcs, arc_of_column, directed) for name, value in own.items()
     }
 
 
-def _one_each(name: str, value: Tensor, arcs: Tensor, place: Tensor, directed: bool) -> Tensor:
-    """The value of each arc; raise if its columns have different ones."""
+def one_each(name: str, value: Tensor, arcs: Tensor, place: Tensor, directed: bool) -> Tensor:
+    """The value of each arc; raise if its columns have different ones.
+
+    Args:
+        name: What the values are called.
+        value: Of each column, ``[E, ...]``.
+        arcs: int64 ``[2, A]``.
+        place: The arc of each column.
+        directed: Whether both directions may have different ones, for the message.
+
+    Example:
+        >>> arcs, place = torch.tensor([[0], [1]]), torch.tensor([0, 0])
+        >>> one_each("edge_weight", torch.tensor([2.0, 2.0]), arcs, place, directed=True)
+        tensor([2.])
+    """
     found = value.new_empty((arcs.size(1), *value.shape[1:]))
     found[place] = value
     same = found[place] == value

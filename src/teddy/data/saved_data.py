@@ -6,9 +6,14 @@ import pickle
 from typing import TYPE_CHECKING
 
 import torch
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
-from torch_geometric.data.storage import GlobalStorage
+from torch_geometric.data.storage import (
+    BaseStorage,
+    EdgeStorage,
+    GlobalStorage,
+    NodeStorage,
+)
 
 from teddy.data.checks import MASKS
 from teddy.data.reading import reading
@@ -16,6 +21,12 @@ from teddy.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+# Those of a HeteroData, too, so that a message can say that it is one.
+_CONTAINERS = [
+    DataEdgeAttr, DataTensorAttr, BaseStorage, GlobalStorage, NodeStorage, EdgeStorage, HeteroData,
+]  # fmt: skip
 
 
 def read_saved_data(path: Path) -> Data:
@@ -34,13 +45,18 @@ def read_saved_data(path: Path) -> Data:
     """
     with reading(path, "a PyG Data saved with torch.save"):
         try:
-            with torch.serialization.safe_globals([DataEdgeAttr, DataTensorAttr, GlobalStorage]):
+            with torch.serialization.safe_globals(_CONTAINERS):
                 saved = torch.load(path, weights_only=True, map_location="cpu")
         except pickle.UnpicklingError as error:
             raise InputError(
                 f"{path.name}: damaged or holds more than tensors, "
                 "expected a PyG Data saved with torch.save"
             ) from error
+        if isinstance(saved, HeteroData):
+            raise InputError(
+                f"{path.name}: holds a HeteroData, expected a Data; relations are for Python: "
+                "teddy.find_ticket(data, module, target=...)"
+            )
         if not isinstance(saved, Data):
             raise InputError(
                 f"{path.name}: holds a {type(saved).__name__}, "

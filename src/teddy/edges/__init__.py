@@ -5,6 +5,8 @@ May import: data.
 
 from teddy.edges.arcs import Arcs
 from teddy.edges.health import GraphHealth, graph_health
+from teddy.edges.hetero import prune_relations, relation_scores
+from teddy.edges.hetero_arcs import HeteroArcs
 from teddy.edges.prune import edge_scores, prune_edges
 from teddy.edges.scores import SCORES
 from teddy.edges.signals import Signals
@@ -16,6 +18,7 @@ __all__ = [
     "SCORES",
     "Arcs",
     "GraphHealth",
+    "HeteroArcs",
     "Signals",
     "SimpleGraph",
     "SortedGraph",
@@ -23,4 +26,6 @@ __all__ = [
     "edge_scores",
     "graph_health",
     "prune_edges",
+    "prune_relations",
+    "relation_scores",
 ]

@@ -78,6 +78,15 @@ class Arcs:
             return None
         return WeightedGraph.of(self.graph, self.edge, self.values["edge_weight"]).weight
 
+    @property
+    def names(self) -> list[str]:
+        """What a model is given of edges beside their ends."""
+        return list(self.values)
+
+    def tensors(self) -> list[Tensor]:
+        """All that a model is given of the graph beside features and edges."""
+        return list(self.values.values())
+
     def fields(self, keep: Tensor | None = None) -> dict[str, Tensor]:
         """``edge_index`` and values of all arcs, or of those whose edge is to keep.
 

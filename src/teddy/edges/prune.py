@@ -60,9 +60,9 @@ def edge_scores(
     weights = _weights(graph, pair_of_column, edge_weight)
     scores = torch.empty(edge_index.size(1), dtype=torch.float64, device=edge_index.device)
     loop = pair_of_column < 0
-    found = _score(graph, graph.pairs, method, seed, weights, known)
+    found = score_pairs(graph, graph.pairs, method, seed, weights, known)
     scores[~loop] = found[pair_of_column[~loop]]
-    scores[loop] = _score(graph, edge_index[:, loop].long(), method, seed, weights, known)
+    scores[loop] = score_pairs(graph, edge_index[:, loop].long(), method, seed, weights, known)
     return scores
 
 
@@ -92,7 +92,7 @@ def prune_pairs(
         [True, False, True]
     """
     budget = num_pruned_edges(sparsity, graph.num_edges)
-    scores = _score(graph, graph.pairs, method, seed, weights, signals)
+    scores = score_pairs(graph, graph.pairs, method, seed, weights, signals)
     return ~lowest_edges(scores, graph.pairs, budget)
 
 
@@ -192,14 +192,29 @@ def _signals(method: str, given: dict[str, Tensor]) -> Signals:
     return Signals(**given)
 
 
-def _score(
+def score_pairs(
     graph: SimpleGraph,
     pairs: Tensor,
     method: str,
-    seed: int,
-    weights: Tensor | None,
+    seed: int = 0,
+    weights: Tensor | None = None,
     signals: Signals | None = None,
 ) -> Tensor:
+    """Score pairs of nodes, float64 ``[P]``, by a score's name.
+
+    Args:
+        graph: The graph.
+        pairs: int64 ``[2, P]``, edges of it or self-loops.
+        method: A name in ``teddy.edges.SCORES``.
+        seed: For scores that draw.
+        weights: Of each edge of the graph, float64 ``[M]``, for weighted degrees.
+        signals: What the score looks at beside the graph.
+
+    Example:
+        >>> path = SimpleGraph(3, torch.tensor([[0, 1], [1, 2]]))
+        >>> score_pairs(path, path.pairs, "teddy")
+        tensor([0.3536, 0.3536], dtype=torch.float64)
+    """
     score = SCORES[method]
     if weights is not None:
         check_weighted(method)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 from torch_geometric.transforms import BaseTransform
 
+from teddy.edges.hetero import check_scope, keep_relations, prune_relations
 from teddy.edges.prune import check_weighted, needed_signals, prune_edges
 from teddy.edges.scores import SCORES
 from teddy.errors import InputError
@@ -16,7 +17,8 @@ class SparsifyEdges(BaseTransform):
     strategY" <https://openreview.net/forum?id=4UIBysXjVq>`_ (Eq. 6 to 8).
 
     Everything that belongs to an edge (``edge_attr``, ``edge_weight``, edge masks) goes along.
-    All nodes stay.
+    All nodes stay. Of a ``HeteroData`` each relation is pruned; see
+    :func:`teddy.prune_relations`.
 
     Args:
         sparsity: Share of undirected edges to remove, in [0, 1].
@@ -25,6 +27,8 @@ class SparsifyEdges(BaseTransform):
         seed: For scores that draw.
         weighted: Whether degrees are sums of ``edge_weight``; an edge whose columns have several
             weights has their mean.
+        relations: Of a ``HeteroData``: ``each`` relation has degrees and a budget of its own, or
+            ``all`` have them together.
 
     Example:
         >>> import torch, teddy
@@ -37,7 +41,12 @@ class SparsifyEdges(BaseTransform):
     """
 
     def __init__(
-        self, sparsity: float, method: str = "teddy", seed: int = 0, weighted: bool = False
+        self,
+        sparsity: float,
+        method: str = "teddy",
+        seed: int = 0,
+        weighted: bool = False,
+        relations: str = "each",
     ) -> None:
         self.sparsity = check_sparsity(sparsity)
         SCORES[method]  # an unknown name is an error here, not at the first graph
@@ -46,12 +55,17 @@ class SparsifyEdges(BaseTransform):
         self.method = method
         self.seed = seed
         self.weighted = weighted
+        self.relations = check_scope(relations)
 
-    def forward(self, data: Data) -> Data:
+    def forward(self, data: Data | HeteroData) -> Data | HeteroData:
         """Return the graph with fewer edges (called through ``transform(data)``, on a copy)."""
+        if isinstance(data, HeteroData):
+            settings = self.method, self.seed, self.relations, self.weighted
+            return keep_relations(data, prune_relations(data, self.sparsity, *settings))
         if not isinstance(data, Data) or data.edge_index is None:
             raise InputError(
-                f"SparsifyEdges got {type(data).__name__}, expected a Data with an edge_index"
+                f"SparsifyEdges got {type(data).__name__}, expected a Data with an edge_index or a "
+                "HeteroData"
             )
         weights = None
         if self.weighted:
@@ -68,4 +82,5 @@ class SparsifyEdges(BaseTransform):
     def __repr__(self) -> str:
         more = f", seed={self.seed}" if self.seed else ""
         more += ", weighted=True" if self.weighted else ""
+        more += f", relations='{self.relations}'" if self.relations != "each" else ""
         return f"{type(self).__name__}(sparsity={self.sparsity}, method='{self.method}'{more})"

@@ -6,14 +6,15 @@ from textwrap import shorten
 from typing import Any
 
 import torch
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from teddy.atomic import StrPath
 from teddy.errors import InputError
+from teddy.methods.hetero import problem_of
 from teddy.methods.level import Level
 from teddy.methods.method import METHODS
 from teddy.methods.model_source import ModelLike
-from teddy.methods.problem import Problem, Progress
+from teddy.methods.problem import Progress
 from teddy.methods.resume import SearchFolder, search_settings
 from teddy.ticket import Ticket
 from teddy.tracking import Tracking, TrackLike
@@ -21,7 +22,7 @@ from teddy.training import ClassWeight, LoaderLike, TrainConfig, as_loader
 
 
 def find_ticket(
-    data: Data,
+    data: Data | HeteroData,
     model: ModelLike = "gin",
     graph_sparsity: float = 0.64,
     weight_sparsity: float = 0.64,
@@ -33,6 +34,8 @@ def find_ticket(
     task: str = "classification",
     class_weight: ClassWeight | None = None,
     directed: bool = False,
+    target: str | None = None,
+    relations: str = "each",
     lr: float | None = None,
     weight_decay: float | None = None,
     temperature: float = 1.0,
@@ -59,7 +62,9 @@ def find_ticket(
 
     Args:
         data: ``x`` (dense or sparse), ``edge_index``, ``y`` and the masks of a split; perhaps
-            ``edge_weight`` ``[E]`` and ``edge_attr`` ``[E, ...]``.
+            ``edge_weight`` ``[E]`` and ``edge_attr`` ``[E, ...]``. Or a ``HeteroData``, whose
+            ``target`` has ``y`` and masks; then the model is a module with
+            ``forward(x_dict, edge_index_dict)``.
         model: ``"gcn"``, ``"gat"``, ``"gin"``, ``"sage"``, ``"unimp"``, ``"nagphormer"``,
             ``"specformer"``, also with options, ``"nagphormer:hops=3"``; any ``nn.Module`` with
             ``forward(x, edge_index)``, and by name ``edge_weight``, ``edge_attr`` if it takes them,
@@ -78,6 +83,9 @@ def find_ticket(
         class_weight: Of each class in the loss, or ``"balanced"``; of labels: of what is positive.
         directed: Whether messages run along edges as they are listed only. An edge and its reverse
             still are one edge to prune, and scores are of the undirected graph.
+        target: Of a ``HeteroData``: the type of the nodes that are predicted.
+        relations: Of a ``HeteroData``: ``each`` relation is scored and pruned by itself, or
+            ``all`` together; see :func:`teddy.prune_relations`.
         lr: Learning rate; by default the model's own, 0.01 for most.
         weight_decay: L2 penalty; by default the model's own, 5e-4 for most.
         temperature: Of the distillation.
@@ -122,7 +130,7 @@ def find_ticket(
     of_model = {name: value for name, value in options.items() if name not in of_method}
     device, batches = check_device(device), as_loader(loader)
     folder, tracking = SearchFolder(checkpoint, checkpoint_seconds), Tracking(track)
-    problem = Problem(
+    problem = problem_of(data, target, relations)(
         data, model, of_model, seed, config, device, tracking.beside(progress), folder.store,
         inductive, inference, batches, folder.checkpoints, task, class_weight, directed,
     )  # fmt: skip

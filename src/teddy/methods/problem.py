@@ -15,12 +15,14 @@ from torch_geometric.data import Data
 from teddy.data import check_data
 from teddy.data.checks import MASKS
 from teddy.edges import Arcs
+from teddy.edges.prune import needed_signals, prune_pairs
 from teddy.entries import Entry
 from teddy.errors import InputError
 from teddy.methods.growth import Growth
 from teddy.methods.level import Level
 from teddy.methods.model_source import ModelLike, ModelSource
 from teddy.methods.record import Choice, Dense, accuracy_of, make_ticket
+from teddy.methods.signals import signals_of
 from teddy.methods.store import Memory, Store
 from teddy.models import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS, edge_inputs
@@ -112,7 +114,7 @@ class Problem:
         self.loader, self.checkpoints = loader, checkpoints
         self.dense_model: nn.Module | None = None
         self.begin(phases=2)
-        self.given = check_data(data, task=task)
+        self.given = self._checked(data, task)
         self.source = ModelSource(model, options)
         check_rule(inference)
         fields = Data(**{key: self.given[key].to(device) for key in ("x", "y", *MASKS)})
@@ -123,6 +125,10 @@ class Problem:
         self.seen, self.deployed = self.growth.seen, self.growth.deployed
         self.graph, self.data = self.seen.graph, self.seen.data
         self.num_outputs = self.task.num_outputs(self.data.y)
+
+    def _checked(self, data: Data, task: str) -> Data:
+        """The graph, or its nodes that are predicted: features, targets, masks."""
+        return check_data(data, task=task)
 
     def _arcs(self, directed: bool) -> Arcs:
         """The graph's edges, with what the model takes of them."""
@@ -259,6 +265,24 @@ class Problem:
         r"""Edges that go, :math:`\lceil p_g M \rceil`."""
         return num_pruned_edges(level.graph_sparsity, self.graph.num_edges)
 
+    def choose(self, sparsity: float, score: str, weighted: bool = False) -> Tensor:
+        """The edges that a score keeps, bool ``[M]``.
+
+        Args:
+            sparsity: Share that goes.
+            score: Its name.
+            weighted: Whether its degrees are weighted.
+        """
+        weights = self.seen.arcs.weights if weighted else None
+        # Where no edge goes, nothing has to be looked at.
+        signals = signals_of(self, needed_signals(score)) if sparsity > 0 else None
+        return prune_pairs(self.graph, sparsity, score, self.seed, weights, signals)
+
+    def check_takes_masks(self, method: str) -> None:
+        """Raise unless masks of edges and weights can be learned."""
+        if self.loader is not None:
+            raise InputError(f"{method} learns masks on all nodes at once, expected no loader")
+
     def weight_masks(self) -> list[Tensor]:
         """Masks that keep every trainable parameter."""
         with seeded(self.seed, self.device):
@@ -303,6 +327,18 @@ class Problem:
         if any(isinstance(p, UninitializedParameter) for p in model.parameters()):
             forward_passes(model, self.data.x, self.data.edge_index, **of_edges(self.data))
         return model
+
+    def network(self, model: nn.Module) -> nn.Module:
+        """What a ticket holds of a model that :meth:`make_model` made."""
+        return model
+
+    def settings(self) -> dict[str, Any]:
+        """What decides the result beside the graph, the model and the training."""
+        return {}
+
+    def relation_facts(self, keep: Tensor) -> dict[str, Any] | None:
+        """What a ticket says of relations, of a graph that has any."""
+        return None
 
     def subgraph(self, keep: Tensor | None) -> Data:
         """The graph that training sees, with the kept edges only; all of them for None."""

@@ -68,6 +68,7 @@ def make_ticket(
     if weight is not None:
         where["class_weight"] = weight.tolist()
     names, arcs = problem.given.get("class_names"), problem.seen.arcs
+    network, hetero = problem.network(model), problem.relation_facts(choice.keep)
     outputs = "outputs" if problem.task.name == "regression" else "classes"
     info = TicketInfo(
         method=method,
@@ -76,15 +77,15 @@ def make_ticket(
         split_seed=problem.given.get("split_seed"),
         split_fingerprint=split_fingerprint(problem.given),
         seed=problem.seed,
-        model=_model_spec(model),
+        model=_model_spec(network),
         graph={
-            "nodes": problem.graph.num_nodes,
+            "nodes": problem.graph.num_nodes if hetero is None else sum(hetero["nodes"].values()),
             "edges": problem.graph.num_edges,
             "features": problem.data.x.size(1),
             outputs: problem.num_outputs,
             "fingerprint": arcs_fingerprint(arcs),
             "directed": arcs.directed,
-            "edge_inputs": list(arcs.values),
+            "edge_inputs": arcs.names,
         },
         graph_sparsity=level.graph_sparsity,
         weight_sparsity=level.weight_sparsity,
@@ -100,9 +101,10 @@ def make_ticket(
         score=choice.score,
         weighted=choice.weighted,
         task=problem.task.facts(),
+        hetero=hetero,
     )
     seconds = {"dense": dense.seconds, **seconds, "sparse": sparse.seconds}
-    return Ticket(info, choice.keep.cpu(), model.cpu().eval(), seconds)
+    return Ticket(info, choice.keep.cpu(), network.cpu().eval(), seconds)
 
 
 def _inductive(problem: Problem, choice: Choice) -> dict[str, Any] | None:

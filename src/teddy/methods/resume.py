@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 from torch import nn
+from torch.nn.parameter import UninitializedParameter
 
 from teddy.atomic import UNFINISHED, StrPath, write_atomically
 from teddy.data.checks import MASKS
@@ -135,14 +136,18 @@ def search_settings(
     """What decides the result of a search, as plain data."""
     model, x = problem.source.model, problem.given.x
     if isinstance(model, nn.Module):
-        kind = f"{type(model).__qualname__} {digest_of(model.state_dict().values())[:16]}"
+        # Lazy weights come from the seed.
+        known = [
+            w for w in model.state_dict().values() if not isinstance(w, UninitializedParameter)
+        ]
+        kind = f"{type(model).__qualname__} {digest_of(known)[:16]}"
     else:
         kind = model if isinstance(model, str) else getattr(model, "__qualname__", "a function")
     parts = [x] if x.layout == torch.strided else [x.crow_indices(), x.col_indices(), x.values()]
     tensors = [*parts, problem.given.y]
     tensors += [problem.given[mask] for mask in MASKS]
     arcs, weight = problem.deployed.arcs, getattr(problem.task, "weight", None)
-    tensors += arcs.values.values()
+    tensors += arcs.tensors()
     return {
         "method": method,
         **options,
@@ -159,4 +164,5 @@ def search_settings(
         "class_weight": None if weight is None else weight.tolist(),
         "graph": arcs_fingerprint(arcs),
         "data": digest_of(tensors),
+        **problem.settings(),
     }

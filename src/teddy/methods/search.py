@@ -18,13 +18,12 @@ from torch import Tensor
 
 from teddy.bits import pack, unpack
 from teddy.edges import SCORES
-from teddy.edges.prune import check_weighted, needed_signals, prune_pairs
+from teddy.edges.prune import check_weighted
 from teddy.edges.select import lowest_edges
 from teddy.entries import Entry
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.problem import Problem
-from teddy.methods.signals import signals_of
 from teddy.models.masked import Masked, check_takes_edge_weights
 from teddy.numbers import check_count, check_number
 from teddy.sparsity import num_kept_weights, simulation_sparsity
@@ -130,8 +129,8 @@ class Scheme:
             phase: What to call its training.
         """
         path = self._path(level)
-        if path and problem.loader is not None:
-            raise InputError(f"{self.method} learns masks on all nodes at once, expected no loader")
+        if path:
+            problem.check_takes_masks(self.method)
         problem.dense()  # pretraining on the entire graph
         state = self._state(problem, level, path)
         return problem.train_ticket(
@@ -180,9 +179,7 @@ class Scheme:
 
     def _scored(self, problem: Problem, graph_sparsity: float) -> Tensor:
         score = self.score or "teddy"  # of no edges the choice is the same
-        weights = problem.seen.arcs.weights if self.weighted else None
-        signals = signals_of(problem, needed_signals(score)) if graph_sparsity > 0 else None
-        return prune_pairs(problem.graph, graph_sparsity, score, problem.seed, weights, signals)
+        return problem.choose(graph_sparsity, score, self.weighted)
 
     def _round(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -11,9 +12,11 @@ from torch_geometric.data import Data
 from teddy.edges import Signals
 from teddy.entries import Entry
 from teddy.errors import InputError
-from teddy.methods.problem import Problem
 from teddy.training.forward import forward_passes
 from teddy.training.inputs import of_edges
+
+if TYPE_CHECKING:
+    from teddy.methods.problem import Problem
 
 
 def signals_of(problem: Problem, needs: Sequence[str]) -> Signals:
@@ -29,6 +32,7 @@ def signals_of(problem: Problem, needs: Sequence[str]) -> Signals:
 
     Example:
         >>> import teddy
+        >>> from teddy.methods import Problem
         >>> problem = Problem(teddy.load_dataset("citeseer"), "gcn", {"hidden": 8})
         >>> int((signals_of(problem, ["labels"]).labels >= 0).sum())
         120

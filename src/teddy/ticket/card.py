@@ -69,7 +69,9 @@ def _text(info: TicketInfo, repo_id: str) -> str:
     versions = ", ".join(f"{name} {value}" for name, value in info.versions.items())
     own = ", model=..." if "name" not in info.model else ""
     graph = info.graph
-    kind = "directed" if graph.get("directed") else "undirected"
+    edges, container = f"{'' if graph.get('directed') else 'un'}directed edges", "Data"
+    if info.hetero is not None:
+        edges, container = f"edges of {len(info.hetero['relations'])} relations", "HeteroData"
     return f"""
 # {_model(info)} on {_plain(info.dataset)}, a graph lottery ticket
 A sparse subgraph and a sparse GNN that belong together, found by `{_plain(info.method)}`.
@@ -84,9 +86,9 @@ Of one seed ({info.seed}), at the best validation epoch{_provenance(info)}
 import teddy                                   # pip install 'teddy-glt[hub]'
 
 ticket = teddy.Ticket.from_hub("{repo_id}"{own})
-found = ticket.predict(data)                   # data: the graph, a PyG Data
+found = ticket.predict(data)                   # data: the graph, a PyG {container}
 ```
-- Graph: {graph["nodes"]:,} nodes, {graph["edges"]:,} {kind} edges, {graph["features"]:,} \
+- Graph: {graph["nodes"]:,} nodes, {graph["edges"]:,} {edges}, {graph["features"]:,} \
 features; the ticket holds neither it nor its features, and knows it by the fingerprint \
 `{graph["fingerprint"][:16]}`.
 - Split: {_plain(info.split)}. Removed on request: {info.graph_sparsity:.2%} of the edges, \

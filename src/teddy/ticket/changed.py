@@ -15,6 +15,7 @@ from teddy.edges import SimpleGraph
 from teddy.errors import InputError
 from teddy.models.edge_inputs import EDGE_INPUTS
 from teddy.ticket.fingerprint import arcs_fingerprint
+from teddy.ticket.hetero import refuse_hetero
 from teddy.ticket.inference import check_rule, edges_at_inference, scores_any_graph
 from teddy.ticket.info import Count
 
@@ -52,6 +53,7 @@ def transfer(
     """
     check_rule(inference)
     info = ticket.info
+    refuse_hetero(info)
     if info.inductive is not None:
         rule = info.inductive["inference"]
         raise InputError(

@@ -6,7 +6,7 @@ import hashlib
 
 from torch_geometric.data import Data
 
-from teddy.edges import Arcs, SimpleGraph
+from teddy.edges import Arcs, HeteroArcs, SimpleGraph
 
 
 def graph_fingerprint(graph: SimpleGraph) -> str:
@@ -29,6 +29,8 @@ def graph_fingerprint(graph: SimpleGraph) -> str:
 def arcs_fingerprint(arcs: Arcs) -> str:
     """Return the fingerprint of the undirected graph; of a directed one, with the directions.
 
+    Of a heterogeneous graph: of its types with their nodes, and its relations with their arcs.
+
     Weights and attributes of edges may change, as features may.
 
     Example:
@@ -38,6 +40,12 @@ def arcs_fingerprint(arcs: Arcs) -> str:
         >>> arcs_fingerprint(there) == arcs_fingerprint(back)
         False
     """
+    if isinstance(arcs, HeteroArcs):
+        digest = hashlib.sha256(f"hetero {sorted(arcs.relations.nodes.items())}\n".encode())
+        for kind, index in arcs.index_of.items():
+            digest.update(f"{kind} {index.size(1)}\n".encode())
+            digest.update(index.cpu().contiguous().numpy().astype("<i8").tobytes())
+        return digest.hexdigest()
     if not arcs.directed:
         return graph_fingerprint(arcs.graph)
     digest = hashlib.sha256(f"directed {graph_fingerprint(arcs.graph)}\n".encode())

@@ -73,6 +73,9 @@ class TicketInfo:
             (``inference``), and the ``dataset`` and ``graph`` that it was found on, which split,
             accuracies and multiply-accumulates are of; by the rule ``training`` also how many
             ``nodes`` and ``edges`` were there before (``recognised``).
+        hetero: Of a ticket for a ``HeteroData``: its ``target``, the ``scope`` of scores and
+            budgets, ``nodes`` and ``features`` of each type, and of the ``relations`` the
+            ``edge_types`` that are one and their edges, ``total`` and ``kept``.
         task: ``name`` and ``metric``, and what is needed to predict; classes by default.
         versions: Of the software that found it.
     """
@@ -99,6 +102,7 @@ class TicketInfo:
     score: str | None = None
     weighted: bool = False
     transferred: dict[str, Any] | None = None
+    hetero: dict[str, Any] | None = None
     task: dict[str, Any] = field(default_factory=lambda: dict(CLASSIFICATION))
     versions: dict[str, str] = field(default_factory=lambda: software_versions())
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
+from torch.nn.parameter import UninitializedParameter
+from torch_geometric.data import Data, HeteroData
 
 from teddy.atomic import StrPath
 from teddy.data import check_data
@@ -24,6 +25,7 @@ from teddy.ticket.export import export_ticket
 from teddy.ticket.features import features_for, order_for
 from teddy.ticket.file import Content, read_ticket, write_ticket
 from teddy.ticket.fingerprint import arcs_fingerprint
+from teddy.ticket.hetero import hetero_apply, hetero_logits, hetero_targets, refuse_hetero
 from teddy.ticket.hub import download, push
 from teddy.ticket.inference import edges_at_inference, scores_any_graph
 from teddy.ticket.info import TicketInfo
@@ -145,12 +147,14 @@ class Ticket:
         """
         return Ticket.load(download(repo_id, revision, token), model)
 
-    def apply(self, data: Data) -> Data:
+    def apply(self, data: Data | HeteroData) -> Data | HeteroData:
         """Return the graph with the kept edges only, and what belongs to them.
 
         Raises:
             InputError: if this isn't the graph that the ticket was found on.
         """
+        if self.info.hetero is not None:
+            return hetero_apply(self, data)
         _, keep, pair_of_column = self.prune(data)
         return data.edge_subgraph(keep_columns(keep, pair_of_column))
 
@@ -171,12 +175,14 @@ class Ticket:
         return arcs.fields(self.kept(data, arcs))
 
     @torch.no_grad()
-    def logits(self, data: Data) -> Tensor:
-        """Run the sparse network on the sparse graph: logits ``[N, C]``.
+    def logits(self, data: Data | HeteroData) -> Tensor:
+        """Run the sparse network on the sparse graph: logits ``[N, C]``, of the target's nodes.
 
         The edges may be listed in any order, once or twice; of a directed graph as they run.
         Weights and attributes of edges are ``data``'s, if it was found with any.
         """
+        if self.info.hetero is not None:
+            return hetero_logits(self, data)
         x, edge_index, of_edges = self._inputs(data)
         model = self.model.to(x.device)
         return forward_passes(model, x, edge_index, **of_edges).evaluation_logits()
@@ -206,7 +212,7 @@ class Ticket:
         of_edges = {name: value.to(x.device) for name, value in fields.items()}
         return x, of_edges.pop("edge_index"), of_edges
 
-    def predict(self, data: Data) -> Tensor:
+    def predict(self, data: Data | HeteroData) -> Tensor:
         """Predict what the task asks for, for every node; ``data`` is the whole graph.
 
         A class, int64 ``[N]``; 0 or 1 of several labels, int64 ``[N, C]``; numbers in the scale of
@@ -214,14 +220,18 @@ class Ticket:
         """
         return self.task.predict(self.logits(data))
 
-    def evaluate(self, data: Data) -> dict[str, float]:
+    def evaluate(self, data: Data | HeteroData) -> dict[str, float]:
         """The task's metric, such as accuracy, in percent on training, validation, test nodes."""
-        data, task = check_data(data, task=self.task.name), self.task
-        logits, y = self.logits(data), task.encode(data.y)
-        masks = {"train": data.train_mask, "val": data.val_mask, "test": data.test_mask}
+        task = self.task
+        if self.info.hetero is not None:
+            nodes = hetero_targets(self.info, data)
+        else:
+            nodes = data = check_data(data, task=task.name)
+        logits, y = self.logits(data), task.encode(nodes.y)
+        masks = {"train": nodes.train_mask, "val": nodes.val_mask, "test": nodes.test_mask}
         return {name: task.score(logits[mask], y[mask]) for name, mask in masks.items()}
 
-    def verify(self, data: Data, tolerance: float = 0.5) -> dict[str, float]:
+    def verify(self, data: Data | HeteroData, tolerance: float = 0.5) -> dict[str, float]:
         """Evaluate, and raise if the test accuracy isn't the recorded one.
 
         Args:
@@ -287,6 +297,7 @@ class Ticket:
         return ["edge_weight"] if weighted else []
 
     def _arcs(self, data: Data, names: list[str]) -> Arcs:
+        refuse_hetero(self.info)
         if not isinstance(data, Data) or data.edge_index is None:
             raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
         for name in names:
@@ -336,8 +347,14 @@ class Ticket:
 
 def _load_state(model: nn.Module, state: dict[str, Tensor]) -> None:
     """Load a state in which a parameter of several names has only the first."""
-    names = {parameter.data_ptr(): name for name, parameter in model.named_parameters()}
+    names = {
+        parameter.data_ptr(): name
+        for name, parameter in model.named_parameters()
+        if not isinstance(parameter, UninitializedParameter)
+    }
     for name, value in model.state_dict().items():
+        if isinstance(value, UninitializedParameter):
+            continue
         first = names.get(value.data_ptr())
         if name not in state and first in state:
             state[name] = state[first]

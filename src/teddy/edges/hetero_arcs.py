@@ -1,0 +1,172 @@
+"""The arcs that a model sees of a heterogeneous graph: those of each relation, as they run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import HeteroData
+
+from teddy.data.arcs import check_edge_values, one_each
+from teddy.data.hetero import EdgeType, check_relations, other_features, relation_text
+from teddy.edges.arcs import Arcs
+from teddy.edges.hetero import HeteroGraph
+from teddy.edges.simple_graph import SimpleGraph
+from teddy.errors import InputError
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """All that nodes of one type meet in a graph: what a model is given beside their features.
+
+    Attributes:
+        x_dict: The features of the other types.
+        edge_index_dict: The arcs of each relation, sorted by source, then target, each once.
+        of_edges: ``edge_weight`` and ``edge_attr``, where the model takes them: of each relation
+            that has them, a value for each arc.
+    """
+
+    x_dict: dict[str, Tensor]
+    edge_index_dict: dict[EdgeType, Tensor]
+    of_edges: dict[str, dict[EdgeType, Tensor]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class HeteroArcs(Arcs):
+    """The arcs of all relations, with what belongs to each, and the features of all other types.
+
+    Messages run along relations as they are listed: a relation has its direction, and its reverse
+    is a relation of its own. Each arc is there once; self-loops stay.
+
+    Attributes:
+        graph: The undirected edges, in which each relation has nodes of its own.
+        relations: The same as relations, which are pruned.
+        index: Not used: each relation has its own.
+        features: The features of the other types.
+        index_of: int64 ``[2, A]`` of each relation.
+        edge_of: Which of its relation's undirected edges each arc is of; -1: a self-loop.
+        values_of: By name, then by relation, a value for each arc.
+
+    Example:
+        >>> data = HeteroData(author={"num_nodes": 2}, paper={"num_nodes": 2})
+        >>> data["author", "writes", "paper"].edge_index = torch.tensor([[1, 0], [0, 1]])
+        >>> arcs = HeteroArcs.of_hetero(data, "paper")
+        >>> arcs.fields(torch.tensor([True, False]))["edge_index"].edge_index_dict
+        {('author', 'writes', 'paper'): tensor([[0], [1]])}
+    """
+
+    relations: HeteroGraph = field(kw_only=True)
+    features: Mapping[str, Tensor] = field(default_factory=dict)
+    index_of: Mapping[EdgeType, Tensor] = field(default_factory=dict)
+    edge_of: Mapping[EdgeType, Tensor] = field(default_factory=dict)
+    values_of: Mapping[str, Mapping[EdgeType, Tensor]] = field(default_factory=dict)
+
+    @staticmethod
+    def of_hetero(
+        data: HeteroData, target: str, names: Iterable[str] = (), scope: str = "each"
+    ) -> HeteroArcs:
+        """Of a graph, with the values of these names, of the relations that have them.
+
+        Args:
+            data: The graph.
+            target: The node type whose features come from elsewhere.
+            names: Of ``edge_weight`` and ``edge_attr``, what the model takes.
+            scope: What edges are scored in; see :class:`~teddy.edges.hetero.HeteroGraph`.
+        """
+        graph = HeteroGraph.of(data, scope)
+        nodes = dict(graph.nodes)
+        edges = check_relations(data, nodes)
+        edge_of_column: dict[EdgeType, Tensor] = {}
+        for relation in graph.relations:
+            edge_of_column |= relation.edge_of_column
+        index_of: dict[EdgeType, Tensor] = {}
+        edge_of: dict[EdgeType, Tensor] = {}
+        values_of: dict[str, dict[EdgeType, Tensor]] = {name: {} for name in names}
+        for kind, listed in edges.items():
+            targets = max(nodes[kind[2]], 1)
+            keys, place = torch.unique(listed[0] * targets + listed[1], return_inverse=True)
+            index_of[kind] = torch.stack([keys // targets, keys % targets])
+            edge_of[kind] = torch.full_like(keys, -1)
+            edge_of[kind][place] = edge_of_column[kind]
+            for name, found in values_of.items():
+                if name in data[kind]:
+                    where = f"data {relation_text(kind)}"
+                    value = check_edge_values(name, data[kind][name], listed.size(1), where)
+                    text = f"{where}: {name}"
+                    found[kind] = one_each(text, value, index_of[kind], place, directed=True)
+        return HeteroArcs(
+            _apart([relation.graph for relation in graph.relations]),
+            directed=True,
+            relations=graph,
+            features=other_features(data, target, nodes),
+            index_of=index_of,
+            edge_of=edge_of,
+            values_of=values_of,
+        )
+
+    @cached_property
+    def weights(self) -> Tensor | None:
+        """The weight of each undirected edge, the mean of its arcs', float64 ``[M]``."""
+        if "edge_weight" not in self.values_of:
+            return None
+        return self.relations.weights(self.values_of["edge_weight"], self.edge_of)
+
+    def fields(self, keep: Tensor | None = None) -> dict[str, Any]:
+        """As ``edge_index``: the surroundings of the target's nodes, of all edges or those to keep.
+
+        Args:
+            keep: bool ``[M]``.
+        """
+        if keep is None:
+            return {"edge_index": self._surroundings(self.index_of, self.values_of)}
+        stays: dict[EdgeType, Tensor] = {}
+        graph = self.relations
+        for relation, kept in zip(graph.relations, keep.split(graph.num_edges), strict=True):
+            for kind in relation.edge_types:
+                edge = self.edge_of[kind]
+                stays[kind] = (edge < 0) | torch.cat([kept, kept.new_ones(1)])[edge]
+        index = {kind: self.index_of[kind][:, stays[kind]] for kind in self.index_of}
+        values = {
+            name: {kind: value[stays[kind]] for kind, value in found.items()}
+            for name, found in self.values_of.items()
+        }
+        return {"edge_index": self._surroundings(index, values)}
+
+    def _surroundings(
+        self, index: Mapping[EdgeType, Tensor], values: Mapping[str, Mapping[EdgeType, Tensor]]
+    ) -> Surroundings:
+        of_edges = {name: dict(found) for name, found in values.items()}
+        return Surroundings(dict(self.features), dict(index), of_edges)
+
+    @property
+    def names(self) -> list[str]:
+        """What a model is given of edges beside their ends."""
+        return list(self.values_of)
+
+    def induced(self, nodes: Tensor) -> tuple[Arcs, Tensor]:
+        """Raise: nodes of one type have no graph of their own."""
+        raise InputError("the inductive setting is of a Data, expected inductive=False")
+
+    def tensors(self) -> list[Tensor]:
+        """All that a model is given beside the target's features and the edges."""
+        values = [value for found in self.values_of.values() for value in found.values()]
+        return [*self.features.values(), *values]
+
+
+def _apart(graphs: list[SimpleGraph]) -> SimpleGraph:
+    """Graphs beside each other as one, each with nodes of its own.
+
+    Example:
+        >>> edge = SimpleGraph(2, torch.tensor([[0], [1]]))
+        >>> _apart([edge, edge]).pairs.tolist()
+        [[0, 2], [1, 3]]
+    """
+    before, pairs = 0, []
+    for graph in graphs:
+        pairs.append(graph.pairs + before)
+        before += graph.num_nodes
+    return SimpleGraph(before, torch.cat(pairs, dim=1))

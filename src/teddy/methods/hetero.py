@@ -1,0 +1,143 @@
+"""A search on a heterogeneous graph: relations to prune, a module of node types to train."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from torch import Tensor, nn
+from torch_geometric.data import Data, HeteroData
+
+from teddy.data.hetero import check_target, nodes_of_types, relation_text, target_data
+from teddy.edges import Arcs, HeteroArcs
+from teddy.edges.hetero import check_scope
+from teddy.errors import InputError
+from teddy.methods.level import Level
+from teddy.methods.model_source import ModelLike
+from teddy.methods.problem import Problem
+from teddy.models.edge_inputs import EDGE_INPUTS
+from teddy.models.hetero import HeteroModel, hetero_edge_inputs
+from teddy.ticket.hetero import hetero_facts
+from teddy.training import seeded
+
+
+def problem_of(
+    data: Data | HeteroData, target: str | None = None, relations: str = "each"
+) -> Callable[..., Problem]:
+    """What makes the problem of a graph: of one kind of nodes, or of several.
+
+    Args:
+        data: The graph.
+        target: The node type that has the targets.
+        relations: What edges are scored in, ``each`` relation or ``all``.
+    """
+    if isinstance(data, HeteroData) or target is not None or relations != "each":
+        return partial(HeteroProblem, target=target, relations=relations)
+    return Problem
+
+
+class HeteroProblem(Problem):
+    """A heterogeneous graph and a module ``forward(x_dict, edge_index_dict)``.
+
+    The training is that of any module: it sees the features, targets and masks of the nodes that
+    are predicted, and all else as their surroundings (:class:`~teddy.models.hetero.HeteroModel`).
+
+    Args:
+        data: The graph.
+        model: A module, or a function that makes one.
+        settings: Those of :class:`Problem`.
+        target: The type of the nodes that are predicted.
+        relations: ``each`` relation is pruned by itself, or ``all`` together.
+    """
+
+    def __init__(
+        self,
+        data: HeteroData,
+        model: ModelLike,
+        *settings: Any,
+        target: str | None,
+        relations: str = "each",
+        **named: Any,
+    ) -> None:
+        nodes_of_types(data)  # is it a graph of several types?
+        self.hetero, self.scope = data, check_scope(relations)
+        self.target = check_target(data, target)
+        if isinstance(model, str):
+            raise InputError(
+                f"model is '{model}', which knows one kind of node, expected a module with "
+                "forward(x_dict, edge_index_dict) for a HeteroData, such as to_hetero's"
+            )
+        super().__init__(data, model, *settings, **named)
+
+    @property
+    def arcs(self) -> HeteroArcs:
+        """The edges and what belongs to them."""
+        arcs = self.seen.arcs
+        assert isinstance(arcs, HeteroArcs)
+        return arcs
+
+    def _checked(self, data: Any, task: str) -> Data:
+        return target_data(data, self.target, task)
+
+    def _arcs(self, directed: bool) -> Arcs:
+        if directed:
+            raise InputError("relations run as they are listed, expected directed=False")
+        if self.loader is not None:
+            raise InputError("batches are of one kind of node, expected no loader for a HeteroData")
+        present = [name for name in EDGE_INPUTS if name in self.hetero]
+        names: list[str] = []
+        if present:
+            with seeded(self.seed, self.device):
+                names = hetero_edge_inputs(self.source.make(0, 0), present)
+        return HeteroArcs.of_hetero(
+            copy.copy(self.hetero).to(self.device), self.target, names, self.scope
+        )
+
+    def make_model(self) -> nn.Module:
+        """Make a model with initial weights."""
+        return HeteroModel(self.source.make(0, 0), self.target).to(self.device)
+
+    def network(self, model: nn.Module) -> nn.Module:
+        """The module of the user's that a model here stands for."""
+        assert isinstance(model, HeteroModel)
+        return model.module
+
+    def choose(self, sparsity: float, score: str, weighted: bool = False) -> Tensor:
+        """The edges that a score keeps, bool ``[M]``."""
+        weights = self.arcs.weights if weighted else None
+        return self.arcs.relations.keep(sparsity, score, self.seed, weights)
+
+    def num_pruned(self, level: Level) -> int:
+        r"""Edges that go, :math:`\lceil p_g M_r \rceil` of each relation, or of all together."""
+        return sum(self.arcs.relations.num_pruned(level.graph_sparsity))
+
+    def _check_choice(self, method: str, level: Level, keep: Tensor) -> None:
+        super()._check_choice(method, level, keep)
+        graph = self.arcs.relations
+        if self.scope == "all":
+            return
+        budgets = graph.num_pruned(level.graph_sparsity)
+        found = zip(graph.relations, keep.split(graph.num_edges), budgets, strict=True)
+        for relation, stays, budget in found:
+            if int((~stays).sum()) != budget:
+                raise InputError(
+                    f"{method} removed {int((~stays).sum())} edges of "
+                    f"{relation_text(relation.edge_types[0])}, expected {budget}"
+                )
+
+    def check_takes_masks(self, method: str) -> None:
+        """Raise: masks are learned for a simple graph's edges."""
+        raise InputError(
+            f"{method} learns masks of one kind of edge, expected teddy or an edge score with "
+            "weights=projection for a HeteroData"
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """What decides the result beside the graph, the model and the training."""
+        return {"target": self.target, "relations": self.scope}
+
+    def relation_facts(self, keep: Tensor) -> dict[str, Any]:
+        """What a ticket says of its relations."""
+        return hetero_facts(self.arcs, self.target, keep)

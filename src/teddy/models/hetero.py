@@ -1,0 +1,93 @@
+"""A module of several node types and relations, as the training runs a module."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from torch import Tensor, nn
+
+from teddy.edges.hetero_arcs import Surroundings
+from teddy.errors import InputError
+from teddy.models.base import GNN
+from teddy.models.edge_inputs import EDGE_INPUTS
+
+
+class HeteroModel(nn.Module):
+    """A module ``forward(x_dict, edge_index_dict)`` as one of the nodes that are predicted.
+
+    It is called with the features of those nodes and their surroundings, and gives their logits.
+
+    Args:
+        module: Made by ``torch_geometric.nn.to_hetero`` or written by hand; it returns logits by
+            node type, or those of the target. Where its forward names ``edge_weight`` or
+            ``edge_attr``, or either with ``_dict``, it is given those of each relation.
+        target: The type of the nodes that are predicted.
+    """
+
+    def __init__(self, module: nn.Module, target: str) -> None:
+        super().__init__()
+        if isinstance(module, GNN):
+            raise InputError(
+                f"model is a {type(module).__name__}, which knows one kind of node, expected a "
+                "module with forward(x_dict, edge_index_dict) for a HeteroData, such as to_hetero's"
+            )
+        self.module, self.target = module, target
+
+    def forward(self, x: Tensor, edge_index: Surroundings) -> Tensor:
+        """Logits of the target's nodes, ``[N, C]``.
+
+        Args:
+            x: Their features.
+            edge_index: All else.
+        """
+        features = {**edge_index.x_dict, self.target: x}
+        x_dict = {name: features[name].to(x) for name in sorted(features)}
+        named = {
+            name_in_forward(self.module, name) or name: {k: _own_type(v, x) for k, v in of.items()}
+            for name, of in edge_index.of_edges.items()
+        }
+        found: Any = self.module(x_dict, dict(edge_index.edge_index_dict), **named)
+        if isinstance(found, Mapping):
+            if self.target not in found:
+                known = ", ".join(map(str, found)) or "none"
+                raise InputError(
+                    f"the model returned logits of {known}, expected '{self.target}' among them"
+                )
+            found = found[self.target]
+        logits: Tensor = found
+        return logits
+
+
+def name_in_forward(module: nn.Module, name: str) -> str | None:
+    """What a module's forward calls weights or attributes of edges; None: it takes none.
+
+    Example:
+        >>> class Own(nn.Module):
+        ...     def forward(self, x_dict, edge_index_dict, edge_attr_dict): return x_dict
+        >>> name_in_forward(Own(), "edge_attr"), name_in_forward(Own(), "edge_weight")
+        ('edge_attr_dict', None)
+    """
+    parameters = inspect.signature(module.forward).parameters
+    return next((n for n in (name, f"{name}_dict") if n in parameters), None)
+
+
+def hetero_edge_inputs(module: nn.Module, present: Iterable[str]) -> list[str]:
+    """Which of the values that relations have a module is given, or raise if it can't weigh edges.
+
+    Args:
+        module: The module.
+        present: Those of :data:`~teddy.models.edge_inputs.EDGE_INPUTS` that there are.
+    """
+    present = list(present)
+    if "edge_weight" in present and name_in_forward(module, "edge_weight") is None:
+        raise InputError(
+            f"a {type(module).__name__} can't weigh edges, expected forward(x_dict, "
+            "edge_index_dict, edge_weight_dict), or data without edge_weight"
+        )
+    return [n for n in EDGE_INPUTS if n in present and name_in_forward(module, n) is not None]
+
+
+def _own_type(value: Tensor, x: Tensor) -> Tensor:
+    return value.to(x) if value.is_floating_point() else value.to(x.device)
