@@ -31,3 +31,8 @@ def two_hop_matrix(A: np.ndarray) -> np.ndarray:
     degree = A.sum(axis=1)
     mean = np.array([degree[A[i] > 0].mean() if degree[i] else 0.0 for i in range(len(A))])
     return (mean[:, None] + mean[None, :]) / 2
+
+
+def resistance_matrix(A: np.ndarray) -> np.ndarray:
+    degree = np.maximum(A.sum(axis=1), 1)
+    return 1 / degree[:, None] + 1 / degree[None, :]

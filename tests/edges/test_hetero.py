@@ -15,12 +15,14 @@ from torch_geometric.data import Data, HeteroData
 import teddy
 from edges.reference import degree_matrix, teddy_matrix
 from hetero_graphs import CITES, REV, WRITES, hetero_graphs, library
+from teddy.edges.prune import needed_signals
 from teddy.edges.relations import find_relations
 
 METHODS = [
     name
     for name in teddy.edges.SCORES
-    if name not in ("local-degree", "forest-fire") or find_spec("networkit")
+    if (name not in ("local-degree", "forest-fire") or find_spec("networkit"))
+    and not needed_signals(name)
 ]
 methods, sparsities = st.sampled_from(METHODS), st.integers(0, 100)  # percent
 scopes = st.sampled_from(["each", "all"])
@@ -301,3 +303,5 @@ def test_wrong_arguments_are_said_at_once():
         teddy.SparsifyEdges(0.5, weighted=True)(small())
     with pytest.raises(teddy.InputError, match=r"is a Data, expected a torch_geometric\.data\.Het"):
         teddy.prune_relations(Data(num_nodes=1), 0.5)
+    with pytest.raises(teddy.InputError, match="cosine looks at x of one kind of node, expected a"):
+        teddy.SparsifyEdges(0.5, "cosine")(small())

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 import teddy
 from conftest import edge_lists
 from teddy.edges import SimpleGraph
+from teddy.edges.prune import needed_signals
 
-METHODS = list(teddy.edges.SCORES)
+#: Of the graph alone; for the others see test_signal_scores.py.
+METHODS = [name for name in teddy.edges.SCORES if not needed_signals(name)]
 
 
 def kept_pairs(edge_index, keep):

@@ -11,13 +11,18 @@ from hypothesis import strategies as st
 import teddy
 from conftest import edge_lists
 from edges import reference
+from teddy.edges.prune import needed_signals
 from teddy.edges.scores.teddy import fraction_bits, g_of_degrees
+
+#: Of the graph alone; for the others see test_signal_scores.py.
+METHODS = [name for name in teddy.edges.SCORES if not needed_signals(name)]
 
 MATRICES = {
     "teddy": reference.teddy_matrix,
     "degree-high": lambda A: -reference.degree_matrix(A),
     "degree-low": reference.degree_matrix,
     "two-hop": lambda A: -reference.two_hop_matrix(A),
+    "resistance": reference.resistance_matrix,
 }
 
 
@@ -55,7 +60,7 @@ def test_scores_do_not_depend_on_how_the_edges_are_listed(graph, seed):
     flip = torch.rand(edge_index.size(1), generator=generator) < 0.5
     listed = torch.where(flip, edge_index.flip(0), edge_index)[:, order]
     twice = torch.cat([listed, listed.flip(0)], dim=1)
-    for method in teddy.edges.SCORES:
+    for method in METHODS:
         scores = teddy.edge_scores(edge_index, num_nodes, method, seed)
         again = teddy.edge_scores(twice, num_nodes, method, seed)
         loop = listed[0] == listed[1]
@@ -68,7 +73,7 @@ def test_scores_are_the_same_bits_after_relabelling(graph, seed):
     edge_index, num_nodes = graph
     relabel = torch.randperm(num_nodes, generator=torch.Generator().manual_seed(seed))
     drawn = {"random", "k-neighbor", "local-degree", "forest-fire"}
-    for method in set(teddy.edges.SCORES) - drawn:
+    for method in set(METHODS) - drawn:
         scores = teddy.edge_scores(edge_index, num_nodes, method)
         assert torch.equal(teddy.edge_scores(relabel[edge_index], num_nodes, method), scores)
 

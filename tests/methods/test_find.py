@@ -10,6 +10,9 @@ from torch_geometric.nn import GAT, GCN, GIN, GCNConv, GraphSAGE
 import teddy
 from conftest import small_graph
 from teddy.edges import SimpleGraph
+from teddy.edges.prune import needed_signals
+from teddy.methods import Problem
+from teddy.methods.signals import signals_of
 from teddy.models import MODELS, build_model
 from teddy.sweep import find_over_seeds
 from teddy.training import TrainConfig, seeded, train
@@ -120,6 +123,10 @@ def test_settings_reach_the_training():
 def test_the_score_and_its_seed_choose_the_edges(score):
     data = small_graph()
     ticket = teddy.find_ticket(data, "gcn", 0.5, seed=2, method=score, epochs=1, hidden=4)
+    needs = needed_signals(score)
+    seen = signals_of(Problem(data, "gcn", {"hidden": 4}, 2, TrainConfig(epochs=1)), needs)
+    for name in needs:
+        data[name] = getattr(seen, name)
     expected = teddy.SparsifyEdges(0.5, score, seed=2)(data)
     kept = SimpleGraph.of(ticket.apply(data).edge_index, 40)[0]
     assert torch.equal(kept.pairs, SimpleGraph.of(expected.edge_index, 40)[0].pairs)

@@ -341,6 +341,8 @@ def weighted(data: HeteroData) -> HeteroData:
         (None, {"loader": lambda g: RandomNodeLoader(g, 2)}, "batches are of one kind of node"),
         (None, {"method": "ugs"}, "ugs learns masks of one kind of edge, expected teddy or an edg"),
         (None, {"method": "wd-glt"}, "wd-glt learns masks of one kind of edge"),
+        (None, {"method": "gain"}, "gain looks at logits, alone, labels of one kind"),
+        (None, {"method": "auto"}, "gain looks at logits, alone, labels of one"),
         (None, {"weights": "masks"}, "teddy learns masks of one kind of edge"),
         (None, {"structure": "neurons"}, "has no hidden units that can go whole"),
         (None, {"weighted": True}, "weighted=True came without edge_weight"),

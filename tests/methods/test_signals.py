@@ -119,7 +119,7 @@ def test_a_changed_graph():
 def test_other_tasks_have_no_classes_to_agree_on():
     data = small_graph()
     data.y = data.y.float()
-    with pytest.raises(InputError, match="looks at logits of classes, expected no task regression"):
+    with pytest.raises(InputError, match="looks at logits of classes, expected no task regr"):
         teddy.find_ticket(data, "gcn", 0.5, 0.5, method="agreement", task="regression", **SHORT)
     ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, method="cosine", task="regression", **SHORT)
     assert ticket.info.score == "cosine"

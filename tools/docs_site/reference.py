@@ -84,7 +84,7 @@ def public_paths(module: str) -> list[str]:
     """Where the public names of a room are; one that a file is called, too, is in that file.
 
     Example:
-        >>> public_paths("teddy.methods")[4:6]
+        >>> public_paths("teddy.methods")[5:7]
         ['teddy.methods.find_ticket', 'teddy.methods.method.method']
     """
     homes = imported(module)

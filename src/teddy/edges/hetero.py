@@ -35,6 +35,24 @@ def check_scope(relations: str) -> str:
     return relations
 
 
+def check_of_relations(method: str) -> None:
+    """Raise if a score looks at more than the graph, which nodes of several kinds don't share.
+
+    Example:
+        >>> check_of_relations("cosine")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: cosine looks at x of one kind of node, expected a score of the
+        graph alone for a HeteroData
+    """
+    needs = needed_signals(method)
+    if needs:
+        raise InputError(
+            f"{method} looks at {', '.join(needs)} of one kind of node, expected a score of the "
+            "graph alone for a HeteroData"
+        )
+
+
 @dataclass(frozen=True)
 class HeteroGraph:
     r"""The undirected edges of all relations, one relation after the other.
@@ -132,13 +150,7 @@ class HeteroGraph:
             seed: For scores that draw.
             weights: Of each edge, for weighted degrees.
         """
-        looks_at = needed_signals(method)
-        if looks_at:
-            listed = ", ".join(looks_at)
-            raise InputError(
-                f"the score {method} looks at {listed} of nodes of one type, expected a score of "
-                "the edges alone for a HeteroData"
-            )
+        check_of_relations(method)
         graphs = self.scored_in(weights)
         if self.scope == "all":
             # At once: of scores that draw, edges between the same nodes have numbers of their own.

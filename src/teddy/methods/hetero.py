@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Data, HeteroData
 
 from teddy.data.hetero import check_target, nodes_of_types, relation_text, target_data
-from teddy.edges import Arcs, HeteroArcs
-from teddy.edges.hetero import check_scope
+from teddy.edges import Arcs, HeteroArcs, Signals
+from teddy.edges.hetero import check_of_relations, check_scope
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.model_source import ModelLike
@@ -104,7 +104,13 @@ class HeteroProblem(Problem):
         assert isinstance(model, HeteroModel)
         return model.module
 
-    def choose(self, sparsity: float, score: str, weighted: bool = False) -> Tensor:
+    def choose(
+        self,
+        sparsity: float,
+        score: str,
+        weighted: bool = False,
+        signals: Signals | None = None,
+    ) -> Tensor:
         """The edges that a score keeps, bool ``[M]``."""
         weights = self.arcs.weights if weighted else None
         return self.arcs.relations.keep(sparsity, score, self.seed, weights)
@@ -126,6 +132,10 @@ class HeteroProblem(Problem):
                     f"{method} removed {int((~stays).sum())} edges of "
                     f"{relation_text(relation.edge_types[0])}, expected {budget}"
                 )
+
+    def check_takes_score(self, score: str) -> None:
+        """Raise unless it is one of the graph alone."""
+        check_of_relations(score)
 
     def check_takes_masks(self, method: str) -> None:
         """Raise: masks are learned for a simple graph's edges."""

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from teddy.data import check_data
 from teddy.data.checks import MASKS
-from teddy.edges import Arcs
+from teddy.edges import Arcs, Signals
 from teddy.edges.prune import needed_signals, prune_pairs
 from teddy.entries import Entry
 from teddy.errors import InputError
@@ -22,7 +22,6 @@ from teddy.methods.growth import Growth
 from teddy.methods.level import Level
 from teddy.methods.model_source import ModelLike, ModelSource
 from teddy.methods.record import Choice, Dense, accuracy_of, make_ticket
-from teddy.methods.signals import signals_of
 from teddy.methods.store import Memory, Store
 from teddy.models import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS, edge_inputs
@@ -265,18 +264,32 @@ class Problem:
         r"""Edges that go, :math:`\lceil p_g M \rceil`."""
         return num_pruned_edges(level.graph_sparsity, self.graph.num_edges)
 
-    def choose(self, sparsity: float, score: str, weighted: bool = False) -> Tensor:
+    def choose(
+        self,
+        sparsity: float,
+        score: str,
+        weighted: bool = False,
+        signals: Signals | None = None,
+    ) -> Tensor:
         """The edges that a score keeps, bool ``[M]``.
 
         Args:
             sparsity: Share that goes.
             score: Its name.
             weighted: Whether its degrees are weighted.
+            signals: What it looks at beside the graph.
         """
         weights = self.seen.arcs.weights if weighted else None
-        # Where no edge goes, nothing has to be looked at.
-        signals = signals_of(self, needed_signals(score)) if sparsity > 0 else None
         return prune_pairs(self.graph, sparsity, score, self.seed, weights, signals)
+
+    def check_takes_score(self, score: str) -> None:
+        """Raise unless what a score looks at is there: classes, if more than features."""
+        needs = needed_signals(score)
+        if not set(needs) <= {"x"} and self.task.name != "classification":
+            raise InputError(
+                f"the score {score} looks at {', '.join(needs)} of classes, expected no task "
+                f"{self.task.name}"
+            )
 
     def check_takes_masks(self, method: str) -> None:
         """Raise unless masks of edges and weights can be learned."""

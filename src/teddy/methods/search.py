@@ -18,12 +18,13 @@ from torch import Tensor
 
 from teddy.bits import pack, unpack
 from teddy.edges import SCORES
-from teddy.edges.prune import check_weighted
+from teddy.edges.prune import check_weighted, needed_signals
 from teddy.edges.select import lowest_edges
 from teddy.entries import Entry
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.problem import Problem
+from teddy.methods.signals import signals_of
 from teddy.models.masked import Masked, check_takes_edge_weights
 from teddy.numbers import check_count, check_number
 from teddy.sparsity import num_kept_weights, simulation_sparsity
@@ -115,6 +116,8 @@ class Scheme:
             problem.check_units()
         if self.weighted and problem.seen.arcs.weights is None:
             raise InputError("weighted=True came without edge_weight, expected data that have it")
+        if self.score is not None:
+            problem.check_takes_score(self.score)
 
     def phases(self, level: Level) -> int:
         """Trainings that a ticket takes beside the dense one."""
@@ -179,7 +182,8 @@ class Scheme:
 
     def _scored(self, problem: Problem, graph_sparsity: float) -> Tensor:
         score = self.score or "teddy"  # of no edges the choice is the same
-        return problem.choose(graph_sparsity, score, self.weighted)
+        signals = signals_of(problem, needed_signals(score)) if graph_sparsity > 0 else None
+        return problem.choose(graph_sparsity, score, self.weighted, signals)
 
     def _round(
         self,

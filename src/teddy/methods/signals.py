@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -11,12 +10,9 @@ from torch_geometric.data import Data
 
 from teddy.edges import Signals
 from teddy.entries import Entry
-from teddy.errors import InputError
+from teddy.methods.problem import Problem
 from teddy.training.forward import forward_passes
 from teddy.training.inputs import of_edges
-
-if TYPE_CHECKING:
-    from teddy.methods.problem import Problem
 
 
 def signals_of(problem: Problem, needs: Sequence[str]) -> Signals:
@@ -32,16 +28,10 @@ def signals_of(problem: Problem, needs: Sequence[str]) -> Signals:
 
     Example:
         >>> import teddy
-        >>> from teddy.methods import Problem
         >>> problem = Problem(teddy.load_dataset("citeseer"), "gcn", {"hidden": 8})
         >>> int((signals_of(problem, ["labels"]).labels >= 0).sum())
         120
     """
-    if not set(needs) <= {"x"} and problem.task.name != "classification":
-        listed = ", ".join(needs)
-        raise InputError(
-            f"the score looks at {listed} of classes, expected no task {problem.task.name}"
-        )
     data, dense = problem.data, problem.dense
     found = {
         "x": lambda: data.x,
