@@ -146,18 +146,18 @@ def check_masks(data: Data, source: str = "data", task: str = "classification") 
     for key in MASKS:
         mask = check_mask(data, key, known.size(0), source)
         if not mask.any():
-            raise InputError(f"{source}: {key} holds no node, expected at least one")
+            raise InputError(f"{source}: {key} holds no {targets.of}, expected at least one")
         unlabelled = mask & ~known
         if unlabelled.any():
-            node = int(unlabelled.nonzero()[0])
-            got = y[node].tolist()
-            raise InputError(f"{source}: y[{node}] is {got}, expected a label: node is in {key}")
+            row = int(unlabelled.nonzero()[0])
+            got, what = y[row].tolist(), targets.of
+            raise InputError(f"{source}: y[{row}] is {got}, expected a label: {what} is in {key}")
         masks[key] = mask
     for one, other in combinations(MASKS, 2):
         both = masks[one] & masks[other]
         if both.any():
-            node = int(both.nonzero()[0])
-            raise InputError(f"{source}: node {node} is in {one} and {other}, expected one of them")
+            where = f"{targets.of} {int(both.nonzero()[0])}"
+            raise InputError(f"{source}: {where} is in {one} and {other}, expected one of them")
     for key, mask in masks.items():
         targets.check_part(y[mask], key, source)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -18,6 +18,9 @@ _MOST_CLASSES = 100_000
 
 class Targets(ABC):
     """The kind of ``y`` that a task has."""
+
+    #: What a row of it belongs to.
+    of: ClassVar[str] = "node"
 
     @abstractmethod
     def check(self, labels: Any, num_nodes: int, source: str = "data") -> Tensor:

@@ -132,7 +132,8 @@ def find_ticket(
     folder, tracking = SearchFolder(checkpoint, checkpoint_seconds), Tracking(track)
     problem = problem_of(data, target, relations)(
         data, model, of_model, seed, config, device, tracking.beside(progress), folder.store,
-        inductive, inference, batches, folder.checkpoints, task, class_weight, directed,
+        inductive=inductive, inference=inference, loader=batches, checkpoints=folder.checkpoints,
+        task=task, class_weight=class_weight, directed=directed,
     )  # fmt: skip
 
     def settings() -> dict[str, Any]:

@@ -17,10 +17,11 @@ from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.model_source import ModelLike
 from teddy.methods.problem import Problem
+from teddy.methods.record import Dense
 from teddy.models.edge_inputs import EDGE_INPUTS
 from teddy.models.hetero import HeteroModel, hetero_edge_inputs
 from teddy.ticket.hetero import hetero_facts
-from teddy.training import seeded
+from teddy.training import TrainResult, seeded
 
 
 def problem_of(
@@ -148,6 +149,6 @@ class HeteroProblem(Problem):
         """What decides the result beside the graph, the model and the training."""
         return {"target": self.target, "relations": self.scope}
 
-    def relation_facts(self, keep: Tensor) -> dict[str, Any]:
+    def facts(self, keep: Tensor, sparse: TrainResult, dense: Dense) -> dict[str, Any]:
         """What a ticket says of its relations."""
-        return hetero_facts(self.arcs, self.target, keep)
+        return {"hetero": hetero_facts(self.arcs, self.target, keep)}

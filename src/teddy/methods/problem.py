@@ -170,7 +170,7 @@ class Problem:
                 self.config,
                 teacher=teacher,
                 weight_sparsity=weight_sparsity,
-                units=hidden_units(model) if structure == "neurons" else None,
+                units=hidden_units(self.network(model)) if structure == "neurons" else None,
                 after_step=fixed,
                 callbacks=callbacks,
                 unseen=self.growth.unseen(choice),
@@ -332,7 +332,7 @@ class Problem:
     def check_units(self) -> None:
         """Raise unless the model has hidden units that can go whole."""
         with seeded(self.seed, self.device):
-            hidden_units(self.make_model())
+            hidden_units(self.network(self.make_model()))
 
     def initial_model(self) -> nn.Module:
         """Make a model whose parameters are all there, lazy ones too."""
@@ -349,9 +349,15 @@ class Problem:
         """What decides the result beside the graph, the model and the training."""
         return {}
 
-    def relation_facts(self, keep: Tensor) -> dict[str, Any] | None:
-        """What a ticket says of relations, of a graph that has any."""
-        return None
+    def facts(self, keep: Tensor, sparse: TrainResult, dense: Dense) -> dict[str, Any]:
+        """What else a ticket says, where a problem is of another kind: fields of its header.
+
+        Args:
+            keep: bool ``[M]``, the edges that stay.
+            sparse: The ticket's training.
+            dense: The dense model.
+        """
+        return {}
 
     def subgraph(self, keep: Tensor | None) -> Data:
         """The graph that training sees, with the kept edges only; all of them for None."""

@@ -68,7 +68,8 @@ def make_ticket(
     if weight is not None:
         where["class_weight"] = weight.tolist()
     names, arcs = problem.given.get("class_names"), problem.seen.arcs
-    network, hetero = problem.network(model), problem.relation_facts(choice.keep)
+    network, facts = problem.network(model), problem.facts(choice.keep, sparse, dense)
+    hetero = facts.get("hetero")
     outputs = "outputs" if problem.task.name == "regression" else "classes"
     info = TicketInfo(
         method=method,
@@ -101,7 +102,7 @@ def make_ticket(
         score=choice.score,
         weighted=choice.weighted,
         task=problem.task.facts(),
-        hetero=hetero,
+        **facts,
     )
     seconds = {"dense": dense.seconds, **seconds, "sparse": sparse.seconds}
     return Ticket(info, choice.keep.cpu(), network.cpu().eval(), seconds)

@@ -25,6 +25,7 @@ from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.problem import Problem
 from teddy.methods.signals import signals_of
+from teddy.models.headed import Headed, encoder_of
 from teddy.models.masked import Masked, check_takes_edge_weights
 from teddy.numbers import check_count, check_number
 from teddy.sparsity import num_kept_weights, simulation_sparsity
@@ -225,11 +226,11 @@ class Scheme:
         """Train masks and weights together, from the initial weights; best validation epoch."""
         with seeded(problem.seed, problem.device):
             model = problem.initial_model()
-            num_edges = None
+            encoder, num_edges = encoder_of(model), None
             if learns_edges:
-                check_takes_edge_weights(model)
+                check_takes_edge_weights(encoder)
                 num_edges = int(state.keep.sum())
-            masked = Masked(model, num_edges, state.weights)
+            masked = Masked(encoder, num_edges, state.weights)
 
             def regularizer(logits: Tensor) -> Tensor:
                 penalty = masked.penalty(self.l1_edges, self.l1_weights)
@@ -241,7 +242,7 @@ class Scheme:
                     masked.edge_mask.clamp_(0, 1)
 
             train(
-                masked,
+                model.around(masked) if isinstance(model, Headed) else masked,
                 problem.subgraph(state.keep),
                 problem.config,
                 teacher=problem.dense().logits,

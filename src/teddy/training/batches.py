@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from teddy.errors import InputError
 from teddy.models import GNN
+from teddy.models.headed import Headed, encoder_of
 from teddy.models.masked import Masked
 
 
@@ -26,10 +27,13 @@ class Batches:
     """
 
     def __init__(self, model: nn.Module, nodes: Tensor | None, num_nodes: int) -> None:
-        network = model.model if isinstance(model, Masked) else model
+        encoder = encoder_of(model)
+        network = encoder.model if isinstance(encoder, Masked) else encoder
         self.size = network.batch_size if isinstance(network, GNN) else 0
-        if self.size and isinstance(model, Masked):
+        if self.size and isinstance(encoder, Masked):
             raise InputError("masks are learned on all nodes at once, expected a batch of 0")
+        if self.size and isinstance(model, Headed):
+            raise InputError("links or graphs take all nodes at once, expected a batch of 0")
         by_node = isinstance(model, GNN) and model.by_node
         self.nodes = nodes if by_node else None
         if self.size and self.nodes is None:

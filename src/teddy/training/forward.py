@@ -13,6 +13,7 @@ from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.base import Features, edge_pattern, entry_weights
 from teddy.models.edge_inputs import check_given
+from teddy.models.headed import Headed
 from teddy.models.layered import LayeredGNN
 from teddy.models.masked import Masked
 from teddy.models.pattern import Pattern
@@ -250,6 +251,29 @@ class MaskedWholeForward(WholeForward):
         return self.masked.call("forward", self.masked.weights(), *inputs, **named)
 
 
+class HeadedForward(GraphForward):
+    """Of an encoder and a head: the encoder runs in its own way, the head on what it gives.
+
+    Args:
+        model: Both.
+        encoded: The passes of the encoder, of all nodes; it may be under masks.
+    """
+
+    def __init__(self, model: Headed, encoded: Forward) -> None:
+        self.head, self.encoded = model.head, encoded
+
+    def training_logits(self) -> Tensor:
+        """Logits to learn from."""
+        return self._predict(self.encoded.training_logits())
+
+    def _evaluate(self) -> Tensor:
+        return self._predict(self.encoded.evaluation_logits())
+
+    def _predict(self, outputs: Tensor) -> Tensor:
+        logits: Tensor = self.head(outputs)
+        return logits
+
+
 def _mask_of_entry(pattern: Pattern, mask_of_edge: Tensor | None = None) -> Tensor:
     """Index of the mask of each entry: its undirected edge's, which are in canonical order.
 
@@ -292,6 +316,9 @@ def forward_passes(
             last: none. By default each edge has its own.
         of_edges: ``edge_weight``, ``edge_attr``, where the module takes them.
     """
+    if isinstance(model, Headed):
+        encoded = forward_passes(model.encoder, x, edge_index, mask_of_edge, **of_edges)
+        return HeadedForward(model, encoded)
     if isinstance(model, Masked):
         ours = isinstance(model.model, GNN)
         kind = MaskedForward if ours else MaskedWholeForward

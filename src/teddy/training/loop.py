@@ -16,6 +16,7 @@ from torch_geometric.data import Data
 from teddy.buffers import reused
 from teddy.errors import InputError
 from teddy.models import GNN
+from teddy.models.headed import Headed, encoder_of
 from teddy.models.masked import Masked
 from teddy.training.batches import Batches
 from teddy.training.checkpoint import Checkpoint
@@ -116,7 +117,8 @@ def train(
         >>> result.logits.shape, len(result.history)
         (torch.Size([4, 2]), 50)
     """
-    network = model.model if isinstance(model, Masked) else model
+    encoder = encoder_of(model)
+    network = encoder.model if isinstance(encoder, Masked) else encoder
     config = (config or TrainConfig()).of(network)
     task = task or Classification()
     started = time.perf_counter()
@@ -127,7 +129,7 @@ def train(
         raise InputError(f"{world.size} processes share batches, expected a loader")
     train_nodes = data.train_mask.nonzero().flatten()
     if isinstance(network, GNN):
-        if isinstance(task, Classification):
+        if isinstance(task, Classification) and not isinstance(model, Headed):
             network.learn_labels(data.y, train_nodes)
         elif network.options.get("label_rate"):
             raise InputError(f"classes are an input of this model, expected no task {task.name}")
@@ -205,11 +207,12 @@ def _optimizer(
     assert config.lr is not None
     assert config.weight_decay is not None
     groups: list[dict[str, Any]] = [{"params": weights}]
-    if isinstance(model, Masked):
-        masks = {id(mask) for mask in model.masks()}
+    encoder = encoder_of(model)
+    if isinstance(encoder, Masked):
+        masks = {id(mask) for mask in encoder.masks()}
         groups = [
             {"params": [p for p in weights if id(p) not in masks]},
-            {"params": model.masks(), "weight_decay": MASK_DECAY},
+            {"params": encoder.masks(), "weight_decay": MASK_DECAY},
         ]
     adam = torch.optim.Adam(groups, lr=config.lr, weight_decay=config.weight_decay, fused=True)
     return L0Projected(adam, weight_sparsity, units) if weight_sparsity > 0 else adam

@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from teddy.data.features import take_rows
 from teddy.errors import InputError
 from teddy.models import GNN
+from teddy.models.headed import Headed
 from teddy.models.layered import LayeredGNN
 from teddy.models.masked import Masked
 from teddy.training.config import TrainConfig
@@ -222,6 +223,8 @@ def check_takes_batches(
     """
     for name in of_edges:
         raise InputError(f"batches are without {name}, expected no loader, or data without it")
+    if isinstance(model, Headed):
+        raise InputError("batches are of nodes to predict, expected no loader for links or graphs")
     if isinstance(model, Masked) or regularizer is not None:
         raise InputError("masks are learned on all nodes at once, expected no loader")
     if isinstance(model, GNN) and not isinstance(model, LayeredGNN):

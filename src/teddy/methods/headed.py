@@ -1,0 +1,72 @@
+"""A search where links or graphs are predicted, not nodes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any
+
+from torch import nn
+from torch_geometric.data import Data
+
+from teddy.errors import InputError
+from teddy.methods.model_source import ModelLike
+from teddy.methods.problem import Problem
+from teddy.methods.record import Choice
+from teddy.models.headed import Headed, encoder_of
+from teddy.training import Loader
+
+
+class HeadedProblem(Problem):
+    """A graph, an encoder of its nodes, and a head that makes predictions of what it gives.
+
+    ``y`` and the masks have a row for each thing that is predicted; the ticket holds the encoder.
+    The dense model teaches the training's things only: what it says of the others depends on all
+    that it was trained on, but they are what is asked.
+
+    Args:
+        data: The graph.
+        model: A name, a module, or a function that makes one: the encoder.
+        settings: Those of :class:`Problem`.
+        inductive: Must not be.
+        loader: Must not be.
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        model: ModelLike,
+        *settings: Any,
+        inductive: bool = False,
+        loader: Loader | None = None,
+        **named: Any,
+    ) -> None:
+        task = named.get("task", "classification")
+        if inductive:
+            raise InputError(f"inductive splits nodes, expected none with the task {task}")
+        if loader is not None:
+            raise InputError(f"batches are of nodes, expected no loader with the task {task}")
+        super().__init__(data, model, *settings, **named)
+        self.config = replace(self.config, distill_nodes="training")
+
+    @abstractmethod
+    def head(self) -> nn.Module:
+        """What makes logits of the encoder's outputs."""
+
+    @property
+    def num_encoded(self) -> int:
+        """Outputs of the encoder, where it is made here."""
+        return self.num_outputs
+
+    def make_model(self) -> nn.Module:
+        """Make a model with initial weights."""
+        encoder = self.source.make(self.data.x.size(1), self.num_encoded)
+        return Headed(encoder, self.head()).to(self.device)
+
+    def network(self, model: nn.Module) -> nn.Module:
+        """The encoder."""
+        return encoder_of(model)
+
+    def macs(self, model: nn.Module, choice: Choice | None = None) -> list[int] | None:
+        """Multiply-accumulates of each layer of the encoder."""
+        return super().macs(self.network(model), choice)
