@@ -15,11 +15,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from teddy.data import graph_set as graph_set
     from teddy.data import load_dataset as load_dataset
     from teddy.edges import SparsifyEdges as SparsifyEdges
     from teddy.edges import edge_scores as edge_scores
     from teddy.edges import graph_health as graph_health
     from teddy.edges import prune_edges as prune_edges
+    from teddy.edges import prune_graphs as prune_graphs
     from teddy.edges import prune_relations as prune_relations
     from teddy.edges import relation_scores as relation_scores
     from teddy.errors import InputError as InputError
@@ -43,9 +45,11 @@ _HOME = {
     "edge_scores": "teddy.edges",
     "find_ticket": "teddy.methods",
     "graph_health": "teddy.edges",
+    "graph_set": "teddy.data",
     "load_dataset": "teddy.data",
     "project_l0_": "teddy.weights",
     "prune_edges": "teddy.edges",
+    "prune_graphs": "teddy.edges",
     "prune_relations": "teddy.edges",
     "relation_scores": "teddy.edges",
 }

@@ -22,10 +22,10 @@ def datasets(json_: Json = False) -> None:
 
     print_table(
         "Data sets; a file or folder of your own works too (docs/data.md)",
-        ("name", "nodes", "edges", "features", "classes", "where"),
+        ("name", "graphs", "nodes", "edges", "features", "classes", "where"),
         [
-            (e.name, f"{e.nodes:,}", f"{e.edges:,}", f"{e.features:,}", f"{e.classes:,}",
-             "bundled" if e.bundled else "download or --data-dir")
+            (e.name, f"{e.graphs:,}", f"{e.nodes:,}", f"{e.edges:,}", f"{e.features:,}",
+             f"{e.classes:,}", "bundled" if e.bundled else "download or --data-dir")
             for e in known
         ],
     )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from teddy.data.bundled_sets import read_bundled
 from teddy.data.large_sets import arxiv, arxiv_surrogate, reddit
+from teddy.data.molecules import read_solubility
 from teddy.data.pyg_sets import amazon, coauthor, planetoid
 from teddy.registry import Registry
 
@@ -28,6 +29,7 @@ class DatasetInfo:
         features: Number of features.
         classes: Number of classes.
         bundled: Whether it comes with the package.
+        graphs: Number of graphs; above 1, the other numbers are of all together.
     """
 
     name: str
@@ -36,6 +38,7 @@ class DatasetInfo:
     features: int
     classes: int
     bundled: bool
+    graphs: int = 1
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def list_datasets() -> list[DatasetInfo]:
 
     Example:
         >>> [info.name for info in list_datasets() if info.bundled]
-        ['citeseer', 'pubmed']
+        ['citeseer', 'pubmed', 'solubility']
         >>> list_datasets()[0].edges
         4552
     """
@@ -74,13 +77,15 @@ def _add(
     classes: int,
     read: Callable[[Path | None], Data],
     bundled: bool = False,
+    graphs: int = 1,
 ) -> None:
-    info = DatasetInfo(name, nodes, edges, features, classes, bundled)
+    info = DatasetInfo(name, nodes, edges, features, classes, bundled, graphs)
     DATASETS.register(name)(DatasetEntry(info, read))
 
 
 _add("citeseer", 3327, 4552, 3703, 6, read_bundled("citeseer"), bundled=True)
 _add("pubmed", 19717, 44324, 500, 3, read_bundled("pubmed"), bundled=True)
+_add("solubility", 16671, 17153, 14, 3, read_solubility, bundled=True, graphs=1282)
 _add("cora", 2708, 5278, 1433, 7, planetoid("Cora"))
 _add("computers", 13752, 245861, 767, 10, amazon("Computers"))
 _add("photo", 7650, 119081, 745, 8, amazon("Photo"))

@@ -24,7 +24,7 @@ def read_path(
     nodes: Path | None = None,
     task: str = "classification",
     classes: Sequence[str] | None = None,
-) -> tuple[Data, str]:
+) -> tuple[Data | list[Data], str]:
     """Read a graph file or a folder of tables.
 
     Args:
@@ -34,7 +34,8 @@ def read_path(
         classes: See :func:`teddy.data.tables.read_tables`.
 
     Returns:
-        The graph as it came, and the name of the file that holds its nodes, for messages.
+        The graph as it came, or a list of graphs, and the name of the file that holds its nodes,
+        for messages.
 
     Example:
         >>> from pathlib import Path
@@ -62,7 +63,7 @@ def read_path(
     return read_tables(edges, nodes, task, classes), nodes.name
 
 
-def _one_file(path: Path) -> Data:
+def _one_file(path: Path) -> Data | list[Data]:
     kind = path.suffix.lower()
     if kind == ".npz":
         return read_npz(path)

@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from torch import Tensor
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data
 
 from teddy.data.arcs import check_edge_values, simple_arcs
 from teddy.data.catalog import DATASETS
 from teddy.data.checks import MASKS, check_graph, check_mask, check_masks
 from teddy.data.features import compact
 from teddy.data.files import read_path
+from teddy.data.graphs import TASK as OF_GRAPHS
+from teddy.data.graphs import as_batch, graph_set, of_graphs
 from teddy.data.simple_edges import normalise_edges
 from teddy.data.splits import CHOICES, Masks, split_nodes
+from teddy.data.targets import TARGETS
 from teddy.errors import InputError
 
 StrPath = str | os.PathLike[str]
@@ -43,7 +46,8 @@ def load_dataset(
         data_dir: Folder of PyG's raw files for sets that aren't bundled; by default the
             environment variable ``TEDDY_DATA``.
         nodes: The node table of an edge list; by default ``nodes.*`` beside it.
-        task: What ``y`` is: ``classification``, ``multilabel`` or ``regression``.
+        task: What ``y`` is: ``classification``, ``multilabel`` or ``regression``; of a set of
+            graphs always ``graph-classification``.
         directed: Whether edges stay in the direction that they are listed in.
 
     Returns:
@@ -52,7 +56,8 @@ def load_dataset(
         a file has weights; ``y``, -1 where there is no label (of other tasks nan);
         ``train_mask``, ``val_mask``, ``test_mask``; ``num_nodes``, ``name``, ``split``; and
         ``node_ids``, ``class_names`` where a table's ids and labels weren't 0, 1, 2, ..., and its
-        ``feature_names``
+        ``feature_names``. Of a set of graphs a ``Batch``, in which ``y`` and the masks have a row
+        for each graph; see :func:`teddy.graph_set`.
 
     Raises:
         InputError: What came can't be used; one line.
@@ -63,6 +68,11 @@ def load_dataset(
         (3327, 9104, torch.sparse_csr, 'public')
     """
     raw, source, label = _read(name, data_dir, nodes, task)
+    if isinstance(raw, Batch):
+        came = "public" if split is None and MASKS[0] in raw else split
+        batch = graph_set(raw, came, seed, source)
+        batch.name = label
+        return batch
     graph = check_graph(raw, source, task)
     public = _public(raw, source)
     if public is None and split in (None, "public"):
@@ -116,6 +126,13 @@ def load_to_predict(
         ([-1, 1], False)
     """
     raw, source, label = _read(name, data_dir, nodes, task, classes or ())
+    if isinstance(raw, Batch):
+        batch = as_batch(raw, source)
+        if "y" in batch:
+            y = TARGETS[OF_GRAPHS].check(batch.y, batch.num_graphs, source)
+            batch = of_graphs(batch, y=y)
+        batch.name = label
+        return batch
     graph = check_graph(raw, source, task, labelled=False)
     data = Data(
         x=compact(graph.x),
@@ -159,17 +176,23 @@ def _read(
     task: str,
     classes: Sequence[str] | None = None,
 ) -> tuple[Data, str, str]:
-    """Return the graph as it came, its name in messages, and its name."""
+    """Return the graph, or graphs, as they came, the name in messages, and the name."""
     key = name.lower() if isinstance(name, str) else ""
     path = _home(name)
     looks_like_a_path = not isinstance(name, str) or os.sep in name or path.suffix or path.exists()
     if name and key not in DATASETS and looks_like_a_path:
         raw, source = read_path(path, None if nodes is None else _home(nodes), task, classes)
-        return raw, source, path.name or path.resolve().name
-    entry = DATASETS[key]
-    if nodes is not None:
-        raise InputError(f"nodes (--nodes) is '{nodes}', expected only beside an edge list")
-    return entry.read(None if data_dir is None else Path(data_dir)), key, key
+        label = path.name or path.resolve().name
+    else:
+        entry = DATASETS[key]
+        if nodes is not None:
+            raise InputError(f"nodes (--nodes) is '{nodes}', expected only beside an edge list")
+        raw, source, label = entry.read(None if data_dir is None else Path(data_dir)), key, key
+    if isinstance(raw, list):
+        raw = as_batch(raw, source)
+    if task == OF_GRAPHS and not isinstance(raw, Batch):
+        raise InputError(f"{source}: is one graph, expected several for the task {OF_GRAPHS}")
+    return raw, source, label
 
 
 def _home(path: StrPath) -> Path:

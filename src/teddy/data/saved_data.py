@@ -29,8 +29,10 @@ _CONTAINERS = [
 ]  # fmt: skip
 
 
-def read_saved_data(path: Path) -> Data:
+def read_saved_data(path: Path) -> Data | list[Data]:
     """Read the graph, its weights, features, labels and masks; whatever else is left out.
+
+    A list of graphs is returned as it is.
 
     Only tensors and PyG's own containers are unpickled: the file can't run code.
 
@@ -57,10 +59,12 @@ def read_saved_data(path: Path) -> Data:
                 f"{path.name}: holds a HeteroData, expected a Data; relations are for Python: "
                 "teddy.find_ticket(data, module, target=...)"
             )
+        if isinstance(saved, list) and all(isinstance(graph, Data) for graph in saved):
+            return saved
         if not isinstance(saved, Data):
             raise InputError(
                 f"{path.name}: holds a {type(saved).__name__}, "
-                "expected a PyG Data saved with torch.save"
+                "expected a PyG Data, or a list of them, saved with torch.save"
             )
         keys = ("x", "edge_index", "edge_weight", "y", "num_nodes", *MASKS)
         return Data(**{key: saved[key] for key in keys if key in saved})

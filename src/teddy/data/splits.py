@@ -15,7 +15,9 @@ Masks = tuple[Tensor, Tensor, Tensor]
 CHOICES = "'random' or percentages such as '20/40/40' (--split 20/40/40)"
 
 
-def split_nodes(y: Tensor, split: str, seed: int = 0, *, public: Masks | None = None) -> Masks:
+def split_nodes(
+    y: Tensor, split: str, seed: int = 0, *, public: Masks | None = None, of: str = "node"
+) -> Masks:
     """Return the masks of the training, validation and test nodes.
 
     - ``"public"``: the masks that the data came with.
@@ -33,6 +35,7 @@ def split_nodes(y: Tensor, split: str, seed: int = 0, *, public: Masks | None = 
         split: One of the above.
         seed: For the drawn ones.
         public: The masks that the data came with.
+        of: What is split, for messages.
 
     Returns:
         Three bool masks ``[N]``: train, validation, test.
@@ -65,7 +68,7 @@ def split_nodes(y: Tensor, split: str, seed: int = 0, *, public: Masks | None = 
     for part, name in zip(parts, ("training", "validation", "test"), strict=True):
         if len(part) == 0:
             raise InputError(
-                f"split '{split}' leaves no {name} node out of {len(labelled)} labelled ones, "
+                f"split '{split}' leaves no {name} {of} out of {len(labelled)} labelled ones, "
                 "expected at least one"
             )
     train, val, test = (_mask(part, y) for part in parts)

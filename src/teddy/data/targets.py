@@ -56,7 +56,7 @@ class Classes(Targets):
 
     def check(self, labels: Any, num_nodes: int, source: str = "data") -> Tensor:
         """Return int64 ``[N]``."""
-        y = as_tensor(labels, "y", "an integer label for each node", source)
+        y = as_tensor(labels, "y", f"an integer label for each {self.of}", source)
         if y.dim() == 2 and y.size(1) == 1:
             y = y.squeeze(1)
         if y.dim() != 1 or y.size(0) != num_nodes:
@@ -87,6 +87,12 @@ class Classes(Targets):
             raise InputError(
                 f"{source}: every training label is {int(y[0])}, expected at least two classes"
             )
+
+
+class ClassesOfGraphs(Classes):
+    """One class of each graph of a set."""
+
+    of: ClassVar[str] = "graph"
 
 
 class Labels(Targets):
@@ -176,5 +182,6 @@ class Numbers(Targets):
 #: The kinds of targets, by the name of the task that predicts them.
 TARGETS: Registry[Targets] = Registry("task")
 TARGETS.register("classification")(Classes())
+TARGETS.register("graph-classification")(ClassesOfGraphs())
 TARGETS.register("multilabel")(Labels())
 TARGETS.register("regression")(Numbers())

@@ -4,6 +4,7 @@ May import: data.
 """
 
 from teddy.edges.arcs import Arcs
+from teddy.edges.graphs import GraphUnion, prune_graphs
 from teddy.edges.health import GraphHealth, graph_health
 from teddy.edges.hetero import prune_relations, relation_scores
 from teddy.edges.hetero_arcs import HeteroArcs
@@ -18,6 +19,7 @@ __all__ = [
     "SCORES",
     "Arcs",
     "GraphHealth",
+    "GraphUnion",
     "HeteroArcs",
     "Signals",
     "SimpleGraph",
@@ -26,6 +28,7 @@ __all__ = [
     "edge_scores",
     "graph_health",
     "prune_edges",
+    "prune_graphs",
     "prune_relations",
     "relation_scores",
 ]

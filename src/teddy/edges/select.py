@@ -48,6 +48,53 @@ def lowest_edges(
     return marked
 
 
+def lowest_of_groups(scores: Tensor, pairs: Tensor, group: Tensor, budgets: Tensor) -> Tensor:
+    """Mark the lowest edges of each group in the same order, as many as its budget says.
+
+    What :func:`lowest_edges` does for one group after the other, at once.
+
+    Args:
+        scores: float64 ``[M]``.
+        pairs: int64 ``[2, M]``, the lower id first.
+        group: int64 ``[M]``, ascending.
+        budgets: int64 ``[G]``, at most the edges that a group has.
+
+    Example:
+        >>> scores, pairs = torch.tensor([3.0, 1.0, 2.0]), torch.tensor([[0, 0, 1], [1, 2, 2]])
+        >>> lowest_of_groups(scores, pairs, torch.tensor([0, 0, 1]), torch.tensor([1, 1]))
+        tensor([False,  True,  True])
+    """
+    if torch.isnan(scores).any():
+        raise InputError("an edge score is nan, expected a number for every edge")
+    if not scores.numel():
+        return torch.zeros_like(scores, dtype=torch.bool)
+    # By group, then by score: a group's place k - 1 holds the k-th lowest of it.
+    ordered = scores[torch.from_numpy(np.lexsort((scores.cpu(), group.cpu()))).to(scores.device)]
+    first = torch.searchsorted(group, torch.arange(budgets.numel(), device=group.device))
+    threshold = ordered[(first + budgets - 1).clamp(0, scores.numel() - 1)]
+    threshold = threshold.masked_fill(budgets == 0, -torch.inf)[group]
+    marked = scores < threshold
+    missing = budgets - torch.bincount(group[marked], minlength=budgets.numel())
+    ties = ((scores == threshold) & (missing[group] > 0)).nonzero().flatten()
+    of_tie = group[ties]
+    whole = torch.bincount(of_tie, minlength=budgets.numel()) == missing
+    marked[ties[whole[of_tie]]] = True
+    ties, of_tie = ties[~whole[of_tie]], of_tie[~whole[of_tie]]
+    if ties.numel():
+        order = np.lexsort((_repeated_digests(pairs[:, ties]), of_tie.cpu()))
+        ties = ties[torch.from_numpy(order).to(ties.device)]
+        place = torch.arange(ties.numel(), device=ties.device)
+        before = torch.searchsorted(of_tie, of_tie)  # ties of the groups before
+        marked[ties[place - before < missing[of_tie]]] = True
+    return marked
+
+
+def _repeated_digests(pairs: Tensor) -> NDArray[np.bytes_]:
+    """Hashes of pairs many of which are the same."""
+    known, place = torch.unique(pairs, dim=1, return_inverse=True)
+    return _of_indices(known)[place.cpu().numpy()]
+
+
 def _of_indices(pairs: Tensor) -> NDArray[np.bytes_]:
     lows, highs = pairs.tolist()
     return pair_digests(lows, highs)

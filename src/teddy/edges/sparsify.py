@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from torch_geometric.data import Data, HeteroData
+from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.transforms import BaseTransform
 
+from teddy.edges.graphs import prune_graphs
 from teddy.edges.hetero import check_scope, keep_relations, prune_relations
 from teddy.edges.prune import check_weighted, needed_signals, prune_edges
 from teddy.edges.scores import SCORES
@@ -18,7 +19,8 @@ class SparsifyEdges(BaseTransform):
 
     Everything that belongs to an edge (``edge_attr``, ``edge_weight``, edge masks) goes along.
     All nodes stay. Of a ``HeteroData`` each relation is pruned; see
-    :func:`teddy.prune_relations`.
+    :func:`teddy.prune_relations`. Of a ``Batch`` each graph is, as it would be alone; see
+    :func:`teddy.prune_graphs`.
 
     Args:
         sparsity: Share of undirected edges to remove, in [0, 1].
@@ -67,6 +69,13 @@ class SparsifyEdges(BaseTransform):
                 f"SparsifyEdges got {type(data).__name__}, expected a Data with an edge_index or a "
                 "HeteroData"
             )
+        if isinstance(data, Batch):
+            if self.weighted:
+                raise InputError(
+                    "SparsifyEdges(weighted=True) got a Batch, expected one graph at a time, as a "
+                    "data set's transform gets them"
+                )
+            return prune_graphs(data, self.sparsity, self.method, self.seed)
         weights = None
         if self.weighted:
             weights = data.get("edge_weight")

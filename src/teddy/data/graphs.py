@@ -1,0 +1,218 @@
+"""A set of graphs as one PyG ``Batch``: a class, and a place in the split, for each graph."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch, Data
+
+from teddy.data.checks import MASKS, check_edges, check_features, check_masks
+from teddy.data.splits import Masks, split_nodes
+from teddy.data.targets import TARGETS
+from teddy.errors import InputError
+
+#: A ``Batch``, or a list or a PyG data set of graphs.
+GraphsLike = Data | Sequence[Data]
+
+#: The task whose targets are graphs'.
+TASK = "graph-classification"
+
+#: The split that is drawn where none came.
+DRAWN = "80/10/10"
+
+_VALUES = ("edge_weight", "edge_attr")
+
+
+def graph_set(
+    graphs: GraphsLike,
+    split: str | Sequence[Any] | None = None,
+    seed: int = 0,
+    source: str = "graphs",
+) -> Batch:
+    """Return graphs with a class each as one ``Batch``, checked and split.
+
+    Args:
+        graphs: A list or a PyG data set of ``Data``, or a ``Batch``: ``x``, ``edge_index``, ``y``
+            with one class, perhaps ``edge_weight``, ``edge_attr`` and a split: ``train_mask``,
+            ``val_mask``, ``test_mask`` with one value each.
+        split: As of :func:`teddy.load_dataset`, of graphs; or the numbers of those that train,
+            validate and test. By default the split that came, else ``"80/10/10"``.
+        seed: For a split that is drawn.
+        source: What messages call it.
+
+    Example:
+        >>> path = Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 1], [1, 2]]), y=0)
+        >>> edge = Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), y=1)
+        >>> batch = graph_set([path, edge] * 2, split=([0, 1], [2], [3]))
+        >>> batch.num_graphs, batch.y.tolist(), batch.test_mask.tolist()
+        (4, [0, 1, 0, 1], [False, False, False, True])
+    """
+    batch = as_batch(graphs, source)
+    y = TARGETS[TASK].check(batch.get("y"), batch.num_graphs, source)
+    batch = of_graphs(batch, y=y)
+    came = _came(batch, source)
+    name = split if isinstance(split, str) else "given"
+    if split is None:
+        name = batch.get("split") or ("given" if came is not None else DRAWN)
+    drawn = name not in ("public", "given") and (split is not None or came is None)
+    if split is not None and not isinstance(split, str):
+        masks = _numbered(split, batch.num_graphs, source)
+    elif drawn:
+        masks = split_nodes(y, name, seed, of="graph")
+    elif came is None:
+        raise InputError(f"{source}: no split came with it, expected one such as '{DRAWN}'")
+    else:
+        masks = came
+    batch = of_graphs(batch, **dict(zip(MASKS, masks, strict=True)))
+    check_masks(batch, source, TASK)
+    batch.split = name
+    if drawn:
+        batch.split_seed = seed
+    return batch
+
+
+def as_batch(graphs: GraphsLike, source: str = "graphs") -> Batch:
+    """Return graphs as one ``Batch``, features and edges checked; it may be what came.
+
+    Args:
+        graphs: A ``Batch``, a list or a data set of ``Data``, or one ``Data``.
+        source: What messages call it.
+
+    Raises:
+        InputError: One line: the graph, what came, and what was expected.
+
+    Example:
+        >>> as_batch([Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [2]]))])
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: graphs[0]: edge_index[1, 0] is 2, expected a node from 0 to 1
+    """
+    if isinstance(graphs, Batch) and isinstance(graphs, Data):
+        return _checked_batch(graphs, source)
+    if isinstance(graphs, Data) and "batch" not in graphs:
+        graphs = [graphs]
+    if isinstance(graphs, Data | Tensor | str | dict) or not isinstance(graphs, Iterable):
+        raise InputError(
+            f"{source}: is a {type(graphs).__name__}, expected a list of Data, or a Batch"
+        )
+    parts = [_one(graph, f"{source}[{place}]") for place, graph in enumerate(graphs)]
+    if not parts:
+        raise InputError(f"{source}: there are none, expected at least one graph")
+    first = parts[0]
+    for place, part in enumerate(parts):
+        for key in {*part.keys(), *first.keys()}:
+            one, other = part.get(key), first.get(key)
+            if one is None or other is None or one.shape[1:] != other.shape[1:]:
+                if key == "edge_index":
+                    continue
+                got, expected = (_shape(value) for value in (one, other))
+                raise InputError(
+                    f"{source}[{place}]: {key} is {got}, expected {expected} as of {source}[0]"
+                )
+    return Batch.from_data_list(parts)
+
+
+def of_graphs(batch: Batch, **values: Tensor) -> Batch:
+    """The same with a value for each graph of each of these names."""
+    changed = copy.copy(batch)
+    changed._slice_dict = dict(changed._slice_dict)
+    changed._inc_dict = dict(changed._inc_dict)
+    for key, value in values.items():
+        changed[key] = value
+        changed._slice_dict[key] = torch.arange(changed.num_graphs + 1)
+        changed._inc_dict[key] = torch.zeros(changed.num_graphs, dtype=torch.long)
+    return changed
+
+
+def _checked_batch(batch: Batch, source: str) -> Batch:
+    x = check_features(batch.get("x"), source)
+    edges = check_edges(batch.get("edge_index"), x.size(0), source)
+    of_node, columns = batch.batch, batch._slice_dict["edge_index"].to(edges.device).diff()
+    if of_node.size(0) != x.size(0):
+        raise InputError(f"{source}: x has {x.size(0)} rows, expected {of_node.size(0)} (batch)")
+    empty = torch.bincount(of_node, minlength=batch.num_graphs) == 0
+    if empty.any():
+        raise InputError(f"{source}[{int(empty.nonzero()[0])}]: has no nodes, expected one or more")
+    graph = torch.arange(batch.num_graphs, device=edges.device).repeat_interleave(columns)
+    outside = of_node[edges] != graph
+    if outside.any():
+        end, column = outside.nonzero()[0].tolist()
+        raise InputError(
+            f"{source}: edge_index[{end}, {column}] is a node of graph "
+            f"{int(of_node[edges[end, column]])}, expected one of graph {int(graph[column])}"
+        )
+    if x is batch.x and edges is batch.edge_index and x.layout == torch.strided:
+        return batch
+    changed = copy.copy(batch)
+    changed.x = x if x.layout == torch.strided else x.to_dense()
+    changed.edge_index = edges
+    return changed
+
+
+def _one(graph: Any, source: str) -> Data:
+    """What is used of a graph, checked."""
+    if not isinstance(graph, Data):
+        raise InputError(f"{source}: is a {type(graph).__name__}, expected a Data")
+    x = check_features(graph.get("x"), source)
+    if graph.num_nodes != x.size(0):
+        raise InputError(f"{source}: x has {x.size(0)} rows, expected {graph.num_nodes}")
+    edges = check_edges(graph.get("edge_index"), x.size(0), source)
+    part = Data(x=x if x.layout == torch.strided else x.to_dense(), edge_index=edges)
+    for key in _VALUES:
+        value = graph.get(key)
+        if value is not None:
+            if value.size(0) != edges.size(1):
+                raise InputError(
+                    f"{source}: {key} has {value.size(0)} rows, expected {edges.size(1)}, one for "
+                    "each column of edge_index"
+                )
+            part[key] = value
+    for key in ("y", *MASKS):
+        value = graph.get(key)
+        if value is None:
+            continue
+        value = torch.as_tensor(value)
+        if value.numel() != 1:
+            raise InputError(
+                f"{source}: {key} has shape {list(value.shape)}, expected one value for the graph"
+            )
+        part[key] = value.view(1)
+    return part
+
+
+def _shape(value: Tensor | None) -> str:
+    return "missing" if value is None else f"of shape {list(value.shape)}"
+
+
+def _came(batch: Batch, source: str) -> Masks | None:
+    there = [key for key in MASKS if key in batch]
+    if there and len(there) < len(MASKS):
+        missing = next(key for key in MASKS if key not in batch)
+        raise InputError(f"{source}: {there[0]} but no {missing}, expected all three or none")
+    return (batch.train_mask, batch.val_mask, batch.test_mask) if there else None
+
+
+def _numbered(split: Sequence[Any], count: int, source: str) -> Masks:
+    """Masks from the numbers of graphs."""
+    if len(split) != len(MASKS):
+        raise InputError(
+            f"{source}: split has {len(split)} parts, expected the numbers of graphs that train, "
+            "validate and test"
+        )
+    masks = []
+    for part in split:
+        mask = torch.zeros(count, dtype=torch.bool)
+        try:
+            mask[torch.as_tensor(part, dtype=torch.long)] = True
+        except (TypeError, ValueError, RuntimeError, IndexError):
+            raise InputError(
+                f"{source}: a part of the split isn't numbers of graphs, expected some from 0 to "
+                f"{count - 1}"
+            ) from None
+        masks.append(mask)
+    train, val, test = masks
+    return train, val, test

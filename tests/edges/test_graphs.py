@@ -1,0 +1,163 @@
+"""Several graphs at once, held against one after the other."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
+
+import teddy
+from graph_sets import drawn_graphs
+from teddy.edges import SimpleGraph
+from teddy.edges.graphs import union_of
+from teddy.edges.prune import prune_edges, score_pairs
+from teddy.edges.select import lowest_edges, lowest_of_groups
+from teddy.errors import InputError
+from teddy.sparsity import num_pruned_edges
+
+SCORES = ("teddy", "degree-high", "degree-low", "two-hop")
+sparsities = st.sampled_from([0.0, 0.05, 0.3, 0.5, 0.64, 0.9, 1.0]) | st.floats(0, 1)
+
+
+def simple(graph):
+    return SimpleGraph.of(graph.edge_index, graph.num_nodes)[0]
+
+
+@pytest.mark.parametrize("method", SCORES)
+@given(st.integers(0, 10_000), st.booleans())
+@settings(max_examples=25)
+def test_a_graph_has_its_own_scores_in_a_union(method, seed, hub):
+    graphs = drawn_graphs(seed) + drawn_graphs(seed + 1, most=2, hub=hub)
+    union, _ = union_of(Batch.from_data_list(graphs))
+    alone = [score_pairs(simple(g), simple(g).pairs, method) for g in graphs]
+    assert torch.equal(union.scores(method), torch.cat(alone))
+
+
+@pytest.mark.parametrize("method", SCORES)
+@given(st.integers(0, 10_000), sparsities)
+@settings(max_examples=25)
+def test_of_each_graph_the_edges_go_that_go_of_it_alone(method, seed, sparsity):
+    graphs = drawn_graphs(seed)
+    expected = [
+        g.edge_attr[prune_edges(g.edge_index, sparsity, g.num_nodes, method)] for g in graphs
+    ]
+    listed = teddy.prune_graphs(graphs, sparsity, method)
+    batch = teddy.prune_graphs(Batch.from_data_list(graphs), sparsity, method)
+    transformed = teddy.SparsifyEdges(sparsity, method)(Batch.from_data_list(graphs))
+    for found in (listed, batch.to_data_list(), transformed.to_data_list()):
+        assert len(found) == len(graphs)
+        for graph, pruned, own in zip(graphs, found, expected, strict=True):
+            assert torch.equal(pruned.edge_attr, own)
+            assert torch.equal(pruned.edge_index, graph.edge_index[:, own])
+            assert pruned.num_nodes == graph.num_nodes
+
+
+@pytest.mark.parametrize("method", ["teddy", "random", "k-neighbor", "resistance"])
+@pytest.mark.parametrize("budget", ["graph", "all"])
+@given(st.integers(0, 10_000), sparsities, sparsities)
+@settings(max_examples=20)
+def test_budgets_are_exact_and_nested(method, budget, seed, one, other):
+    graphs = drawn_graphs(seed)
+    union, _ = union_of(Batch.from_data_list(graphs))
+    counts = [simple(g).num_edges for g in graphs]
+    assert union.num_edges.tolist() == counts
+    less, more = (union.keep(p, method, 3, budget) for p in sorted([one, other]))
+    assert not (more & ~less).any()
+    for sparsity, keep in ((min(one, other), less), (max(one, other), more)):
+        gone = [int((~own).sum()) for own in keep.split(counts)]
+        expected = [num_pruned_edges(sparsity, count) for count in counts]
+        if budget == "graph":
+            assert gone == expected
+        else:
+            assert sum(gone) == num_pruned_edges(sparsity, sum(counts))
+
+
+@given(st.integers(0, 10_000), sparsities)
+def test_all_together_are_one_graph(seed, sparsity):
+    batch = Batch.from_data_list(drawn_graphs(seed))
+    keep = prune_edges(batch.edge_index, sparsity, batch.num_nodes)
+    pruned = teddy.prune_graphs(batch, sparsity, budget="all")
+    assert torch.equal(pruned.edge_index, batch.edge_index[:, keep])
+
+
+@given(st.integers(0, 10_000))
+def test_groups_are_chosen_from_as_one_by_one(seed):
+    generator = torch.Generator().manual_seed(seed)
+    sizes = torch.randint(0, 6, (5,), generator=generator)
+    budgets = (torch.rand(5, generator=generator) * (sizes + 1)).long()
+    count = int(sizes.sum())
+    scores = torch.randint(0, 3, (count,), generator=generator).double()  # many are equal
+    pairs = torch.randint(0, 4, (2, count), generator=generator)
+    pairs[1] += 4
+    group = torch.arange(5).repeat_interleave(sizes)
+    # Equal pairs of a group would have no order.
+    pairs[1] = torch.cat([torch.arange(n) for n in sizes.tolist()]) + 4 if count else pairs[1]
+    expected = [
+        lowest_edges(scores[group == g], pairs[:, group == g], int(budgets[g])) for g in range(5)
+    ]
+    assert torch.equal(lowest_of_groups(scores, pairs, group, budgets), torch.cat(expected))
+
+
+def test_what_belongs_to_edges_graphs_and_nodes_goes_along():
+    graphs = [
+        Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0], [1]]), y=torch.tensor([1]),
+             edge_attr=torch.ones(1, 2)),
+        Data(x=torch.zeros(2, 1), edge_index=torch.tensor([[1], [0]]), y=torch.tensor([0]),
+             edge_attr=torch.zeros(1, 2)),
+    ]  # fmt: skip
+    (batch,) = DataLoader(graphs, batch_size=2)
+    batch.train_mask = torch.tensor([True, False])
+    pruned = teddy.prune_graphs(batch, 1.0)
+    assert (pruned.num_graphs, pruned.num_edges) == (2, 0)
+    assert pruned.y.tolist() == [1, 0]
+    assert torch.equal(pruned.x, batch.x)
+    assert [g.edge_attr.shape for g in pruned.to_data_list()] == [torch.Size([0, 2])] * 2
+    assert batch.num_edges == 2  # the caller's stays as it is
+    whole = teddy.prune_graphs(batch, 0.0)
+    assert whole.to_data_list()[1].edge_index.tolist() == [[1], [0]]
+
+
+def test_a_score_of_features_sees_them():
+    graphs = [
+        Data(x=torch.rand(6, 3), edge_index=torch.randint(0, 6, (2, 12)), num_nodes=6)
+        for _ in range(4)
+    ]
+    expected = [prune_edges(g.edge_index, 0.5, 6, "cosine", x=g.x) for g in graphs]
+    found = teddy.prune_graphs(graphs, 0.5, "cosine")
+    for graph, pruned, keep in zip(graphs, found, expected, strict=True):
+        assert torch.equal(pruned.edge_index, graph.edge_index[:, keep])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([Data(num_nodes=1)], 0.5), r"^graphs\[0\] is a Data, expected a Data with an edge_index"),
+        ((["path"], 0.5), r"^graphs\[0\] is a str, expected"),
+        (([], 1.5), None),
+        (([Data(edge_index=torch.tensor([[0], [3]]), num_nodes=2)], 0.5), r"^graphs\[0\]: edge_in"),
+        (([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], 1.5), "sparsity is 1.5"),
+        (
+            ([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], 0.5, "gain"),
+            "gain looks at .*of nodes",
+        ),
+        (
+            ([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], 0.5, "teddy", 0, "each"),
+            "budget is 'each'",
+        ),
+    ],
+)
+def test_what_cant_be_is_said(arguments, message):
+    if message is None:
+        assert teddy.prune_graphs(*arguments) == []
+        return
+    with pytest.raises(InputError, match=message):
+        teddy.prune_graphs(*arguments)
+
+
+def test_weighted_degrees_are_of_one_graph():
+    batch = Batch.from_data_list([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)])
+    with pytest.raises(InputError, match="got a Batch, expected one graph at a time"):
+        teddy.SparsifyEdges(0.5, weighted=True)(batch)
