@@ -21,8 +21,8 @@ class HeadedProblem(Problem):
     """A graph, an encoder of its nodes, and a head that makes predictions of what it gives.
 
     ``y`` and the masks have a row for each thing that is predicted; the ticket holds the encoder.
-    The dense model teaches the training's things only: what it says of the others depends on all
-    that it was trained on, but they are what is asked.
+    The dense model teaches those of the training only (``distill_nodes`` is ``training``): the
+    others are what is asked.
 
     Args:
         data: The graph.

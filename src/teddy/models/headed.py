@@ -10,7 +10,7 @@ from teddy.errors import InputError
 
 
 class Headed(nn.Module):
-    r"""An encoder :math:`f(X, A)` of nodes and a head :math:`h` without weights, :math:`h(f(X, A))`.
+    r"""An encoder :math:`f` of nodes and a head :math:`h` without weights: :math:`h(f(X, A))`.
 
     All that is learned and pruned is the encoder's; the head says what its outputs mean for
     whatever is predicted: pairs of nodes, or whole graphs.
