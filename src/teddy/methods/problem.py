@@ -117,10 +117,10 @@ class Problem:
         self.source = ModelSource(model, options)
         check_rule(inference)
         fields = Data(**{key: self.given[key].to(device) for key in ("x", "y", *MASKS)})
-        shown = fields.train_mask if inductive else torch.ones_like(fields.train_mask)
+        shown = self._shown(fields, inductive)
         self.task = TASKS[task].fit(fields.y[shown], fields.train_mask[shown], class_weight)
         fields.y = self.task.encode(fields.y)
-        self.growth = Growth.of(fields, self._arcs(directed), inductive, inference, self.seed)
+        self.growth = self._growth(fields, self._arcs(directed), inductive, inference)
         self.seen, self.deployed = self.growth.seen, self.growth.deployed
         self.graph, self.data = self.seen.graph, self.seen.data
         self.num_outputs = self.task.num_outputs(self.data.y)
@@ -128,6 +128,14 @@ class Problem:
     def _checked(self, data: Data, task: str) -> Data:
         """The graph, or its nodes that are predicted: features, targets, masks."""
         return check_data(data, task=task)
+
+    def _shown(self, fields: Data, inductive: bool) -> Tensor:
+        """Which of what is predicted training sees, with or without a target, bool."""
+        return fields.train_mask if inductive else torch.ones_like(fields.train_mask)
+
+    def _growth(self, fields: Data, arcs: Arcs, inductive: bool, inference: str) -> Growth:
+        """What training sees, what it is judged on, and what a ticket is for."""
+        return Growth.of(fields, arcs, inductive, inference, self.seed)
 
     def _arcs(self, directed: bool) -> Arcs:
         """The graph's edges, with what the model takes of them."""
@@ -291,6 +299,11 @@ class Problem:
                 f"{self.task.name}"
             )
 
+    def check_takes_weighted(self) -> None:
+        """Raise unless degrees can be sums of weights."""
+        if self.seen.arcs.weights is None:
+            raise InputError("weighted=True came without edge_weight, expected data that have it")
+
     def check_takes_masks(self, method: str) -> None:
         """Raise unless masks of edges and weights can be learned."""
         if self.loader is not None:
@@ -348,6 +361,10 @@ class Problem:
     def settings(self) -> dict[str, Any]:
         """What decides the result beside the graph, the model and the training."""
         return {}
+
+    def belongs_to(self, choice: Choice) -> tuple[Arcs, Tensor]:
+        """The graph that a ticket belongs to, and which of its edges stay, bool ``[M]``."""
+        return self.seen.arcs, choice.keep
 
     def facts(self, keep: Tensor, sparse: TrainResult, dense: Dense) -> dict[str, Any]:
         """What else a ticket says, where a problem is of another kind: fields of its header.

@@ -67,8 +67,8 @@ def make_ticket(
     weight = getattr(problem.task, "weight", None)
     if weight is not None:
         where["class_weight"] = weight.tolist()
-    names, arcs = problem.given.get("class_names"), problem.seen.arcs
-    network, facts = problem.network(model), problem.facts(choice.keep, sparse, dense)
+    names, (arcs, keep) = problem.given.get("class_names"), problem.belongs_to(choice)
+    network, facts = problem.network(model), problem.facts(keep, sparse, dense)
     hetero = facts.get("hetero")
     outputs = "outputs" if problem.task.name == "regression" else "classes"
     info = TicketInfo(
@@ -80,8 +80,8 @@ def make_ticket(
         seed=problem.seed,
         model=_model_spec(network),
         graph={
-            "nodes": problem.graph.num_nodes if hetero is None else sum(hetero["nodes"].values()),
-            "edges": problem.graph.num_edges,
+            "nodes": arcs.graph.num_nodes if hetero is None else sum(hetero["nodes"].values()),
+            "edges": arcs.graph.num_edges,
             "features": problem.data.x.size(1),
             outputs: problem.num_outputs,
             "fingerprint": arcs_fingerprint(arcs),
@@ -90,7 +90,7 @@ def make_ticket(
         },
         graph_sparsity=level.graph_sparsity,
         weight_sparsity=level.weight_sparsity,
-        edges=Count(problem.graph.num_edges, int(choice.keep.sum())),
+        edges=Count(keep.numel(), int(keep.sum())),
         weights=Count(sum(p.numel() for p in weights), count_nonzero(weights)),
         dense=dense.accuracy,
         ticket=accuracy_of(sparse),
@@ -105,7 +105,7 @@ def make_ticket(
         **facts,
     )
     seconds = {"dense": dense.seconds, **seconds, "sparse": sparse.seconds}
-    return Ticket(info, choice.keep.cpu(), network.cpu().eval(), seconds)
+    return Ticket(info, keep.cpu(), network.cpu().eval(), seconds)
 
 
 def _inductive(problem: Problem, choice: Choice) -> dict[str, Any] | None:

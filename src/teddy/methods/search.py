@@ -115,8 +115,8 @@ class Scheme:
         """Raise if the problem hasn't got what the scheme takes."""
         if self.structure != "none":
             problem.check_units()
-        if self.weighted and problem.seen.arcs.weights is None:
-            raise InputError("weighted=True came without edge_weight, expected data that have it")
+        if self.weighted:
+            problem.check_takes_weighted()
         if self.score is not None:
             problem.check_takes_score(self.score)
 

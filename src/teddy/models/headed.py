@@ -17,8 +17,9 @@ class Headed(nn.Module):
 
     Args:
         encoder: ``forward(x, edge_index)``, from features to outputs ``[N, D]``.
-        head: From these to logits, a row for each thing that is predicted. Its tensors are buffers
-            that aren't kept (``persistent=False``): they are of the data, not of the network.
+        head: From these to logits, a row for each thing that is predicted; of graphs, it is also
+            told which graph each node is of. Its tensors are buffers that aren't kept
+            (``persistent=False``): they are of the data, not of the network.
 
     Example:
         >>> import torch
@@ -37,9 +38,20 @@ class Headed(nn.Module):
             raise InputError(f"the head keeps '{kept[0]}', expected one without weights")
         self.encoder, self.head = encoder, head
 
-    def forward(self, x: Tensor, edge_index: Tensor, **of_edges: Tensor) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        graph_of_node: Tensor | None = None,
+        **of_edges: Tensor,
+    ) -> Tensor:
         """Logits, a row for each thing that is predicted."""
-        logits: Tensor = self.head(self.encoder(x, edge_index, **of_edges))
+        return self.predict(self.encoder(x, edge_index, **of_edges), graph_of_node)
+
+    def predict(self, outputs: Tensor, graph_of_node: Tensor | None = None) -> Tensor:
+        """The head, on outputs of nodes."""
+        known = () if graph_of_node is None else (graph_of_node,)
+        logits: Tensor = self.head(outputs, *known)
         return logits
 
     def around(self, encoder: nn.Module) -> Headed:

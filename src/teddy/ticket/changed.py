@@ -54,6 +54,8 @@ def transfer(
     check_rule(inference)
     info = ticket.info
     refuse_hetero(info)
+    if info.graphs is not None:
+        raise InputError("the ticket takes any graphs as they are, expected no transfer")
     if info.inductive is not None:
         rule = info.inductive["inference"]
         raise InputError(

@@ -32,6 +32,7 @@ from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.plain import Plain
 from teddy.ticket.edge_table import kept_edges, parquet
+from teddy.ticket.graphs import refuse_graphs
 from teddy.ticket.hetero import refuse_hetero
 from teddy.training.forward import dense_input
 
@@ -59,6 +60,7 @@ def export_ticket(ticket: Ticket, path: StrPath, data: Data | None = None) -> No
             written then.
     """
     refuse_hetero(ticket.info)
+    refuse_graphs(ticket.info)
     kind = check_kind(path)
     if (kind == ".parquet") != (data is not None):
         came, expected = ("a graph", "none") if data is not None else ("no graph", "the ticket's")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+import torch
+from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.edges import Arcs, HeteroArcs, SimpleGraph
@@ -51,6 +53,18 @@ def arcs_fingerprint(arcs: Arcs) -> str:
     digest = hashlib.sha256(f"directed {graph_fingerprint(arcs.graph)}\n".encode())
     digest.update(arcs.fields()["edge_index"].cpu().contiguous().numpy().astype("<i8").tobytes())
     return digest.hexdigest()
+
+
+def borders_fingerprint(graph_of_node: Tensor) -> str:
+    """Return the sha256 of where one graph of a union ends and the next begins.
+
+    Example:
+        >>> import torch
+        >>> len(borders_fingerprint(torch.tensor([0, 0, 1])))
+        64
+    """
+    sizes = torch.bincount(graph_of_node.cpu())
+    return hashlib.sha256(sizes.numpy().astype("<i8").tobytes()).hexdigest()
 
 
 def split_fingerprint(data: Data) -> str:

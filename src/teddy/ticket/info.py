@@ -76,6 +76,9 @@ class TicketInfo:
         hetero: Of a ticket for a ``HeteroData``: its ``target``, the ``scope`` of scores and
             budgets, ``nodes`` and ``features`` of each type, and of the ``relations`` the
             ``edge_types`` that are one and their edges, ``total`` and ``kept``.
+        graphs: Of a ticket that classifies graphs: their ``count`` and ``borders`` (a fingerprint),
+            the ``budget`` of edges, the ``readout`` (None: the module's own), and of the three
+            ``parts`` of the split the graphs and their edges, ``total`` and ``kept``.
         task: ``name`` and ``metric``, and what is needed to predict; classes by default.
         versions: Of the software that found it.
     """
@@ -103,6 +106,7 @@ class TicketInfo:
     weighted: bool = False
     transferred: dict[str, Any] | None = None
     hetero: dict[str, Any] | None = None
+    graphs: dict[str, Any] | None = None
     task: dict[str, Any] = field(default_factory=lambda: dict(CLASSIFICATION))
     versions: dict[str, str] = field(default_factory=lambda: software_versions())
 

@@ -25,6 +25,7 @@ from teddy.ticket.export import export_ticket
 from teddy.ticket.features import features_for, order_for
 from teddy.ticket.file import Content, read_ticket, write_ticket
 from teddy.ticket.fingerprint import arcs_fingerprint
+from teddy.ticket.graphs import graph_apply, graph_logits, graph_targets, refuse_graphs
 from teddy.ticket.hetero import hetero_apply, hetero_logits, hetero_targets, refuse_hetero
 from teddy.ticket.hub import download, push
 from teddy.ticket.inference import edges_at_inference, scores_any_graph
@@ -155,6 +156,8 @@ class Ticket:
         """
         if self.info.hetero is not None:
             return hetero_apply(self, data)
+        if self.info.graphs is not None:
+            return graph_apply(self, data)
         _, keep, pair_of_column = self.prune(data)
         return data.edge_subgraph(keep_columns(keep, pair_of_column))
 
@@ -183,6 +186,8 @@ class Ticket:
         """
         if self.info.hetero is not None:
             return hetero_logits(self, data)
+        if self.info.graphs is not None:
+            return graph_logits(self, data)
         x, edge_index, of_edges = self._inputs(data)
         model = self.model.to(x.device)
         return forward_passes(model, x, edge_index, **of_edges).evaluation_logits()
@@ -225,6 +230,8 @@ class Ticket:
         task = self.task
         if self.info.hetero is not None:
             nodes = hetero_targets(self.info, data)
+        elif self.info.graphs is not None:
+            nodes = data = graph_targets(self.info, data)
         else:
             nodes = data = check_data(data, task=task.name)
         logits, y = self.logits(data), task.encode(nodes.y)
@@ -298,6 +305,7 @@ class Ticket:
 
     def _arcs(self, data: Data, names: list[str]) -> Arcs:
         refuse_hetero(self.info)
+        refuse_graphs(self.info)
         if not isinstance(data, Data) or data.edge_index is None:
             raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
         for name in names:

@@ -116,6 +116,8 @@ class WholeForward(GraphForward):
         self.model = model
         self.x, self.edge_index = dense_input(model, x), edge_index
         self.of_edges = own_types(of_edges, self.x)
+        of_node = of_edges.get("graph_of_node")
+        self.rows = self.x.size(0) if of_node is None else int(of_node[-1]) + 1
         check_given(model, of_edges)
         if any(isinstance(p, UninitializedParameter) for p in model.parameters()):
             self.evaluation_logits()
@@ -129,7 +131,7 @@ class WholeForward(GraphForward):
         return self._check(self.model.eval()(self.x, self.edge_index, **self.of_edges))
 
     def _check(self, logits: Any) -> Tensor:
-        rows = self.x.size(0)
+        rows = self.rows
         if not isinstance(logits, Tensor) or logits.dim() != 2 or logits.size(0) != rows:
             got = list(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
             raise InputError(
@@ -257,10 +259,13 @@ class HeadedForward(GraphForward):
     Args:
         model: Both.
         encoded: The passes of the encoder, of all nodes; it may be under masks.
+        graph_of_node: Of several graphs, which one each node is of.
     """
 
-    def __init__(self, model: Headed, encoded: Forward) -> None:
-        self.head, self.encoded = model.head, encoded
+    def __init__(
+        self, model: Headed, encoded: Forward, graph_of_node: Tensor | None = None
+    ) -> None:
+        self.model, self.encoded, self.graph_of_node = model, encoded, graph_of_node
 
     def training_logits(self) -> Tensor:
         """Logits to learn from."""
@@ -270,8 +275,7 @@ class HeadedForward(GraphForward):
         return self._predict(self.encoded.evaluation_logits())
 
     def _predict(self, outputs: Tensor) -> Tensor:
-        logits: Tensor = self.head(outputs)
-        return logits
+        return self.model.predict(outputs, self.graph_of_node)
 
 
 def _mask_of_entry(pattern: Pattern, mask_of_edge: Tensor | None = None) -> Tensor:
@@ -314,11 +318,13 @@ def forward_passes(
         edge_index: The graph.
         mask_of_edge: Which learned mask each undirected edge has, in canonical order; one past the
             last: none. By default each edge has its own.
-        of_edges: ``edge_weight``, ``edge_attr``, where the module takes them.
+        of_edges: ``edge_weight``, ``edge_attr``, where the module takes them; of several graphs
+            ``graph_of_node``.
     """
     if isinstance(model, Headed):
+        graph_of_node = of_edges.pop("graph_of_node", None)
         encoded = forward_passes(model.encoder, x, edge_index, mask_of_edge, **of_edges)
-        return HeadedForward(model, encoded)
+        return HeadedForward(model, encoded, graph_of_node)
     if isinstance(model, Masked):
         ours = isinstance(model.model, GNN)
         kind = MaskedForward if ours else MaskedWholeForward

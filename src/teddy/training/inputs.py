@@ -22,11 +22,11 @@ def own_types(of_edges: Mapping[str, Tensor], x: Tensor) -> dict[str, Tensor]:
 
 
 def of_edges(data: Data) -> dict[str, Tensor]:
-    """What edges of a graph have beside their ends.
+    """What edges of a graph have beside their ends; of several, also which one a node is of.
 
     Example:
         >>> import torch
         >>> of_edges(Data(edge_index=torch.tensor([[0], [1]]), edge_weight=torch.tensor([2.0])))
         {'edge_weight': tensor([2.])}
     """
-    return {name: data[name] for name in EDGE_INPUTS if name in data}
+    return {name: data[name] for name in (*EDGE_INPUTS, "graph_of_node") if name in data}

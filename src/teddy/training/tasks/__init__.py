@@ -6,12 +6,13 @@ from typing import Any
 
 from teddy.registry import Registry
 from teddy.training.tasks.classification import Classification, CrossEntropy, accuracy
+from teddy.training.tasks.graph_classification import GraphClassification
 from teddy.training.tasks.multilabel import Multilabel, micro_f1
 from teddy.training.tasks.regression import Regression, r2
 from teddy.training.tasks.task import ClassWeight, Task
 
 TASKS: Registry[type[Task]] = Registry("task")
-for _task in (Classification, Multilabel, Regression):
+for _task in (Classification, GraphClassification, Multilabel, Regression):
     TASKS.register(_task.name)(_task)
 
 
@@ -33,6 +34,7 @@ __all__ = [
     "ClassWeight",
     "Classification",
     "CrossEntropy",
+    "GraphClassification",
     "Multilabel",
     "Regression",
     "Task",

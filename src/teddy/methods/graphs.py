@@ -1,0 +1,272 @@
+"""A search for a ticket that classifies graphs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from teddy.data.checks import MASKS
+from teddy.data.features import select_rows
+from teddy.data.graphs import GraphsLike, graph_set
+from teddy.edges import Arcs, GraphUnion, Signals
+from teddy.edges.graphs import check_budget, check_of_graphs
+from teddy.errors import InputError
+from teddy.methods.growth import Growth, Stage
+from teddy.methods.headed import HeadedProblem
+from teddy.methods.level import Level
+from teddy.methods.model_source import ModelLike
+from teddy.methods.record import Choice, Dense
+from teddy.models import GNN
+from teddy.models.graph_head import ByBatch, Readout, network_of, of_graphs
+from teddy.models.macs import count_macs
+from teddy.numbers import check_count
+from teddy.ticket.fingerprint import borders_fingerprint
+from teddy.ticket.info import Count
+from teddy.training import TrainResult, Unseen, seeded
+from teddy.training.forward import dense_input
+from teddy.training.inputs import of_edges, own_types
+
+#: What a union of graphs has beside ``x`` and edges.
+_OF_GRAPHS = ("y", *MASKS)
+
+
+@dataclass(frozen=True)
+class GraphGrowth(Growth):
+    """The graphs that a training sees, those that validate, those that test, and all of them.
+
+    Each part is pruned by itself: with a budget over all graphs, those of other parts have no say.
+
+    Attributes:
+        held_out: The graphs that validate, and those that test.
+        whole: All graphs.
+        parts: bool ``[M]`` of each part, training's first: its edges among all.
+        budget: ``graph`` or ``all``.
+    """
+
+    held_out: tuple[Stage, Stage]
+    whole: Stage
+    parts: tuple[Tensor, Tensor, Tensor]
+    budget: str
+
+    @staticmethod
+    def of_graphs(data: Data, arcs: Arcs, of_node: Tensor, budget: str, seed: int) -> GraphGrowth:
+        """Of a union of graphs.
+
+        Args:
+            data: ``x``, and ``y`` and masks of graphs.
+            arcs: The edges.
+            of_node: The graph of each node.
+            budget: ``graph`` or ``all``.
+            seed: For scores that draw.
+        """
+        everything = torch.ones_like(data.train_mask)
+        (train, *edges_train), (val, *edges_val), (test, *edges_test), (whole, *_) = (
+            _part(data, arcs, of_node, mask) for mask in (*(data[m] for m in MASKS), everything)
+        )
+        parts = edges_train[0], edges_val[0], edges_test[0]
+        return GraphGrowth(train, None, "scored", seed, (val, test), whole, parts, budget)
+
+    @property
+    def deployed(self) -> Stage:
+        """All graphs."""
+        return self.whole
+
+    def kept(self, stage: Stage, choice: Choice) -> Tensor:
+        """The edges that stay in some graphs, each part by the score that chose training's."""
+        if stage is self.seen:
+            return choice.keep
+        if stage is self.whole:
+            keep = torch.ones_like(self.whole.known)
+            for part, own in zip((self.seen, *self.held_out), self.parts, strict=True):
+                keep[own] = self.kept(part, choice)
+            return keep
+        if choice.score is None:
+            raise InputError(
+                "the method chose training's edges without a score, expected one that can choose "
+                "those of other graphs"
+            )
+        union, signals = union_at(stage), Signals(stage.data.x)
+        return union.keep(choice.sparsity, choice.score, self.seed, self.budget, signals)
+
+    def unseen(self, choice: Choice | None) -> Unseen:
+        """The graphs to validate and test on."""
+        keep = [None if choice is None else self.kept(stage, choice) for stage in self.held_out]
+        return Unseen(*(stage.subgraph(k) for stage, k in zip(self.held_out, keep, strict=True)))
+
+
+def union_at(stage: Stage) -> GraphUnion:
+    """The graphs of a stage."""
+    return GraphUnion(stage.graph, stage.data.graph_of_node, stage.data.y.size(0))
+
+
+def _part(data: Data, arcs: Arcs, of_node: Tensor, graphs: Tensor) -> tuple[Stage, Tensor]:
+    """Some of the graphs, numbered anew, and their edges among all, bool ``[M]``."""
+    nodes = graphs[of_node]
+    part, within = arcs.induced(nodes)
+    number = graphs.long().cumsum(0) - 1
+    fields = {key: data[key][graphs] for key in _OF_GRAPHS}
+    fields |= {"x": select_rows(data.x, nodes), "graph_of_node": number[of_node[nodes]]}
+    known = torch.ones(part.graph.num_edges, dtype=torch.bool, device=nodes.device)
+    return Stage(part, Data(**part.fields(), **fields), known), within
+
+
+class GraphProblem(HeadedProblem):
+    """Graphs with a class each.
+
+    Training sees the training graphs alone, all in a step; the held-out ones are pruned as new
+    graphs would be, by the score.
+
+    Args:
+        data: As of :func:`teddy.graph_set`; graphs without a split get one.
+        model: A network of nodes, or a module that takes ``batch`` and gives logits of graphs.
+        settings: Those of :class:`~teddy.methods.problem.Problem`.
+        budget: Of edges: of each ``graph``, or of ``all`` of one part of the split.
+        readout: From outputs of nodes to a graph's: ``mean``, ``sum`` or ``max``.
+        split_seed: Of the split of graphs that have none.
+        inference: Must be ``scored``.
+    """
+
+    OPTIONS: ClassVar[tuple[str, ...]] = ("budget", "readout", "split_seed")
+
+    def __init__(
+        self,
+        data: GraphsLike,
+        model: ModelLike,
+        *settings: Any,
+        budget: str = "graph",
+        readout: str = "mean",
+        split_seed: int = 0,
+        inference: str = "scored",
+        **named: Any,
+    ) -> None:
+        if inference != "scored":
+            raise InputError(
+                f"inference is '{inference}', expected 'scored': graphs that training doesn't see "
+                "are pruned by the score"
+            )
+        self.budget, self.readout = check_budget(budget), Readout(readout).kind
+        self.split_seed = check_count(split_seed, "split_seed", 0)
+        super().__init__(data, model, *settings, **named)
+        with seeded(self.seed, self.device):
+            self.make_model()  # can it be one of graphs?
+
+    def _checked(self, data: Any, task: str) -> Data:
+        batch = graph_set(data, seed=self.split_seed, source="data")
+        left_out = ("batch", "ptr")
+        given = {key: batch[key] for key in batch.keys() if key not in left_out}  # noqa: SIM118
+        return Data(**given, graph_of_node=batch.batch)
+
+    def _growth(self, fields: Data, arcs: Arcs, inductive: bool, inference: str) -> Growth:
+        of_node = self.given.graph_of_node.to(self.device)
+        return GraphGrowth.of_graphs(fields, arcs, of_node, self.budget, self.seed)
+
+    def _shown(self, fields: Data, inductive: bool) -> Tensor:
+        mask: Tensor = fields.train_mask
+        return mask
+
+    def head(self) -> nn.Module:
+        """The readout."""
+        return Readout(self.readout)
+
+    def make_model(self) -> nn.Module:
+        """Make a model with initial weights."""
+        network = self.source.make(self.data.x.size(1), self.num_outputs)
+        return of_graphs(network, self.readout).to(self.device)
+
+    def network(self, model: nn.Module) -> nn.Module:
+        """The network of nodes, or the module that takes ``batch``."""
+        return network_of(model)
+
+    def macs(self, model: nn.Module, choice: Choice | None = None) -> list[int] | None:
+        """Multiply-accumulates of each layer, over all graphs."""
+        keep = None if choice is None else self.growth.kept(self.deployed, choice)
+        data = self.deployed.subgraph(keep)
+        values = of_edges(data)
+        if not isinstance(model, ByBatch):
+            model = self.network(model)
+            del values["graph_of_node"]
+        x = data.x if isinstance(model, GNN) else dense_input(model, data.x)
+        return count_macs(model, x, data.edge_index, **own_types(values, x))
+
+    def choose(
+        self,
+        sparsity: float,
+        score: str,
+        weighted: bool = False,
+        signals: Signals | None = None,
+    ) -> Tensor:
+        """The edges of the training graphs that a score keeps, bool ``[M]``."""
+        return union_at(self.seen).keep(sparsity, score, self.seed, self.budget, signals)
+
+    def num_pruned(self, level: Level) -> int:
+        """Edges of the training graphs that go."""
+        return int(union_at(self.seen).num_pruned(level.graph_sparsity, self.budget).sum())
+
+    def _check_choice(self, method: str, level: Level, keep: Tensor) -> None:
+        super()._check_choice(method, level, keep)
+        union = union_at(self.seen)
+        if self.budget == "all":
+            return
+        gone = torch.bincount(union.graph_of_edge[~keep], minlength=union.num_graphs)
+        wrong = gone != union.num_pruned(level.graph_sparsity)
+        if wrong.any():
+            graph = int(wrong.nonzero()[0])
+            expected = int(union.num_pruned(level.graph_sparsity)[graph])
+            raise InputError(
+                f"{method} removed {int(gone[graph])} edges of training graph {graph}, "
+                f"expected {expected}"
+            )
+
+    def check_takes_score(self, score: str) -> None:
+        """Raise if it looks at classes of nodes."""
+        check_of_graphs(score)
+
+    def check_takes_weighted(self) -> None:
+        """Raise: in a set of graphs edges are scored by plain degrees."""
+        raise InputError("weighted degrees are of one graph, expected weighted=False for a set")
+
+    def check_takes_masks(self, method: str) -> None:
+        """Raise: no mask is learned for the edges of other graphs."""
+        raise InputError(
+            f"{method} learns masks of one graph's edges, expected teddy or an edge score with "
+            "weights=projection for a set of graphs"
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """What decides the result beside the graphs, the model and the training."""
+        borders = borders_fingerprint(self.given.graph_of_node)
+        return {"budget": self.budget, "readout": self.readout, "borders": borders}
+
+    def belongs_to(self, choice: Choice) -> tuple[Arcs, Tensor]:
+        """All graphs, and which of their edges stay."""
+        return self.whole.arcs, self.growth.kept(self.whole, choice)
+
+    @property
+    def whole(self) -> Stage:
+        """All graphs."""
+        return self.deployed
+
+    def facts(self, keep: Tensor, sparse: TrainResult, dense: Dense) -> dict[str, Any]:
+        """What a ticket says of its graphs."""
+        assert isinstance(self.growth, GraphGrowth)
+        counts = {
+            name.removesuffix("_mask"): {
+                "graphs": int(self.given[name].sum()),
+                **asdict(Count(int(own.sum()), int(keep[own].sum()))),
+            }
+            for name, own in zip(MASKS, self.growth.parts, strict=True)
+        }
+        own = isinstance(self.make_model(), ByBatch)
+        return {
+            "graphs": {
+                "count": self.given.y.size(0),
+                "borders": borders_fingerprint(self.given.graph_of_node),
+                "budget": self.budget,
+                "readout": None if own else self.readout,
+                "parts": counts,
+            }
+        }

@@ -1,0 +1,105 @@
+"""Graphs from what a network says of nodes, or a module that says it of graphs itself."""
+
+from __future__ import annotations
+
+import inspect
+
+import torch
+from torch import Tensor, nn
+
+from teddy.errors import InputError
+from teddy.models.base import GNN
+from teddy.models.headed import Headed
+from teddy.models.layered import LayeredGNN
+
+#: How the outputs of a graph's nodes become one row.
+READOUTS = ("mean", "sum", "max")
+
+
+class Readout(nn.Module):
+    r"""The mean of the outputs of each graph's nodes, :math:`\frac{1}{|V_g|} \sum_{v \in V_g} z_v`.
+
+    Args:
+        kind: ``mean``; or ``sum`` or ``max``, of each output by itself.
+
+    Example:
+        >>> outputs = torch.tensor([[1.0, 2.0], [3.0, 0.0], [0.0, -1.0]])
+        >>> Readout()(outputs, torch.tensor([0, 0, 1]))
+        tensor([[ 2.,  1.],
+                [ 0., -1.]])
+        >>> Readout("median")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: readout is 'median', expected one of: mean, sum, max
+    """
+
+    def __init__(self, kind: str = "mean") -> None:
+        super().__init__()
+        if kind not in READOUTS:
+            raise InputError(f"readout is '{kind}', expected one of: {', '.join(READOUTS)}")
+        self.kind = kind
+
+    def forward(self, outputs: Tensor, graph_of_node: Tensor) -> Tensor:
+        """Logits ``[G, C]`` of outputs ``[N, C]``.
+
+        Args:
+            outputs: Of nodes.
+            graph_of_node: int64 ``[N]``, ascending, of every graph one or more.
+        """
+        lengths = torch.bincount(graph_of_node)
+        return torch.segment_reduce(outputs, self.kind, lengths=lengths, axis=0)
+
+
+class ByBatch(nn.Module):
+    """A module ``forward(x, edge_index, batch)`` that gives logits of graphs ``[G, C]`` itself.
+
+    Args:
+        module: Where its forward names ``edge_weight`` or ``edge_attr``, it is given those.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, graph_of_node: Tensor, **of_edges: Tensor
+    ) -> Tensor:
+        """Logits ``[G, C]``."""
+        logits: Tensor = self.module(x, edge_index, batch=graph_of_node, **of_edges)
+        return logits
+
+
+def of_graphs(network: nn.Module, readout: str = "mean") -> Headed | ByBatch:
+    """A model of graphs: a network of nodes and a readout, or a module that takes ``batch``.
+
+    Args:
+        network: One of layers, or a module with ``forward(x, edge_index)``, perhaps ``batch``.
+        readout: As of :class:`Readout`.
+
+    Example:
+        >>> from teddy.models import GCN
+        >>> model = of_graphs(GCN(3, 2, hidden=4))
+        >>> model(torch.ones(5, 3), torch.tensor([[0], [1]]), torch.tensor([0, 0, 0, 1, 1])).shape
+        torch.Size([2, 2])
+    """
+    head = Readout(readout)
+    if isinstance(network, GNN) and not isinstance(network, LayeredGNN):
+        raise InputError(
+            f"a {type(network).__name__} takes one graph as a whole, expected a model of layers "
+            "(gcn, gat, gin, sage, unimp) or a module for a set of graphs"
+        )
+    if not isinstance(network, GNN) and "batch" in inspect.signature(network.forward).parameters:
+        if readout != "mean":
+            raise InputError(
+                f"readout is '{readout}', but a {type(network).__name__} takes batch and reads out "
+                "itself, expected none"
+            )
+        return ByBatch(network)
+    return Headed(network, head)
+
+
+def network_of(model: nn.Module) -> nn.Module:
+    """What a ticket holds of a model of graphs."""
+    network = model.module if isinstance(model, ByBatch) else model.encoder
+    assert isinstance(network, nn.Module)
+    return network
