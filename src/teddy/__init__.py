@@ -15,7 +15,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from teddy.data import links_of as links_of
     from teddy.data import load_dataset as load_dataset
+    from teddy.data import split_links as split_links
     from teddy.edges import SparsifyEdges as SparsifyEdges
     from teddy.edges import edge_scores as edge_scores
     from teddy.edges import graph_health as graph_health
@@ -43,11 +45,13 @@ _HOME = {
     "edge_scores": "teddy.edges",
     "find_ticket": "teddy.methods",
     "graph_health": "teddy.edges",
+    "links_of": "teddy.data",
     "load_dataset": "teddy.data",
     "project_l0_": "teddy.weights",
     "prune_edges": "teddy.edges",
     "prune_relations": "teddy.edges",
     "relation_scores": "teddy.edges",
+    "split_links": "teddy.data",
 }
 __all__ = list(_HOME)
 

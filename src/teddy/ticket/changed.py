@@ -18,6 +18,7 @@ from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.ticket.hetero import refuse_hetero
 from teddy.ticket.inference import check_rule, edges_at_inference, scores_any_graph
 from teddy.ticket.info import Count
+from teddy.ticket.links import refuse_links
 
 if TYPE_CHECKING:
     from teddy.ticket.ticket import Ticket
@@ -54,6 +55,7 @@ def transfer(
     check_rule(inference)
     info = ticket.info
     refuse_hetero(info)
+    refuse_links(info)
     if info.inductive is not None:
         rule = info.inductive["inference"]
         raise InputError(

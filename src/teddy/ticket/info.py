@@ -76,6 +76,9 @@ class TicketInfo:
         hetero: Of a ticket for a ``HeteroData``: its ``target``, the ``scope`` of scores and
             budgets, ``nodes`` and ``features`` of each type, and of the ``relations`` the
             ``edge_types`` that are one and their edges, ``total`` and ``kept``.
+        links: Of a ticket that predicts links: the outputs of a node (``dimensions``), what makes
+            a logit of two of them (``decoder``), and the second metric, ``hits``, at rank
+            ``hits_at``, of the dense model and the ticket on validation and test links.
         task: ``name`` and ``metric``, and what is needed to predict; classes by default.
         versions: Of the software that found it.
     """
@@ -103,6 +106,7 @@ class TicketInfo:
     weighted: bool = False
     transferred: dict[str, Any] | None = None
     hetero: dict[str, Any] | None = None
+    links: dict[str, Any] | None = None
     task: dict[str, Any] = field(default_factory=lambda: dict(CLASSIFICATION))
     versions: dict[str, str] = field(default_factory=lambda: software_versions())
 

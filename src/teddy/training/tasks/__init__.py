@@ -1,4 +1,4 @@
-"""What nodes are to be predicted to be: one file a task."""
+"""What is predicted, of nodes or of links: one file a task."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import Any
 
 from teddy.registry import Registry
 from teddy.training.tasks.classification import Classification, CrossEntropy, accuracy
+from teddy.training.tasks.link_prediction import LinkPrediction, auc, hits_at
 from teddy.training.tasks.multilabel import Multilabel, micro_f1
 from teddy.training.tasks.regression import Regression, r2
 from teddy.training.tasks.task import ClassWeight, Task
 
 TASKS: Registry[type[Task]] = Registry("task")
-for _task in (Classification, Multilabel, Regression):
+for _task in (Classification, Multilabel, Regression, LinkPrediction):
     TASKS.register(_task.name)(_task)
 
 
@@ -33,10 +34,13 @@ __all__ = [
     "ClassWeight",
     "Classification",
     "CrossEntropy",
+    "LinkPrediction",
     "Multilabel",
     "Regression",
     "Task",
     "accuracy",
+    "auc",
+    "hits_at",
     "micro_f1",
     "r2",
     "task_from",
