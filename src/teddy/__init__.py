@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from teddy.data import graph_set as graph_set
+    from teddy.data import links_of as links_of
     from teddy.data import load_dataset as load_dataset
+    from teddy.data import split_links as split_links
     from teddy.edges import SparsifyEdges as SparsifyEdges
     from teddy.edges import edge_scores as edge_scores
     from teddy.edges import graph_health as graph_health
@@ -46,12 +48,14 @@ _HOME = {
     "find_ticket": "teddy.methods",
     "graph_health": "teddy.edges",
     "graph_set": "teddy.data",
+    "links_of": "teddy.data",
     "load_dataset": "teddy.data",
     "project_l0_": "teddy.weights",
     "prune_edges": "teddy.edges",
     "prune_graphs": "teddy.edges",
     "prune_relations": "teddy.edges",
     "relation_scores": "teddy.edges",
+    "split_links": "teddy.data",
 }
 __all__ = list(_HOME)
 

@@ -16,6 +16,7 @@ from teddy.data.features import compact
 from teddy.data.files import read_path
 from teddy.data.graphs import TASK as OF_GRAPHS
 from teddy.data.graphs import as_batch, graph_set, of_graphs
+from teddy.data.links import LINKS, check_links, with_links
 from teddy.data.simple_edges import normalise_edges
 from teddy.data.splits import CHOICES, Masks, split_nodes
 from teddy.data.targets import TARGETS
@@ -47,7 +48,9 @@ def load_dataset(
             environment variable ``TEDDY_DATA``.
         nodes: The node table of an edge list; by default ``nodes.*`` beside it.
         task: What ``y`` is: ``classification``, ``multilabel`` or ``regression``; of a set of
-            graphs always ``graph-classification``.
+            graphs always ``graph-classification``. Or ``link-prediction``: labels aren't looked
+            at, and edges are held out as of :func:`teddy.data.split_links`, by a split such as
+            ``"85/5/10"``, which is the default.
         directed: Whether edges stay in the direction that they are listed in.
 
     Returns:
@@ -67,6 +70,11 @@ def load_dataset(
         >>> data.num_nodes, data.num_edges, data.x.layout, data.split
         (3327, 9104, torch.sparse_csr, 'public')
     """
+    if task == LINKS:
+        if directed:
+            raise InputError(f"links have no direction, expected no directed graph for {LINKS}")
+        raw, source, label = _read(name, data_dir, nodes, task, ())
+        return _load_links(raw, source, label, split, seed)
     raw, source, label = _read(name, data_dir, nodes, task)
     if isinstance(raw, Batch):
         came = "public" if split is None and MASKS[0] in raw else split
@@ -148,10 +156,23 @@ def load_to_predict(
     return _named(data, raw)
 
 
-def _named(data: Data, raw: Data) -> Data:
+def _load_links(raw: Data, source: str, label: str, split: str | None, seed: int) -> Data:
+    """A graph with the links that came with it, or that are drawn."""
+    if split is None and "edge_label_index" in raw:
+        data = check_links(raw, source)
+        data.x, data.split = compact(data.x), "public"
+    else:
+        kept = {key: raw[key] for key in ("x", "edge_index", "edge_weight") if key in raw}
+        data = with_links(Data(**kept, num_nodes=raw.num_nodes), split, seed, source)
+        data.x = compact(data.x)
+    data.name = label
+    return _named(data, raw, of_classes=False)
+
+
+def _named(data: Data, raw: Data, of_classes: bool = True) -> Data:
     """The same with the names of nodes, classes and features that came."""
     for key in ("node_ids", "class_names", "feature_names"):
-        if key in raw:
+        if key in raw and (of_classes or key != "class_names"):
             data[key] = raw[key]
     return data
 
@@ -190,6 +211,8 @@ def _read(
         raw, source, label = entry.read(None if data_dir is None else Path(data_dir)), key, key
     if isinstance(raw, list):
         raw = as_batch(raw, source)
+    if isinstance(raw, Batch) and task not in (OF_GRAPHS, "classification"):
+        raise InputError(f"{source}: is a set of graphs, expected the task {OF_GRAPHS} (--task)")
     if task == OF_GRAPHS and not isinstance(raw, Batch):
         raise InputError(f"{source}: is one graph, expected several for the task {OF_GRAPHS}")
     return raw, source, label

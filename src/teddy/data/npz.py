@@ -9,7 +9,7 @@ import torch
 from scipy.sparse import csr_matrix
 from torch_geometric.data import Data
 
-from teddy.data.checks import MASKS
+from teddy.data.checks import LINK_FIELDS, MASKS
 from teddy.data.features import csr_tensor
 from teddy.data.reading import reading
 from teddy.errors import InputError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _CSR = ("x_indptr", "x_indices", "x_data", "x_shape")
-_KEYS = ("edge_index", "edge_weight", "x", "y", "num_nodes", *MASKS, *_CSR)
+_KEYS = ("edge_index", "edge_weight", "x", "y", "num_nodes", *MASKS, *LINK_FIELDS, *_CSR)
 
 
 def read_npz(path: Path) -> Data:
@@ -40,7 +40,7 @@ def read_npz(path: Path) -> Data:
     """
     arrays = _arrays(path)
     data = Data()
-    for key in ("x", "edge_index", "edge_weight", "y", *MASKS):
+    for key in ("x", "edge_index", "edge_weight", "y", *MASKS, *LINK_FIELDS):
         if key in arrays:
             data[key] = _tensor(arrays[key])
     if "x" not in arrays and "x_indptr" in arrays:

@@ -89,7 +89,13 @@ def _planetoid(shuffled: Tensor, y: Tensor) -> Masks:
     return shuffled[training], rest[:num_val], rest[num_val : num_val + num_test]
 
 
-def _percentages(shuffled: Tensor, split: str) -> Masks:
+def shares_of(split: str) -> tuple[Fraction, Fraction, Fraction]:
+    """Percentages that train, validate and test, or raise unless they sum to 100.
+
+    Example:
+        >>> [float(share) for share in shares_of("85/5/10")]
+        [85.0, 5.0, 10.0]
+    """
     number = r"(\d+(?:\.\d+)?)"
     match = re.fullmatch(f"{number}/{number}/{number}", split)
     if match is None:
@@ -98,6 +104,11 @@ def _percentages(shuffled: Tensor, split: str) -> Masks:
     train, val, test = (Fraction(part) for part in match.groups())
     if train + val + test != 100:
         raise InputError(f"split '{split}' sums to {float(train + val + test):g}, expected 100")
+    return train, val, test
+
+
+def _percentages(shuffled: Tensor, split: str) -> Masks:
+    train, val, _ = shares_of(split)
     first = round(train * len(shuffled) / 100)
     second = round((train + val) * len(shuffled) / 100)
     return shuffled[:first], shuffled[first:second], shuffled[second:]

@@ -112,7 +112,7 @@ def _labels(
     table: Table, task: str, classes: Sequence[str] | None
 ) -> tuple[np.ndarray | None, list[str] | None]:
     """Return the labels, classes or numbers, and the names of the classes if they have any."""
-    if classes is not None and _unlabelled(table).all():
+    if task == "link-prediction" or (classes is not None and _unlabelled(table).all()):
         return None, None
     if task == "multilabel":
         raise InputError(

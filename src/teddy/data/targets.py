@@ -1,4 +1,4 @@
-"""What nodes are to be predicted to be: a class, several labels, or numbers."""
+"""What is predicted: a class of each node, several labels or numbers; or links."""
 
 from __future__ import annotations
 
@@ -179,9 +179,48 @@ class Numbers(Targets):
                 )
 
 
+class Links(Targets):
+    """Whether there is a link, of each pair of nodes: 0 or 1 ``[P]``.
+
+    Example:
+        >>> Links().check(torch.tensor([1, 0]), 2)
+        tensor([[1.],
+                [0.]])
+    """
+
+    of: ClassVar[str] = "link"
+
+    def check(self, labels: Any, num_nodes: int, source: str = "data") -> Tensor:
+        """Return float32 ``[P, 1]``."""
+        y = as_tensor(labels, "edge_label", "0 or 1 for each link", source)
+        if y.dim() != 1 or y.size(0) != num_nodes:
+            raise InputError(
+                f"{source}: edge_label has shape {shape_text(y)}, expected [{num_nodes}], one for "
+                "each column of edge_label_index"
+            )
+        wrong = ~((y == 0) | (y == 1))
+        if wrong.any():
+            link = int(wrong.nonzero()[0])
+            raise InputError(
+                f"{source}: edge_label[{link}] is {y[link].item()}, expected 1 (an edge) or 0"
+            )
+        return y.to(torch.float32).unsqueeze(1)
+
+    def known(self, y: Tensor) -> Tensor:
+        """All."""
+        return torch.ones_like(y[:, 0], dtype=torch.bool)
+
+    def check_part(self, y: Tensor, part: str, source: str = "data") -> None:
+        """Raise unless there are both, to be told from each other."""
+        for value in (1, 0):
+            if not (y == value).any():
+                raise InputError(f"{source}: no link of {part} is {value}, expected at least one")
+
+
 #: The kinds of targets, by the name of the task that predicts them.
 TARGETS: Registry[Targets] = Registry("task")
 TARGETS.register("classification")(Classes())
 TARGETS.register("graph-classification")(ClassesOfGraphs())
 TARGETS.register("multilabel")(Labels())
 TARGETS.register("regression")(Numbers())
+TARGETS.register("link-prediction")(Links())

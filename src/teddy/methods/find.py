@@ -10,7 +10,7 @@ from torch_geometric.data import Data, HeteroData
 
 from teddy.atomic import StrPath
 from teddy.errors import InputError
-from teddy.methods.hetero import problem_of
+from teddy.methods.kinds import problem_of
 from teddy.methods.level import Level
 from teddy.methods.method import METHODS
 from teddy.methods.model_source import ModelLike
@@ -79,7 +79,9 @@ def find_ticket(
         method: A registered method: teddy, ugs, wd-glt, or an edge score such as random.
         task: What ``y`` is: ``classification`` (int ``[N]``, -1 for none; accuracy),
             ``multilabel`` (0 and 1 ``[N, C]``, nan or -1 for unknown; micro-F1) or ``regression``
-            (float ``[N]`` or ``[N, D]``, nan for unknown; :math:`R^2`). All metrics in percent.
+            (float ``[N]`` or ``[N, D]``, nan for unknown; :math:`R^2`). Or ``link-prediction``:
+            ``data`` is as of :func:`teddy.split_links`, or is split so (AUC, and hits@k as a second
+            number); the dense model teaches the training links only. All metrics in percent.
         class_weight: Of each class in the loss, or ``"balanced"``; of labels: of what is positive.
         directed: Whether messages run along edges as they are listed only. An edge and its reverse
             still are one edge to prune, and scores are of the undirected graph.
@@ -110,7 +112,9 @@ def find_ticket(
         track: What follows the search: ``"tensorboard:FOLDER"``, ``"mlflow"``, ``"wandb:PROJECT"``,
             an object with the methods of :class:`teddy.tracking.Tracker`, or several of them.
         options: Of the method (see its file), such as ``structure="neurons"`` to remove whole
-            hidden units, and of a named model: hidden, layers, dropout, heads.
+            hidden units, and of a named model: hidden, layers, dropout, heads. Of links:
+            ``dimensions``, outputs of a node (64), ``hits_at``, k of hits@k (50), and
+            ``split_seed`` of a graph that is to be split (0).
 
     Example:
         >>> import teddy
@@ -127,10 +131,11 @@ def find_ticket(
     )  # fmt: skip
     level = Level(graph_sparsity, weight_sparsity)
     of_method = {name: value for name, value in options.items() if name in chosen.options}
-    of_model = {name: value for name, value in options.items() if name not in of_method}
+    options = {name: value for name, value in options.items() if name not in of_method}
+    problem_with, of_model = problem_of(data, task, target, relations, options)
     device, batches = check_device(device), as_loader(loader)
     folder, tracking = SearchFolder(checkpoint, checkpoint_seconds), Tracking(track)
-    problem = problem_of(data, target, relations)(
+    problem = problem_with(
         data, model, of_model, seed, config, device, tracking.beside(progress), folder.store,
         inductive=inductive, inference=inference, loader=batches, checkpoints=folder.checkpoints,
         task=task, class_weight=class_weight, directed=directed,

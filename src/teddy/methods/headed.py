@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import nn
 from torch_geometric.data import Data
@@ -31,6 +31,9 @@ class HeadedProblem(Problem):
         inductive: Must not be.
         loader: Must not be.
     """
+
+    #: Options of the task, beside those of the method and the model.
+    OPTIONS: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,

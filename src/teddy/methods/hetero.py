@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
@@ -22,21 +20,6 @@ from teddy.models.edge_inputs import EDGE_INPUTS
 from teddy.models.hetero import HeteroModel, hetero_edge_inputs
 from teddy.ticket.hetero import hetero_facts
 from teddy.training import TrainResult, seeded
-
-
-def problem_of(
-    data: Data | HeteroData, target: str | None = None, relations: str = "each"
-) -> Callable[..., Problem]:
-    """What makes the problem of a graph: of one kind of nodes, or of several.
-
-    Args:
-        data: The graph.
-        target: The node type that has the targets.
-        relations: What edges are scored in, ``each`` relation or ``all``.
-    """
-    if isinstance(data, HeteroData) or target is not None or relations != "each":
-        return partial(HeteroProblem, target=target, relations=relations)
-    return Problem
 
 
 class HeteroProblem(Problem):

@@ -70,7 +70,7 @@ def make_ticket(
     names, (arcs, keep) = problem.given.get("class_names"), problem.belongs_to(choice)
     network, facts = problem.network(model), problem.facts(keep, sparse, dense)
     hetero = facts.get("hetero")
-    outputs = "outputs" if problem.task.name == "regression" else "classes"
+    outputs = "outputs" if problem.task.name in ("regression", "link-prediction") else "classes"
     info = TicketInfo(
         method=method,
         dataset=str(problem.given.get("name", "data")),

@@ -144,8 +144,7 @@ def mean_edge_degree(graph: SimpleGraph, edges: Tensor) -> float | None:
 
 
 def _classes(task: str, data: Data) -> Tensor | None:
-    y: Tensor = data.y
-    return y if task == "classification" else None
+    return data.y if task == "classification" else None
 
 
 def _health(graph: SimpleGraph, keep: Tensor, y: Tensor | None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.ticket.hetero import refuse_hetero
 from teddy.ticket.inference import check_rule, edges_at_inference, scores_any_graph
 from teddy.ticket.info import Count
+from teddy.ticket.links import refuse_links
 
 if TYPE_CHECKING:
     from teddy.ticket.ticket import Ticket
@@ -56,6 +57,7 @@ def transfer(
     refuse_hetero(info)
     if info.graphs is not None:
         raise InputError("the ticket takes any graphs as they are, expected no transfer")
+    refuse_links(info)
     if info.inductive is not None:
         rule = info.inductive["inference"]
         raise InputError(

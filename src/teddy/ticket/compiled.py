@@ -39,6 +39,7 @@ class CompiledTicket(nn.Module):
         edge_index: The edges, each direction that messages run along.
         of_edges: ``edge_weight``, ``edge_attr``, where the network takes them.
         shrink: Whether to look at the weights: what is dead, and which are multiplied by entries.
+        head: From the network's outputs to the logits; None: they are the logits.
         order: For each column of ``x``, where features that come later have it; None: they are in
             the same order.
 
@@ -66,8 +67,10 @@ class CompiledTicket(nn.Module):
         of_edges: Mapping[str, Tensor] | None = None,
         shrink: bool = True,
         order: Tensor | None = None,
+        head: nn.Module | None = None,
     ) -> None:
         super().__init__()
+        self.head = nn.Identity() if head is None else head
         self._shape, self._order = x.shape, order
         self._memory: Blocks = defaultdict(list)
         model = copy.deepcopy(model).to(x.device).eval().requires_grad_(False)
@@ -90,7 +93,7 @@ class CompiledTicket(nn.Module):
 
     @torch.no_grad()
     def forward(self, x: Tensor | None = None) -> Tensor:
-        """Compute the logits ``[N, C]``.
+        """Compute the logits ``[N, C]``; of links ``[P, 1]``.
 
         Args:
             x: Other features of the same nodes; None: those that it was compiled with.
@@ -98,8 +101,10 @@ class CompiledTicket(nn.Module):
         inputs = self._x if x is None else self._prepare(x)
         with reused(self._memory):
             if isinstance(self.model, GNN):
-                return self.model.head(self.model.stem(inputs, self._graph), self._graph)
-            logits: Tensor = inputs.evaluation_logits()
+                outputs = self.model.head(self.model.stem(inputs, self._graph), self._graph)
+            else:
+                outputs = inputs.evaluation_logits()
+            logits: Tensor = self.head(outputs)
             return logits
 
     @property

@@ -6,7 +6,8 @@ The network becomes a program of plain tensor operations that needs nothing of t
 once, as :meth:`teddy.ticket.Ticket.edge_index` gives them. A ticket that was found with weights of
 edges has ``edge_weight`` float ``[E]`` as a third input, as :meth:`teddy.ticket.Ticket.fields`
 gives it. Of a regression the outputs are what ``predict`` gives, numbers in the scale of its
-targets. Numbers of nodes and edges are open: the same file serves other graphs. Weights that are
+targets; of a ticket that predicts links they are ``[N, D]`` of nodes, and the inner product of two
+is the logit of a link. Numbers of nodes and edges are open: the same file serves other graphs. Weights that are
 zero are stored as such.
 """
 
@@ -87,10 +88,12 @@ def export_ticket(ticket: Ticket, path: StrPath, data: Data | None = None) -> No
 def signature(info: TicketInfo) -> tuple[list[str], str]:
     """What the program of a ticket takes, and what it gives.
 
-    Logits; of a regression, whose logits are in a scale of the training's own, predictions.
+    Logits; of a regression, whose logits are in a scale of the training's own, predictions; where
+    links are predicted, the outputs of nodes, whose inner products are logits.
     """
     inputs = ["x", "edge_index", *info.graph.get("edge_inputs", [])]
-    return inputs, "predictions" if info.task["name"] == "regression" else "logits"
+    own = {"regression": "predictions", "link-prediction": "outputs"}
+    return inputs, own.get(info.task["name"], "logits")
 
 
 def check_kind(path: StrPath) -> str:

@@ -81,16 +81,16 @@ def four_ways(ticket: Ticket, data: Data) -> dict[str, CompiledTicket]:
         ticket: The ticket.
         data: Its graph.
     """
-    arcs = ticket.arcs(data)
+    arcs, head = ticket.arcs(data), ticket.head(data)
     keep = ticket.kept(data, arcs)
     x, dense = check_features(data.x), dense_like(ticket.model)
     whole, kept = arcs.fields(), arcs.fields(keep)
     inputs = x, whole.pop("edge_index"), whole
     fewer = x, kept.pop("edge_index"), kept
     return {
-        "dense": CompiledTicket(dense, *inputs),
-        "sparse graph": CompiledTicket(dense, *fewer),
-        "sparse weights": CompiledTicket(ticket.model, *fewer, shrink=False),
+        "dense": CompiledTicket(dense, *inputs, head=head),
+        "sparse graph": CompiledTicket(dense, *fewer, head=head),
+        "sparse weights": CompiledTicket(ticket.model, *fewer, shrink=False, head=head),
         "compiled": ticket.compile(data),
     }
 

@@ -14,11 +14,11 @@ from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data, HeteroData
 
 from teddy.atomic import StrPath
-from teddy.data import check_data
 from teddy.edges import Arcs, Signals, SimpleGraph
 from teddy.edges.prune import keep_columns, needed_signals
 from teddy.errors import InputError
 from teddy.models import build_model
+from teddy.models.headed import Headed
 from teddy.ticket.changed import transfer
 from teddy.ticket.compiled import CompiledTicket
 from teddy.ticket.export import export_ticket
@@ -26,10 +26,12 @@ from teddy.ticket.features import features_for, order_for
 from teddy.ticket.file import Content, read_ticket, write_ticket
 from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.ticket.graphs import graph_apply, graph_logits, graph_targets, refuse_graphs
+from teddy.ticket.heads import graph_for, head_for, targets_for
 from teddy.ticket.hetero import hetero_apply, hetero_logits, hetero_targets, refuse_hetero
 from teddy.ticket.hub import download, push
 from teddy.ticket.inference import edges_at_inference, scores_any_graph
 from teddy.ticket.info import TicketInfo
+from teddy.ticket.links import keep_messages
 from teddy.training import Task
 from teddy.training.forward import forward_passes
 from teddy.training.tasks import task_from
@@ -158,8 +160,9 @@ class Ticket:
             return hetero_apply(self, data)
         if self.info.graphs is not None:
             return graph_apply(self, data)
+        data = graph_for(self.info, data)
         _, keep, pair_of_column = self.prune(data)
-        return data.edge_subgraph(keep_columns(keep, pair_of_column))
+        return keep_messages(data, keep_columns(keep, pair_of_column))
 
     def edge_index(self, data: Data) -> Tensor:
         """The kept edges of some data, int64 ``[2, E]``: sorted, no self-loops.
@@ -181,6 +184,7 @@ class Ticket:
     def logits(self, data: Data | HeteroData) -> Tensor:
         """Run the sparse network on the sparse graph: logits ``[N, C]``, of the target's nodes.
 
+        Of links ``[P, 1]``, those in ``data.edge_label_index``, whatever pairs they are.
         The edges may be listed in any order, once or twice; of a directed graph as they run.
         Weights and attributes of edges are ``data``'s, if it was found with any.
         """
@@ -189,8 +193,13 @@ class Ticket:
         if self.info.graphs is not None:
             return graph_logits(self, data)
         x, edge_index, of_edges = self._inputs(data)
-        model = self.model.to(x.device)
+        model, head = self.model.to(x.device), self.head(data)
+        model = model if head is None else Headed(model, head)
         return forward_passes(model, x, edge_index, **of_edges).evaluation_logits()
+
+    def head(self, data: Data) -> nn.Module | None:
+        """What makes logits of the network's outputs; None: they are the logits, of nodes."""
+        return head_for(self.info, graph_for(self.info, data))
 
     def compile(self, data: Data) -> CompiledTicket:
         """Prepare for fast inference on a graph: ``compiled()`` gives the logits ``[N, C]``.
@@ -209,7 +218,8 @@ class Ticket:
             >>> compiled.num_weights, ticket.info.weights
             (237376, Count(total=474752, kept=170614))
         """
-        return CompiledTicket(self.model, *self._inputs(data), order=order_for(self.info, data))
+        inputs, order = self._inputs(data), order_for(self.info, data)
+        return CompiledTicket(self.model, *inputs, order=order, head=self.head(data))
 
     def _inputs(self, data: Data) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
         """Features that fit, the arcs that stay, and what the model takes of them."""
@@ -221,7 +231,7 @@ class Ticket:
         """Predict what the task asks for, for every node; ``data`` is the whole graph.
 
         A class, int64 ``[N]``; 0 or 1 of several labels, int64 ``[N, C]``; numbers in the scale of
-        the training's ``y``, and of its shape.
+        the training's ``y``, and of its shape; 0 or 1 of the links in ``data.edge_label_index``.
         """
         return self.task.predict(self.logits(data))
 
@@ -233,7 +243,7 @@ class Ticket:
         elif self.info.graphs is not None:
             nodes = data = graph_targets(self.info, data)
         else:
-            nodes = data = check_data(data, task=task.name)
+            nodes = data = targets_for(self.info, data)
         logits, y = self.logits(data), task.encode(nodes.y)
         masks = {"train": nodes.train_mask, "val": nodes.val_mask, "test": nodes.test_mask}
         return {name: task.score(logits[mask], y[mask]) for name, mask in masks.items()}
@@ -290,6 +300,7 @@ class Ticket:
         Raises:
             InputError: if the ticket can't say which edges stay.
         """
+        data = graph_for(self.info, data)
         arcs = self._arcs(data, self._to_choose())
         _, pair_of_column = SimpleGraph.of(data.edge_index, data.num_nodes)
         return arcs.graph, self.kept(data, arcs), pair_of_column
@@ -308,6 +319,7 @@ class Ticket:
         refuse_graphs(self.info)
         if not isinstance(data, Data) or data.edge_index is None:
             raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
+        data = graph_for(self.info, data)
         for name in names:
             if data.get(name) is None:
                 raise InputError(f"the ticket was found with {name}, expected data that have it")

@@ -1,0 +1,250 @@
+"""Links to predict: edges that training sees, edges that are held out, and pairs without one."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from teddy.data.arcs import check_edge_values, simple_arcs
+from teddy.data.checks import LINK_FIELDS, MASKS, check_edges, check_graph, check_masks
+from teddy.data.node_pairs import Keys, draw_no_edges, pair_keys, pairs_of
+from teddy.data.splits import shares_of
+from teddy.data.targets import TARGETS
+from teddy.errors import InputError
+
+#: Shares of edges that train, validate and test, where nothing else is asked for.
+SPLIT = "85/5/10"
+
+#: The task that has links.
+LINKS = "link-prediction"
+
+# What of a graph is that of its edges, and what names it.
+_OF_EDGES, _NAMES = ("edge_weight", "edge_attr"), ("name", "node_ids", "feature_names")
+
+
+def split_links(data: Data, val: float = 0.05, test: float = 0.1, seed: int = 0) -> Data:
+    """Hold out edges of an undirected graph, to be told from pairs of nodes without an edge.
+
+    Every edge is a positive link; beside it there is a negative one, a pair without an edge. The
+    negatives of validation and test have no edge in the whole graph. Those of training have none
+    in the graph of the *training* edges, and are drawn by that graph and the seed alone, so that
+    nothing that is held out has a say in training: a few of them may be edges that are held out.
+
+    Args:
+        data: ``x`` and ``edge_index``, its edges listed in any way; perhaps ``edge_weight`` and
+            ``edge_attr``. Labels of nodes are left out.
+        val: Share of edges that validate.
+        test: Share of edges that test.
+        seed: The same seed gives the same split.
+
+    Returns:
+        ``x``; ``edge_index`` of the training edges, both directions, with what edges have; the
+        links ``edge_label_index`` int64 ``[2, P]``, ``edge_label`` float ``[P]`` (1: an edge);
+        ``train_mask``, ``val_mask``, ``test_mask`` bool ``[P]``; ``split``, ``split_seed`` and the
+        names that came with the graph
+
+    Example:
+        >>> import teddy
+        >>> links = split_links(teddy.load_dataset("citeseer"))
+        >>> links.num_edges // 2, links.edge_label_index.shape, links.split
+        (3869, torch.Size([2, 9104]), '85/5/10')
+        >>> [int(links[mask].sum()) for mask in ("train_mask", "val_mask", "test_mask")]
+        [7738, 456, 910]
+    """
+    for name, share in (("val", val), ("test", test)):
+        if not isinstance(share, float | int) or not 0 < share < 1:
+            raise InputError(f"{name} is {share}, expected a share of edges above 0 and below 1")
+    if val + test >= 1:
+        raise InputError(f"val and test are {val} and {test}, expected less than 1 together")
+    if not 0 <= seed < 2**63:
+        raise InputError(f"seed is {seed}, expected 0 to 2^63 - 1")
+    graph = _unlabelled(data)
+    num_nodes = graph.x.size(0)
+    values = {
+        name: check_edge_values(name, graph[name], graph.edge_index.size(1))
+        for name in _OF_EDGES
+        if name in graph
+    }
+    arcs, values = simple_arcs(graph.edge_index, num_nodes, values)
+    edges = pair_keys(arcs[:, arcs[0] < arcs[1]])
+    counts = [round(val * edges.size), round(test * edges.size)]
+    if 0 in counts or sum(counts) >= edges.size:
+        raise InputError(
+            f"shares of {val:g} and {test:g} leave {counts[0]} edges to validate and {counts[1]} "
+            f"to test out of {edges.size}, expected at least one for each and for training"
+        )
+    order = np.random.default_rng((seed, 0)).permutation(edges.size)
+    held, trained = edges[order[: sum(counts)]], np.sort(edges[order[sum(counts) :]])
+    absent = draw_no_edges(edges, num_nodes, held.size, (seed, 1))
+    apart = draw_no_edges(trained, num_nodes, trained.size, (seed, 2))
+    parts = [(trained, apart)]
+    parts += zip(*(np.split(keys, [counts[0]]) for keys in (held, absent)), strict=True)
+    stays = torch.from_numpy(np.isin(pair_keys(arcs), trained)).to(arcs.device)
+    found = Data(
+        x=graph.x,
+        edge_index=arcs[:, stays],
+        **{name: value[stays] for name, value in values.items()},
+        **_listed(parts),
+        num_nodes=num_nodes,
+        **{name: graph[name] for name in _NAMES if name in graph},
+        split=_percentages(val, test),
+        split_seed=seed,
+    )
+    return found.to(graph.x.device)
+
+
+def links_of(train: Data, val: Data, test: Data) -> Data:
+    """The three graphs of PyG's ``RandomLinkSplit`` as one with all links.
+
+    Args:
+        train: Gives ``x``, the ``edge_index`` that messages run along, and the training links.
+        val: Its links validate.
+        test: Its links test.
+
+    Example:
+        >>> import teddy
+        >>> from torch_geometric.transforms import RandomLinkSplit
+        >>> data = teddy.load_dataset("citeseer")
+        >>> links = links_of(*RandomLinkSplit(is_undirected=True)(data))
+        >>> check_links(links).edge_label_index.shape
+        torch.Size([2, 9104])
+    """
+    parts = (train, val, test)
+    for part, name in zip(parts, ("train", "val", "test"), strict=True):
+        for key in LINK_FIELDS:
+            if key not in part:
+                raise InputError(f"{name} has no {key}, expected what RandomLinkSplit gives")
+    sizes = torch.tensor([part.edge_label.numel() for part in parts])
+    part_of = torch.arange(3).repeat_interleave(sizes)
+    fields = {key: train[key] for key in ("x", "edge_index", *_OF_EDGES, *_NAMES) if key in train}
+    return Data(
+        **fields,
+        edge_label_index=torch.cat([part.edge_label_index for part in parts], dim=1),
+        edge_label=torch.cat([part.edge_label.float() for part in parts]),
+        **{mask: part_of == place for place, mask in enumerate(MASKS)},
+        num_nodes=train.num_nodes,
+    )
+
+
+def check_links(data: Data, source: str = "data", labelled: bool = True) -> Data:
+    """Return a graph with links that a ticket can be found on, or raise with what is wrong.
+
+    ``y`` is that of the links, float ``[P, 1]``. Links that are held out must be unknown to
+    training: no positive one may be among the edges, nor among the positive training links.
+
+    Args:
+        data: As of :func:`split_links`.
+        source: Where it came from, for the message.
+        labelled: Whether labels and masks are looked at; else only pairs are.
+
+    Example:
+        >>> links = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]),
+        ...     edge_label_index=torch.tensor([[0, 0, 2, 0, 1, 0], [1, 2, 1, 2, 2, 2]]),
+        ...     edge_label=torch.tensor([1, 0, 1, 0, 1, 0]),
+        ...     **{mask: torch.tensor([0, 0, 1, 1, 2, 2]) == i for i, mask in enumerate(MASKS)})
+        >>> check_links(links)
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: data: 2 of the 2 positive links to validate and test on are in
+        edge_index, expected none: messages would run along what is asked
+    """
+    graph, num_nodes = _unlabelled(data, source), data.x.size(0)
+    if graph is data:
+        graph = copy.copy(data)
+    if "edge_label_index" not in graph:
+        raise InputError(f"{source}: no edge_label_index, expected links: teddy.split_links(data)")
+    pairs = check_edges(graph.edge_label_index, num_nodes, f"{source}: edge_label_index")
+    loops = pairs[0] == pairs[1]
+    if loops.any():
+        link = int(loops.nonzero()[0])
+        raise InputError(
+            f"{source}: edge_label_index[:, {link}] is node {int(pairs[0, link])} twice, expected "
+            "two nodes"
+        )
+    graph.edge_label_index = pairs
+    if not labelled:
+        return graph
+    graph.y = TARGETS[LINKS].check(graph.get("edge_label"), pairs.size(1), source)
+    check_masks(graph, source, LINKS)
+    _check_unknown(graph, source)
+    return graph
+
+
+def with_links(data: Data, split: str | None = None, seed: int = 0, source: str = "data") -> Data:
+    """A graph with its links, or those of a split that is drawn.
+
+    Args:
+        data: The graph; if it has links, no split must be given.
+        split: Percentages of edges that train, validate and test, :data:`SPLIT` by default.
+        seed: Of the split.
+        source: Where it came from, for the message.
+
+    Example:
+        >>> import teddy
+        >>> with_links(teddy.load_dataset("citeseer"), "70/10/20").num_edges // 2
+        3187
+    """
+    if not isinstance(data, Data):
+        raise InputError(f"{source}: is a {type(data).__name__}, expected a Data for {LINKS}")
+    if "edge_label_index" in data:
+        if split is not None:
+            raise InputError(f"{source}: has links, expected no split '{split}'")
+        return data
+    if split in ("public", "random"):
+        raise InputError(f"split '{split}' is of nodes, expected percentages such as '{SPLIT}'")
+    _, val, test = shares_of(split or SPLIT)
+    return split_links(data, float(val / 100), float(test / 100), seed)
+
+
+def _percentages(val: float, test: float) -> str:
+    """The name of a split, which says exactly what it is."""
+    held = [100 * Decimal(str(share)) for share in (val, test)]
+    return "/".join(f"{share.normalize():f}" for share in (100 - held[0] - held[1], *held))
+
+
+def _unlabelled(data: Data, source: str = "data") -> Data:
+    """The graph without what nodes have, checked."""
+    if isinstance(data, Data) and "y" in data:
+        data = copy.copy(data)
+        del data.y
+    return check_graph(data, source, labelled=False)
+
+
+def _listed(parts: Sequence[tuple[Keys, Keys]]) -> dict[str, Any]:
+    """Links and masks of positive and negative pairs to train, validate and test."""
+    lengths = torch.tensor([keys.size for part in parts for keys in part])
+    place = torch.arange(2 * len(parts)).repeat_interleave(lengths)
+    return {
+        "edge_label_index": pairs_of(np.concatenate([keys for part in parts for keys in part])),
+        "edge_label": (place % 2 == 0).float(),
+        **{mask: place // 2 == number for number, mask in enumerate(MASKS)},
+    }
+
+
+def _check_unknown(graph: Data, source: str) -> None:
+    held = graph.edge_label_index[:, _positive(graph) & ~graph.train_mask]
+    shown = graph.edge_label_index[:, _positive(graph) & graph.train_mask]
+    edges = graph.edge_index[:, graph.edge_index[0] != graph.edge_index[1]]
+    for pairs, where, why in (
+        (edges, "in edge_index", "messages would run along what is asked"),
+        (shown, "among the training links", "training would learn what is asked"),
+    ):
+        known = int(np.isin(pair_keys(held), pair_keys(pairs)).sum())
+        if known:
+            raise InputError(
+                f"{source}: {known} of the {held.size(1)} positive links to validate and test on "
+                f"are {where}, expected none: {why}"
+            )
+
+
+def _positive(graph: Data) -> Tensor:
+    used = graph.train_mask | graph.val_mask | graph.test_mask
+    positive: Tensor = used & (graph.y[:, 0] == 1)
+    return positive

@@ -1,0 +1,35 @@
+"""Tickets that predict something else than nodes: what there is to predict, and how."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import nn
+from torch_geometric.data import Data
+
+from teddy.data import check_data
+from teddy.models.link_head import LinkHead
+from teddy.ticket.links import linked
+
+if TYPE_CHECKING:
+    from teddy.ticket.info import TicketInfo
+
+
+def graph_for(info: TicketInfo, data: Data) -> Data:
+    """The graph that messages run on: some data as they are, or what a ticket's split leaves."""
+    return data if info.links is None else linked(info, data, labelled=False)
+
+
+def head_for(info: TicketInfo, data: Data) -> nn.Module | None:
+    """What makes logits of the network's outputs; None: they are the logits, of nodes.
+
+    Args:
+        info: The ticket's header.
+        data: As of :func:`graph_for`.
+    """
+    return None if info.links is None else LinkHead(data.edge_label_index.to(data.x.device))
+
+
+def targets_for(info: TicketInfo, data: Data) -> Data:
+    """The graph with ``y`` and masks of all that is predicted."""
+    return check_data(data, task=info.task["name"]) if info.links is None else linked(info, data)

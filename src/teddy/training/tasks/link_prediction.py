@@ -1,0 +1,107 @@
+"""Pairs of nodes that have a link or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from teddy.errors import InputError
+from teddy.training.config import TrainConfig
+from teddy.training.objective import Objective, Totals
+from teddy.training.tasks.multilabel import BinaryCrossEntropy
+from teddy.training.tasks.task import ClassWeight, Task
+
+
+@dataclass(frozen=True)
+class LinkPrediction(Task):
+    """Tell links from pairs without one: binary cross entropy, AUC, links of a logit above 0.
+
+    Example:
+        >>> LinkPrediction().predict(torch.tensor([[0.5], [-1.0]]))
+        tensor([1, 0])
+    """
+
+    name: ClassVar[str] = "link-prediction"
+    metric: ClassVar[str] = "AUC"
+
+    @classmethod
+    def fit(
+        cls, y: Tensor, train: Tensor, class_weight: ClassWeight | None = None
+    ) -> LinkPrediction:
+        """There is nothing to learn from targets before the training."""
+        if class_weight is not None:
+            raise InputError(f"class_weight came with the task {cls.name}, expected none")
+        return cls()
+
+    def objective(
+        self,
+        y: Tensor,
+        train: Tensor,
+        teacher: Tensor | None,
+        config: TrainConfig,
+        totals: Totals | None = None,
+    ) -> Objective:
+        """What a training minimises."""
+        return BinaryCrossEntropy(y, train, teacher, config, totals)
+
+    def score(self, logits: Tensor, y: Tensor) -> float:
+        """Area under the curve of the receiver operating characteristic."""
+        return auc(logits, y)
+
+    def predict(self, logits: Tensor) -> Tensor:
+        """0 or 1 of each link, int64 ``[P]``."""
+        return (logits > 0).long().squeeze(1)
+
+
+def auc(logits: Tensor, y: Tensor) -> float:
+    r"""Share of pairs of a positive and a negative that are in order, in percent.
+
+    .. math::
+        \frac{1}{|P| |N|} \sum_{p \in P} \sum_{n \in N}
+        \mathbb 1[z_p > z_n] + \tfrac12 \mathbb 1[z_p = z_n]
+
+    which is the area under the curve of the receiver operating characteristic; it is counted in
+    integers.
+
+    Args:
+        logits: ``[P]`` or ``[P, 1]``.
+        y: 1 or 0, of the same shape.
+
+    Example:
+        >>> auc(torch.tensor([3.0, 1.0, 1.0, 0.0]), torch.tensor([1, 1, 0, 0]))
+        87.5
+    """
+    positive, negative = _parts(logits, y)
+    negative = negative.sort().values
+    below = torch.searchsorted(negative, positive)
+    not_above = torch.searchsorted(negative, positive, right=True)
+    return 50.0 * int((below + not_above).sum()) / (positive.numel() * negative.numel())
+
+
+def hits_at(k: int, logits: Tensor, y: Tensor) -> float:
+    r"""Share of positives above the k-th highest negative, in percent, as OGB has it.
+
+    With fewer than k negatives there is none to be above, and it is 100.
+
+    Args:
+        k: The rank.
+        logits: ``[P]`` or ``[P, 1]``.
+        y: 1 or 0, of the same shape.
+
+    Example:
+        >>> hits_at(1, torch.tensor([3.0, 1.0, 1.0, 0.0]), torch.tensor([1, 1, 0, 0]))
+        50.0
+    """
+    positive, negative = _parts(logits, y)
+    if negative.numel() < k:
+        return 100.0
+    bar = negative.topk(k).values[-1]
+    return 100.0 * int((positive > bar).sum()) / positive.numel()
+
+
+def _parts(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    z, there = logits.detach().flatten(), y.flatten() == 1
+    return z[there], z[~there]
