@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from torch.utils.data import Dataset
 from torch_geometric.data import Batch, Data, HeteroData
 
 from teddy.errors import InputError
@@ -63,7 +64,7 @@ def _refuse_graphs(data: Any) -> None:
     """Raise if there are several graphs, each with a class."""
     y = getattr(data, "y", None)
     several = isinstance(data, Batch) and y is not None and len(y) == data.num_graphs
-    if several or not isinstance(data, Data | HeteroData):
+    if several or isinstance(data, list | tuple | Dataset):
         got = f"{data.num_graphs} graphs with a class each" if several else type(data).__name__
         raise InputError(
             f"data is {got}, expected a Data, or the task graph-classification (--task) for a set "
