@@ -76,9 +76,9 @@ class TicketInfo:
         hetero: Of a ticket for a ``HeteroData``: its ``target``, the ``scope`` of scores and
             budgets, ``nodes`` and ``features`` of each type, and of the ``relations`` the
             ``edge_types`` that are one and their edges, ``total`` and ``kept``.
-        links: Of a ticket that predicts links: the outputs of a node (``dimensions``), what makes
-            a logit of two of them (``decoder``), and the second metric, ``hits``, at rank
-            ``hits_at``, of the dense model and the ticket on validation and test links.
+        links: Of a ticket that predicts links: what makes a logit of two nodes' outputs
+            (``decoder``), and the second metric, ``hits``, at rank ``hits_at``, of the dense model
+            and the ticket on validation and test links.
         task: ``name`` and ``metric``, and what is needed to predict; classes by default.
         versions: Of the software that found it.
     """
