@@ -112,6 +112,13 @@ def find(
     layers: Layers = None,
     heads: Heads = None,
     dropout: DropoutShare = None,
+    dimensions: Annotated[
+        int | None,
+        typer.Option(help="Outputs of a node, for links: 64.", show_default=False),
+    ] = None,
+    hits_at: Annotated[
+        int | None, typer.Option(help="k of hits@k, for links: 50.", show_default=False)
+    ] = None,
     lr: LearningRate = None,
     weight_decay: WeightDecay = None,
     temperature: Temperature = 1.0,
@@ -160,7 +167,10 @@ def find(
         dataset, split=split, seed=split_seed, data_dir=data_dir, nodes=nodes, task=task,
         directed=directed,
     )  # fmt: skip
-    options = {"hidden": hidden, "layers": layers, "heads": heads, "dropout": dropout}
+    options = {
+        "hidden": hidden, "layers": layers, "heads": heads, "dropout": dropout,
+        "dimensions": dimensions, "hits_at": hits_at,
+    }  # fmt: skip
     settings: dict[str, Any] = {
         "model": model, "graph_sparsity": level.graph_sparsity,
         "weight_sparsity": level.weight_sparsity, "epochs": epochs, "lr": lr,

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from teddy.cli.tables import describe_split, edge_rows, health_rows, print_table, print_text
+from teddy.cli.tables import (
+    describe_split,
+    edge_rows,
+    health_rows,
+    hits_rows,
+    print_table,
+    print_text,
+)
 
 #: Neighbours that are named in a line.
 _NAMED = 20
@@ -27,6 +34,7 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
             *(row for row, _ in edge_rows(facts["edges"], info.inductive)),
             ("weights", f"{info.weights.total:,}", f"{info.weights.kept:,}"),
             (f"test {info.task['metric']} %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
+            *hits_rows([info.links]),
             ("  best epoch", info.dense.best_epoch, info.ticket.best_epoch),
             ("  at the last epoch", f"{info.dense.last_test:.2f}", f"{info.ticket.last_test:.2f}"),
         ],

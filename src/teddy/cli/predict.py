@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,11 +57,12 @@ def predict(
     nodes: Nodes = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Predict the class, labels or numbers of every node, as CSV."""
+    """Predict the class, labels or numbers of every node, or every link of the split, as CSV."""
     if out is not None:
         check_writable(out)
     from teddy.ticket import Ticket
     from teddy.ticket.changed import node_ids
+    from teddy.ticket.heads import targets_for
 
     loaded = Ticket.load(ticket)
     info = loaded.info
@@ -75,12 +76,15 @@ def predict(
                 ticket, info, original, split, split_seed, None, data_dir
             )
         loaded = loaded.transfer(data, changed, before)
-    task, logits = loaded.task, loaded.logits(data)
-    heading, predictions = _predictions(task, logits, info.classes)
-    rows = [(node, *row) for node, row in zip(node_ids(data), predictions, strict=True)]
+    task, logits, ids = loaded.task, loaded.logits(data), node_ids(data)
+    if info.links is None:
+        heading, predictions = _predictions(task, logits, info.classes)
+        rows = [(node, *row) for node, row in zip(ids, predictions, strict=True)]
+    else:
+        heading, rows = _links(data, task, logits, ids)
     unjudged, test = _why_unjudged(task, data, logits.size(1), info.split_fingerprint), None
     if not unjudged:
-        judged, y = data.test_mask, task.encode(data.y)
+        judged, y = data.test_mask, task.encode(targets_for(info, data).y)
         test = task.score(logits[judged], y[judged])
     recognised = (loaded.info.transferred or {}).get("recognised") if changed else None
     facts = {"ticket": str(ticket), "test": test, "predictions": rows}
@@ -101,7 +105,8 @@ def predict(
         known, edges = loaded.info.graph["nodes"], loaded.info.graph["edges"]
         score += f"; there before: {recognised['nodes']:,} of {known:,} nodes, "
         score += f"{recognised['edges']:,} of {edges:,} edges"
-    print(f"{len(rows):,} nodes to {place}; {score}", file=sys.stderr)
+    what = "nodes" if info.links is None else "links"
+    print(f"{len(rows):,} {what} to {place}; {score}", file=sys.stderr)
 
 
 def _why_unjudged(task: Task, data: Data, outputs: int, split: str) -> str:
@@ -110,6 +115,8 @@ def _why_unjudged(task: Task, data: Data, outputs: int, split: str) -> str:
     from teddy.data.targets import TARGETS
     from teddy.ticket.fingerprint import split_fingerprint
 
+    if task.name == "link-prediction":
+        return "" if split_fingerprint(data) == split else "the split is another"
     if data.get("y") is None:
         return "there are no labels"
     if task.name != "classification" and data.y.view(len(data.y), -1).size(1) != outputs:
@@ -138,6 +145,16 @@ def _predictions(
     several = isinstance(predicted[0], list)
     columns = [f"{word} {c}" for c in range(logits.size(1))] if several else [word]
     return ("node", *columns), rows
+
+
+def _links(
+    data: Data, task: Task, logits: Tensor, ids: Sequence[int | str]
+) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+    """Names of columns, and a row for each link: its ends, whether it is one, and how likely."""
+    ends = ([ids[node] for node in end] for end in data.edge_label_index.tolist())
+    chances = [round(p, 4) for p in logits.sigmoid().flatten().tolist()]
+    rows = zip(*ends, task.predict(logits).tolist(), chances, strict=True)
+    return ("source", "target", "link", "probability"), list(rows)
 
 
 def _csv(rows: list[tuple[Any, ...]]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -47,6 +47,7 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
             (f"test {result['metric']} %", _mean(dense), _mean(ticket),
              _points(result["difference"])),
             ("  at the last epoch", _last(dense), _last(ticket), ""),
+            *((*row, "") for row in hits_rows([t.info.links for t in study.tickets])),
             ("training seconds, all seeds", f"{result['seconds']['dense']:.1f}",
              f"{result['seconds']['search'] + result['seconds']['sparse']:.1f}", ""),
         ],
@@ -94,6 +95,22 @@ def edge_rows(
             f"undirected edges, tested ({inductive['inference']})": inductive["edges"],
         }
     return [((name, f"{n['total']:,}", f"{n['kept']:,}"), n) for name, n in counts.items()]
+
+
+def hits_rows(links: Sequence[dict[str, Any] | None]) -> list[tuple[str, str, str]]:
+    """The row of the second metric of links, the mean of several tickets; none of other tasks.
+
+    Args:
+        links: What each ticket says of links.
+    """
+    there = [found for found in links if found is not None]
+    if not there:
+        return []
+    dense, ticket = (
+        sum(found["hits"][whose]["test"] for found in there) / len(there)
+        for whose in ("dense", "ticket")
+    )
+    return [(f"test hits@{there[0]['hits_at']} %", f"{dense:.2f}", f"{ticket:.2f}")]
 
 
 def _verdict(result: dict[str, Any]) -> str:

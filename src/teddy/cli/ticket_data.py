@@ -71,6 +71,8 @@ def load_graph_to_predict(
     from teddy.data.checks import MASKS
     from teddy.data.splits import CHOICES
 
+    if info.links is not None:
+        return load_graph(ticket, info, dataset, split, split_seed, nodes, data_dir)
     names: list[str] = []
     if info.task["name"] == "classification":
         names = info.classes or [str(number) for number in range(info.graph["classes"])]

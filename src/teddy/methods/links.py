@@ -57,9 +57,8 @@ class LinkProblem(HeadedProblem):
             raise InputError(f"links have no direction, expected directed=False for {LINKS}")
         if dimensions is not None and not isinstance(model, str):
             raise InputError("dimensions came with a module of your own, expected them in it")
-        self.dimensions = check_count(
-            DIMENSIONS if dimensions is None else dimensions, "dimensions"
-        )
+        width = DIMENSIONS if dimensions is None else dimensions
+        self.dimensions = check_count(width, "dimensions")
         self.hits_at = check_count(hits_at, "hits_at")
         if split_seed is not None and "edge_label_index" in data:
             raise InputError(f"split_seed is {split_seed}, and data have links; expected none")
@@ -84,4 +83,4 @@ class LinkProblem(HeadedProblem):
     def facts(self, keep: Tensor, sparse: TrainResult, dense: Dense) -> dict[str, Any]:
         """What a ticket says of links: how they are made, and hits@k."""
         logits = {"dense": dense.logits, "ticket": sparse.logits}
-        return {"links": link_facts(self.data, self.dimensions, self.hits_at, logits)}
+        return {"links": link_facts(self.data, self.hits_at, logits)}

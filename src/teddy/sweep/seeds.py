@@ -92,6 +92,7 @@ class Study:
             },
             "dense": _accuracies([info.dense for info in infos]),
             "ticket": _accuracies([info.ticket for info in infos]),
+            **_hits([info.links for info in infos]),
             "difference": asdict(self.difference),
             "verdict": self.difference.verdict,
             "health": {when: asdict(health) for when, health in self.health.items()},
@@ -148,6 +149,18 @@ def find_over_seeds(
         study.health[when] = graph_health(graph.edge_index, data.num_nodes, y)
     study.seconds = time.perf_counter() - started
     return study
+
+
+def _hits(links: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
+    """The second metric where links are predicted: hits@k of each seed."""
+    there = [found for found in links if found is not None]
+    if not there:
+        return {}
+    found = {
+        whose: {part: [link["hits"][whose][part] for link in there] for part in ("test", "val")}
+        for whose in ("dense", "ticket")
+    }
+    return {"hits": {"at": there[0]["hits_at"], **found}}
 
 
 def _accuracies(accuracies: list[Accuracy]) -> dict[str, Any]:

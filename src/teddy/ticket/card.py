@@ -45,7 +45,7 @@ def _metadata(info: TicketInfo) -> dict[str, Any]:
             "name": f"test {task['metric']} %, seed {info.seed}",
         }
         result = {
-            "task": {"type": "graph-ml", "name": f"node {task['name']}"},
+            "task": {"type": "graph-ml", "name": _task(info)},
             "dataset": {"name": dataset, "type": dataset, "split": "test"},
             "metrics": [metric],
         }
@@ -62,6 +62,9 @@ def _text(info: TicketInfo, repo_id: str) -> str:
         (f"validation {metric} %", f"{info.dense.val:.2f}", f"{info.ticket.val:.2f}"),
         ("test at the last epoch", f"{info.dense.last_test:.2f}", f"{info.ticket.last_test:.2f}"),
     ]
+    if info.links is not None:
+        dense, ticket = (info.links["hits"][whose]["test"] for whose in ("dense", "ticket"))
+        rows.append((f"test hits@{info.links['hits_at']} %", f"{dense:.2f}", f"{ticket:.2f}"))
     if macs.dense is not None and macs.ticket is not None:
         rows.insert(2, ("multiply-accumulates", f"{sum(macs.dense):,}", f"{sum(macs.ticket):,}"))
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
@@ -96,6 +99,11 @@ features; the ticket holds neither it nor its features, and knows it by the fing
 - Settings: {_plain(config)}.
 - Found with: {_plain(versions)}.
 """
+
+
+def _task(info: TicketInfo) -> str:
+    name = str(info.task["name"])
+    return f"node {name}" if info.links is None else name.replace("-", " ")
 
 
 def _provenance(info: TicketInfo) -> str:

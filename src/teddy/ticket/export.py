@@ -7,8 +7,8 @@ once, as :meth:`teddy.ticket.Ticket.edge_index` gives them. A ticket that was fo
 edges has ``edge_weight`` float ``[E]`` as a third input, as :meth:`teddy.ticket.Ticket.fields`
 gives it. Of a regression the outputs are what ``predict`` gives, numbers in the scale of its
 targets; of a ticket that predicts links they are ``[N, D]`` of nodes, and the inner product of two
-is the logit of a link. Numbers of nodes and edges are open: the same file serves other graphs. Weights that are
-zero are stored as such.
+is the logit of a link. Numbers of nodes and edges are open: the same file serves other graphs.
+Weights that are zero are stored as such.
 """
 
 from __future__ import annotations

@@ -79,9 +79,9 @@ class TicketInfo:
         graphs: Of a ticket that classifies graphs: their ``count`` and ``borders`` (a fingerprint),
             the ``budget`` of edges, the ``readout`` (None: the module's own), and of the three
             ``parts`` of the split the graphs and their edges, ``total`` and ``kept``.
-        links: Of a ticket that predicts links: the outputs of a node (``dimensions``), what makes
-            a logit of two of them (``decoder``), and the second metric, ``hits``, at rank
-            ``hits_at``, of the dense model and the ticket on validation and test links.
+        links: Of a ticket that predicts links: what makes a logit of two nodes' outputs
+            (``decoder``), and the second metric, ``hits``, at rank ``hits_at``, of the dense model
+            and the ticket on validation and test links.
         task: ``name`` and ``metric``, and what is needed to predict; classes by default.
         versions: Of the software that found it.
     """
