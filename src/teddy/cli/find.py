@@ -119,6 +119,18 @@ def find(
     hits_at: Annotated[
         int | None, typer.Option(help="k of hits@k, for links: 50.", show_default=False)
     ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="Of edges, for graphs: graph (of each by itself) or all (of a part of the split "
+            "together).",
+            show_default=False,
+        ),
+    ] = None,
+    readout: Annotated[
+        str | None,
+        typer.Option(help="Of nodes' outputs, for graphs: mean, sum or max.", show_default=False),
+    ] = None,
     lr: LearningRate = None,
     weight_decay: WeightDecay = None,
     temperature: Temperature = 1.0,
@@ -169,7 +181,7 @@ def find(
     )  # fmt: skip
     options = {
         "hidden": hidden, "layers": layers, "heads": heads, "dropout": dropout,
-        "dimensions": dimensions, "hits_at": hits_at,
+        "dimensions": dimensions, "hits_at": hits_at, "budget": budget, "readout": readout,
     }  # fmt: skip
     settings: dict[str, Any] = {
         "model": model, "graph_sparsity": level.graph_sparsity,

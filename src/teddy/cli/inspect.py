@@ -99,11 +99,19 @@ def _graph_facts(
     from teddy.ticket import Ticket
     from teddy.ticket.anatomy import graph_anatomy
     from teddy.ticket.changed import node_ids
+    from teddy.ticket.graphs import graphs_kept, numbers_in_graphs
     from teddy.ticket.neighbourhood import find_node, neighbourhood, neighbours
 
     # Edges need no network, which might be a module of the user's own.
-    graph, keep, _ = Ticket(content.info, content.keep, nn.Module()).prune(data)
-    ids = node_ids(data)
+    ticket = Ticket(content.info, content.keep, nn.Module())
+    if content.info.graphs is None:
+        graph, keep, _ = ticket.prune(data)
+    elif node is not None:
+        raise InputError(f"node is '{node}', expected none for a set of graphs")
+    else:
+        arcs, keep = graphs_kept(ticket, data)
+        graph = arcs.graph
+    ids = node_ids(data) if content.info.graphs is None else numbers_in_graphs(data)
     # Of other tasks nodes have no class: nothing to say of homophily, nor to colour them by.
     y = data.y if content.info.task["name"] == "classification" else None
     facts: dict[str, Any] = {"left": asdict(graph_anatomy(graph, keep, y, ids))}

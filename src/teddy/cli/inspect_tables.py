@@ -16,6 +16,9 @@ from teddy.cli.tables import (
 #: Neighbours that are named in a line.
 _NAMED = 20
 
+#: What the parts of a split do.
+_WHAT = {"train": "train", "val": "validate", "test": "test"}
+
 
 def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
     """Print all of it.
@@ -48,6 +51,9 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
     if info.hetero:
         parts = info.hetero["relations"]
         _counts("Relations", {", ".join(part["edge_types"][0]): part for part in parts})
+    if info.graphs:
+        parts = {what: info.graphs["parts"][part] for part, what in _WHAT.items()}
+        _counts("Edges", {f"{n['graphs']:,} graphs that {what}": n for what, n in parts.items()})
     _counts("Layers", facts["layers"])
     if facts["parameters"].keys() != facts["layers"].keys():
         _counts("Parameters", facts["parameters"])

@@ -43,7 +43,8 @@ TaskName = Annotated[
     typer.Option(
         "--task",
         help="What nodes have: classification (a class), multilabel (0 and 1 for each label) or "
-        "regression (numbers); or link-prediction (edges are held out, by --split 85/5/10).",
+        "regression (numbers); or link-prediction (edges are held out, by --split 85/5/10), "
+        "or graph-classification (a class of each graph of a set).",
     ),
 ]
 Directed = Annotated[

@@ -57,9 +57,10 @@ def predict(
     nodes: Nodes = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Predict the class, labels or numbers of every node, or every link of the split, as CSV."""
+    """Predict the class, labels or numbers of every node, link of the split, or graph, as CSV."""
     if out is not None:
         check_writable(out)
+    from teddy.data.targets import TARGETS
     from teddy.ticket import Ticket
     from teddy.ticket.changed import node_ids
     from teddy.ticket.heads import targets_for
@@ -76,7 +77,8 @@ def predict(
                 ticket, info, original, split, split_seed, None, data_dir
             )
         loaded = loaded.transfer(data, changed, before)
-    task, logits, ids = loaded.task, loaded.logits(data), node_ids(data)
+    task, logits = loaded.task, loaded.logits(data)
+    ids = node_ids(data) if info.graphs is None else range(logits.size(0))
     if info.links is None:
         heading, predictions = _predictions(task, logits, info.classes)
         rows = [(node, *row) for node, row in zip(ids, predictions, strict=True)]
@@ -105,8 +107,8 @@ def predict(
         known, edges = loaded.info.graph["nodes"], loaded.info.graph["edges"]
         score += f"; there before: {recognised['nodes']:,} of {known:,} nodes, "
         score += f"{recognised['edges']:,} of {edges:,} edges"
-    what = "nodes" if info.links is None else "links"
-    print(f"{len(rows):,} {what} to {place}; {score}", file=sys.stderr)
+    what = TARGETS[task.name].of
+    print(f"{len(rows):,} {what}s to {place}; {score}", file=sys.stderr)
 
 
 def _why_unjudged(task: Task, data: Data, outputs: int, split: str) -> str:
@@ -114,32 +116,37 @@ def _why_unjudged(task: Task, data: Data, outputs: int, split: str) -> str:
     from teddy.data.checks import MASKS
     from teddy.data.targets import TARGETS
     from teddy.ticket.fingerprint import split_fingerprint
+    from teddy.training.tasks import Classification
 
     if task.name == "link-prediction":
         return "" if split_fingerprint(data) == split else "the split is another"
     if data.get("y") is None:
         return "there are no labels"
-    if task.name != "classification" and data.y.view(len(data.y), -1).size(1) != outputs:
+    if not isinstance(task, Classification) and data.y.view(len(data.y), -1).size(1) != outputs:
         return "y has other columns"
     if any(key not in data for key in MASKS):
         return "there is no split"
     # On another split, nodes that the ticket learnt from would be counted as test nodes.
     if split_fingerprint(data) != split:
         return "the split is another"
-    known = TARGETS[task.name].known(data.y)
-    return "" if known[data.test_mask].all() else "test nodes have no label"
+    targets = TARGETS[task.name]
+    known = targets.known(data.y)
+    return "" if known[data.test_mask].all() else f"test {targets.of}s have no label"
 
 
 def _predictions(
     task: Task, logits: Tensor, classes: list[str] | None
 ) -> tuple[tuple[str, ...], Iterable[tuple[Any, ...]]]:
     """Names of columns, and a row for each node: a class and how sure, or labels, or numbers."""
+    from teddy.data.targets import TARGETS
+    from teddy.training.tasks import Classification
+
     predicted = task.predict(logits).tolist()
-    if task.name == "classification":
+    if isinstance(task, Classification):
         names = classes or [str(c) for c in range(logits.size(1))]
         confidence = logits.softmax(dim=-1).amax(dim=-1).tolist()
         rows = ((names[c], round(p, 4)) for c, p in zip(predicted, confidence, strict=True))
-        return ("node", "class", "confidence"), rows
+        return (TARGETS[task.name].of, "class", "confidence"), rows
     rows = (tuple(row) if isinstance(row, list) else (row,) for row in predicted)
     word = "label" if task.name == "multilabel" else "value"
     several = isinstance(predicted[0], list)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data
 
 from teddy.data.targets import TARGETS
 from teddy.data.tensors import as_integers, as_tensor, dtype_text, shape_text
@@ -75,6 +75,12 @@ def check_graph(
         )
     x = check_features(_get(data, "x"), source)
     num_nodes = x.size(0)
+    y = _get(data, "y")
+    if isinstance(data, Batch) and isinstance(y, Tensor) and len(y) == data.num_graphs < num_nodes:
+        raise InputError(
+            f"{source}: is {len(y)} graphs with a y each, expected one graph, or the task "
+            "graph-classification (--task)"
+        )
     declared = _get(data, "num_nodes")
     if declared is not None and declared != num_nodes:
         raise InputError(f"{source}: x has {num_nodes} rows, expected {declared} (num_nodes)")

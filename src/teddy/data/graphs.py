@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -16,7 +16,7 @@ from teddy.data.targets import TARGETS
 from teddy.errors import InputError
 
 #: A ``Batch``, or a list or a PyG data set of graphs.
-GraphsLike = Data | Sequence[Data]
+GraphsLike: TypeAlias = Data | Sequence[Data]
 
 #: The task whose targets are graphs'.
 TASK = "graph-classification"

@@ -92,7 +92,8 @@ def lowest_of_groups(scores: Tensor, pairs: Tensor, group: Tensor, budgets: Tens
 def _repeated_digests(pairs: Tensor) -> NDArray[np.bytes_]:
     """Hashes of pairs many of which are the same."""
     known, place = torch.unique(pairs, dim=1, return_inverse=True)
-    return _of_indices(known)[place.cpu().numpy()]
+    digests: NDArray[np.bytes_] = _of_indices(known)[place.cpu().numpy()]
+    return digests
 
 
 def _of_indices(pairs: Tensor) -> NDArray[np.bytes_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import shorten
 from typing import Any
 
@@ -22,7 +23,7 @@ from teddy.training import ClassWeight, LoaderLike, TrainConfig, as_loader
 
 
 def find_ticket(
-    data: Data | HeteroData,
+    data: Data | HeteroData | Sequence[Data],
     model: ModelLike = "gin",
     graph_sparsity: float = 0.64,
     weight_sparsity: float = 0.64,
@@ -64,7 +65,8 @@ def find_ticket(
         data: ``x`` (dense or sparse), ``edge_index``, ``y`` and the masks of a split; perhaps
             ``edge_weight`` ``[E]`` and ``edge_attr`` ``[E, ...]``. Or a ``HeteroData``, whose
             ``target`` has ``y`` and masks; then the model is a module with
-            ``forward(x_dict, edge_index_dict)``.
+            ``forward(x_dict, edge_index_dict)``. Or a set of graphs, as of
+            :func:`teddy.graph_set`: a ``Batch``, or a list or a data set of ``Data``.
         model: ``"gcn"``, ``"gat"``, ``"gin"``, ``"sage"``, ``"unimp"``, ``"nagphormer"``,
             ``"specformer"``, also with options, ``"nagphormer:hops=3"``; any ``nn.Module`` with
             ``forward(x, edge_index)``, and by name ``edge_weight``, ``edge_attr`` if it takes them,
@@ -81,7 +83,9 @@ def find_ticket(
             ``multilabel`` (0 and 1 ``[N, C]``, nan or -1 for unknown; micro-F1) or ``regression``
             (float ``[N]`` or ``[N, D]``, nan for unknown; :math:`R^2`). Or ``link-prediction``:
             ``data`` is as of :func:`teddy.split_links`, or is split so (AUC, and hits@k as a second
-            number); the dense model teaches the training links only. All metrics in percent.
+            number); the dense model teaches the training links only. Or ``graph-classification``:
+            ``y`` and masks are of graphs (accuracy); training sees the training graphs only. All
+            metrics in percent.
         class_weight: Of each class in the loss, or ``"balanced"``; of labels: of what is positive.
         directed: Whether messages run along edges as they are listed only. An edge and its reverse
             still are one edge to prune, and scores are of the undirected graph.
@@ -114,7 +118,9 @@ def find_ticket(
         options: Of the method (see its file), such as ``structure="neurons"`` to remove whole
             hidden units, and of a named model: hidden, layers, dropout, heads. Of links:
             ``dimensions``, outputs of a node (64), ``hits_at``, k of hits@k (50), and
-            ``split_seed`` of a graph that is to be split (0).
+            ``split_seed`` of a graph that is to be split (0). Of graphs: ``budget``, of edges of
+            each ``graph`` or of ``all`` of one part of the split; ``readout``, how a graph's logits
+            are made of its nodes', ``mean``, ``sum`` or ``max``; ``split_seed``.
 
     Example:
         >>> import teddy

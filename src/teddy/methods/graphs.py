@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from teddy.data.checks import MASKS
 from teddy.data.features import select_rows
-from teddy.data.graphs import GraphsLike, graph_set
+from teddy.data.graphs import GraphsLike, as_batch, graph_set
 from teddy.edges import Arcs, GraphUnion, Signals
 from teddy.edges.graphs import check_budget, check_of_graphs
 from teddy.errors import InputError
@@ -23,7 +23,7 @@ from teddy.methods.record import Choice, Dense
 from teddy.models import GNN
 from teddy.models.graph_head import ByBatch, Readout, network_of, of_graphs
 from teddy.models.macs import count_macs
-from teddy.numbers import check_count
+from teddy.numbers import check_seed
 from teddy.ticket.fingerprint import borders_fingerprint
 from teddy.ticket.info import Count
 from teddy.training import TrainResult, Unseen, seeded
@@ -139,7 +139,7 @@ class GraphProblem(HeadedProblem):
         *settings: Any,
         budget: str = "graph",
         readout: str = "mean",
-        split_seed: int = 0,
+        split_seed: int | None = None,
         inference: str = "scored",
         **named: Any,
     ) -> None:
@@ -149,13 +149,18 @@ class GraphProblem(HeadedProblem):
                 "are pruned by the score"
             )
         self.budget, self.readout = check_budget(budget), Readout(readout).kind
-        self.split_seed = check_count(split_seed, "split_seed", 0)
+        self.split_seed = split_seed
         super().__init__(data, model, *settings, **named)
         with seeded(self.seed, self.device):
             self.make_model()  # can it be one of graphs?
 
     def _checked(self, data: Any, task: str) -> Data:
-        batch = graph_set(data, seed=self.split_seed, source="data")
+        batch = as_batch(data, "data")
+        if self.split_seed is not None and MASKS[0] in batch:
+            raise InputError(
+                f"split_seed is {self.split_seed}, and data have a split; expected none"
+            )
+        batch = graph_set(batch, seed=check_seed(self.split_seed or 0), source="data")
         left_out = ("batch", "ptr")
         given = {key: batch[key] for key in batch.keys() if key not in left_out}  # noqa: SIM118
         return Data(**given, graph_of_node=batch.batch)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from torch.utils.data import Dataset
-from torch_geometric.data import Batch, Data, HeteroData
+from torch_geometric.data import Data, HeteroData
 
 from teddy.errors import InputError
 from teddy.methods.graphs import GraphProblem
@@ -46,8 +46,11 @@ def problem_of(
         ('LinkProblem', {'dimensions': 16}, {'hidden': 8})
     """
     hetero = isinstance(data, HeteroData) or target is not None or relations != "each"
-    if task != "graph-classification":
-        _refuse_graphs(data)
+    if task != "graph-classification" and isinstance(data, list | tuple | Dataset):
+        raise InputError(
+            f"data is a {type(data).__name__}, expected a Data, or the task graph-classification "
+            "for a set of graphs"
+        )
     if task not in KINDS:
         if not hetero:
             return Problem, options
@@ -58,15 +61,3 @@ def problem_of(
     own = {name: value for name, value in options.items() if name in kind.OPTIONS}
     rest = {name: value for name, value in options.items() if name not in own}
     return partial(kind, **own), rest
-
-
-def _refuse_graphs(data: Any) -> None:
-    """Raise if there are several graphs, each with a class."""
-    y = getattr(data, "y", None)
-    several = isinstance(data, Batch) and y is not None and len(y) == data.num_graphs
-    if several or isinstance(data, list | tuple | Dataset):
-        got = f"{data.num_graphs} graphs with a class each" if several else type(data).__name__
-        raise InputError(
-            f"data is {got}, expected a Data, or the task graph-classification (--task) for a set "
-            "of graphs"
-        )

@@ -75,6 +75,8 @@ def _text(info: TicketInfo, repo_id: str) -> str:
     edges, container = f"{'' if graph.get('directed') else 'un'}directed edges", "Data"
     if info.hetero is not None:
         edges, container = f"edges of {len(info.hetero['relations'])} relations", "HeteroData"
+    if info.graphs is not None:
+        edges, container = f"{edges} in {info.graphs['count']:,} graphs", "Batch, or a list of Data"
     return f"""
 # {_model(info)} on {_plain(info.dataset)}, a graph lottery ticket
 A sparse subgraph and a sparse GNN that belong together, found by `{_plain(info.method)}`.
@@ -89,7 +91,7 @@ Of one seed ({info.seed}), at the best validation epoch{_provenance(info)}
 import teddy                                   # pip install 'teddy-glt[hub]'
 
 ticket = teddy.Ticket.from_hub("{repo_id}"{own})
-found = ticket.predict(data)                   # data: the graph, a PyG {container}
+found = ticket.predict(data)                   # data: a PyG {container}
 ```
 - Graph: {graph["nodes"]:,} nodes, {graph["edges"]:,} {edges}, {graph["features"]:,} \
 features; the ticket holds neither it nor its features, and knows it by the fingerprint \
@@ -103,7 +105,7 @@ features; the ticket holds neither it nor its features, and knows it by the fing
 
 def _task(info: TicketInfo) -> str:
     name = str(info.task["name"])
-    return f"node {name}" if info.links is None else name.replace("-", " ")
+    return f"node {name}" if info.links is None and info.graphs is None else name.replace("-", " ")
 
 
 def _provenance(info: TicketInfo) -> str:

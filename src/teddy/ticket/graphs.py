@@ -88,3 +88,15 @@ def graph_targets(info: TicketInfo, graphs: GraphsLike) -> Batch:
     if not any(key in batch for key in MASKS) and info.split_seed is not None:
         return graph_set(batch, info.split, info.split_seed)
     return graph_set(batch)
+
+
+def numbers_in_graphs(batch: Batch) -> list[str]:
+    """What the nodes of several graphs are called: the graph's number, and theirs in it.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> numbers_in_graphs(Batch.from_data_list([Data(num_nodes=2), Data(num_nodes=1)]))
+        ['0:0', '0:1', '1:0']
+    """
+    sizes = torch.bincount(batch.batch, minlength=batch.num_graphs).tolist()
+    return [f"{graph}:{node}" for graph, size in enumerate(sizes) for node in range(size)]

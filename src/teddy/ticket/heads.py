@@ -8,7 +8,9 @@ from torch import nn
 from torch_geometric.data import Data
 
 from teddy.data import check_data
+from teddy.data.graphs import as_batch
 from teddy.models.link_head import LinkHead
+from teddy.ticket.graphs import graph_targets
 from teddy.ticket.links import linked
 
 if TYPE_CHECKING:
@@ -16,7 +18,12 @@ if TYPE_CHECKING:
 
 
 def graph_for(info: TicketInfo, data: Data) -> Data:
-    """The graph that messages run on: some data as they are, or what a ticket's split leaves."""
+    """The graph that messages run on: some data as they are, or what a ticket's split leaves.
+
+    Of a set of graphs: all of them, in a ``Batch``.
+    """
+    if info.graphs is not None:
+        return as_batch(data)
     return data if info.links is None else linked(info, data, labelled=False)
 
 
@@ -31,5 +38,7 @@ def head_for(info: TicketInfo, data: Data) -> nn.Module | None:
 
 
 def targets_for(info: TicketInfo, data: Data) -> Data:
-    """The graph with ``y`` and masks of all that is predicted."""
+    """The graph, or graphs, with ``y`` and masks of all that is predicted."""
+    if info.graphs is not None:
+        return graph_targets(info, data)
     return check_data(data, task=info.task["name"]) if info.links is None else linked(info, data)

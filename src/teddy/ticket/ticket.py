@@ -25,7 +25,7 @@ from teddy.ticket.export import export_ticket
 from teddy.ticket.features import features_for, order_for
 from teddy.ticket.file import Content, read_ticket, write_ticket
 from teddy.ticket.fingerprint import arcs_fingerprint
-from teddy.ticket.graphs import graph_apply, graph_logits, graph_targets, refuse_graphs
+from teddy.ticket.graphs import graph_apply, graph_logits, refuse_graphs
 from teddy.ticket.heads import graph_for, head_for, targets_for
 from teddy.ticket.hetero import hetero_apply, hetero_logits, hetero_targets, refuse_hetero
 from teddy.ticket.hub import download, push
@@ -240,8 +240,6 @@ class Ticket:
         task = self.task
         if self.info.hetero is not None:
             nodes = hetero_targets(self.info, data)
-        elif self.info.graphs is not None:
-            nodes = data = graph_targets(self.info, data)
         else:
             nodes = data = targets_for(self.info, data)
         logits, y = self.logits(data), task.encode(nodes.y)
