@@ -37,9 +37,9 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
             *(row for row, _ in edge_rows(facts["edges"], info.inductive)),
             ("weights", f"{info.weights.total:,}", f"{info.weights.kept:,}"),
             (f"test {info.task['metric']} %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
-            *hits_rows([info.links]),
             ("  best epoch", info.dense.best_epoch, info.ticket.best_epoch),
             ("  at the last epoch", f"{info.dense.last_test:.2f}", f"{info.ticket.last_test:.2f}"),
+            *hits_rows([info.links]),
         ],
     )
     if info.transferred:

@@ -127,20 +127,20 @@ def check_features(features: Any, source: str = "data") -> Tensor:
     return as_float
 
 
-def check_edges(edges: Any, num_nodes: int, source: str = "data") -> Tensor:
+def check_edges(
+    edges: Any, num_nodes: int, source: str = "data", name: str = "edge_index"
+) -> Tensor:
     """Return edges as int64, or raise unless they are ``[2, E]`` within ``num_nodes``."""
-    edge_index = as_tensor(edges, "edge_index", "an integer tensor of shape [2, E]", source)
+    edge_index = as_tensor(edges, name, "an integer tensor of shape [2, E]", source)
     if edge_index.dim() != 2 or edge_index.size(0) != 2:
-        raise InputError(
-            f"{source}: edge_index has shape {shape_text(edge_index)}, expected [2, E]"
-        )
-    edge_index = as_integers(edge_index, "edge_index", source)
+        raise InputError(f"{source}: {name} has shape {shape_text(edge_index)}, expected [2, E]")
+    edge_index = as_integers(edge_index, name, source)
     outside = (edge_index < 0) | (edge_index >= num_nodes)
     if outside.any():
         end, column = outside.nonzero()[0].tolist()
         node = int(edge_index[end, column])
         raise InputError(
-            f"{source}: edge_index[{end}, {column}] is {node}, "
+            f"{source}: {name}[{end}, {column}] is {node}, "
             f"expected a node from 0 to {num_nodes - 1}"
         )
     return edge_index

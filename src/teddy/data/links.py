@@ -160,7 +160,7 @@ def check_links(data: Data, source: str = "data", labelled: bool = True) -> Data
         graph = copy.copy(data)
     if "edge_label_index" not in graph:
         raise InputError(f"{source}: no edge_label_index, expected links: teddy.split_links(data)")
-    pairs = check_edges(graph.edge_label_index, num_nodes, f"{source}: edge_label_index")
+    pairs = check_edges(graph.edge_label_index, num_nodes, source, "edge_label_index")
     loops = pairs[0] == pairs[1]
     if loops.any():
         link = int(loops.nonzero()[0])
@@ -197,9 +197,7 @@ def with_links(data: Data, split: str | None = None, seed: int = 0, source: str 
         if split is not None:
             raise InputError(f"{source}: has links, expected no split '{split}'")
         return data
-    if split in ("public", "random"):
-        raise InputError(f"split '{split}' is of nodes, expected percentages such as '{SPLIT}'")
-    _, val, test = shares_of(split or SPLIT)
+    _, val, test = shares_of(split or SPLIT, f"percentages of edges such as '{SPLIT}'")
     return split_links(data, float(val / 100), float(test / 100), seed)
 
 

@@ -158,14 +158,16 @@ def load_to_predict(
 
 def _load_links(raw: Data, source: str, label: str, split: str | None, seed: int) -> Data:
     """A graph with the links that came with it, or that are drawn."""
-    if split is None and "edge_label_index" in raw:
+    if "edge_label_index" in raw:
+        if split not in (None, "public"):
+            raise InputError(f"{source}: has links, expected no split '{split}'")
         data = check_links(raw, source)
-        data.x, data.split = compact(data.x), "public"
+        del data.y  # the links' own, made anew wherever it is needed
+        data.split = "public"
     else:
         kept = {key: raw[key] for key in ("x", "edge_index", "edge_weight") if key in raw}
         data = with_links(Data(**kept, num_nodes=raw.num_nodes), split, seed, source)
-        data.x = compact(data.x)
-    data.name = label
+    data.x, data.name = compact(data.x), label
     return _named(data, raw, of_classes=False)
 
 

@@ -89,8 +89,14 @@ def _planetoid(shuffled: Tensor, y: Tensor) -> Masks:
     return shuffled[training], rest[:num_val], rest[num_val : num_val + num_test]
 
 
-def shares_of(split: str) -> tuple[Fraction, Fraction, Fraction]:
+def shares_of(
+    split: str, expected: str = f"'public', {CHOICES}"
+) -> tuple[Fraction, Fraction, Fraction]:
     """Percentages that train, validate and test, or raise unless they sum to 100.
+
+    Args:
+        split: Such as ``"85/5/10"``.
+        expected: What may be asked for, for the message.
 
     Example:
         >>> [float(share) for share in shares_of("85/5/10")]
@@ -99,7 +105,7 @@ def shares_of(split: str) -> tuple[Fraction, Fraction, Fraction]:
     number = r"(\d+(?:\.\d+)?)"
     match = re.fullmatch(f"{number}/{number}/{number}", split)
     if match is None:
-        raise InputError(f"split is '{split}', expected 'public', {CHOICES}")
+        raise InputError(f"split is '{split}', expected {expected}")
     # As fractions: 33.3 + 33.3 + 33.4 isn't 100 in floating point.
     train, val, test = (Fraction(part) for part in match.groups())
     if train + val + test != 100:

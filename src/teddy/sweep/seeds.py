@@ -19,6 +19,7 @@ from teddy.sweep.grid import Cell
 from teddy.sweep.row import ticket_row
 from teddy.sweep.statistics import Difference, paired_difference, spread
 from teddy.ticket import Accuracy, Ticket
+from teddy.ticket.heads import graph_for
 
 
 @dataclass
@@ -145,6 +146,7 @@ def find_over_seeds(
         tickets.append(find_ticket(data, seed=seed, **settings))
     study = Study(tickets, {}, 0.0)
     y = data.y if study.best.task.name == "classification" else None
+    data = graph_for(study.best.info, data)
     for when, graph in (("before", data), ("after", study.best.apply(data))):
         study.health[when] = graph_health(graph.edge_index, data.num_nodes, y)
     study.seconds = time.perf_counter() - started

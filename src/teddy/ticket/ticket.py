@@ -356,10 +356,11 @@ class Ticket:
         expected, graph = self.info.graph, arcs.graph
         if arcs_fingerprint(arcs) != expected["fingerprint"]:
             changed = "; has it changed since: Ticket.transfer (--changed)"
+            takes_others = self.info.inductive is None and self.info.links is None
             raise InputError(
                 f"the ticket belongs to {self.info.dataset} with {expected['nodes']} nodes and "
                 f"{expected['edges']} edges, got another graph with {graph.num_nodes} nodes and "
-                f"{graph.num_edges} edges{'' if self.info.inductive else changed}"
+                f"{graph.num_edges} edges{changed if takes_others else ''}"
             )
 
 

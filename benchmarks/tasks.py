@@ -1,0 +1,164 @@
+"""Tickets that predict something else than nodes, by TEDDY and by chance.
+
+    python -m benchmarks.tasks --runs citeseer:gcn,cora:gin --levels 0,5,10,20 \
+        --methods teddy,random --seeds 3 --json tasks.json
+
+Levels are the paper's simulations, 0 is the dense model; edges and weights go alike. Each seed has
+a split of its own and one dense model, so everything is paired over seeds. With distillation
+(lambda 10, over what trains only) and without.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch_geometric.data import Data
+
+import teddy
+from teddy.methods import METHODS, Level, Problem
+from teddy.methods.kinds import problem_of
+from teddy.methods.store import Memory
+from teddy.sweep.statistics import paired_difference, spread
+from teddy.training import TrainConfig
+
+#: With the dense model as a teacher, and without.
+DISTILL = (10.0, 0.0)
+
+#: Of each task: its data, by the name of a set and the seed of the split.
+DATA: dict[str, Callable[[str, int], Data]] = {
+    "link-prediction": lambda name, seed: teddy.load_dataset(
+        name, task="link-prediction", seed=seed
+    ),
+}
+
+
+def compare(
+    task: str,
+    dataset: str,
+    model: str,
+    levels: list[int],
+    methods: list[str],
+    seeds: int,
+    epochs: int = 200,
+    **options: Any,
+) -> Iterator[dict[str, Any]]:
+    """A row for each method and level, with and without distillation; the first is of no pruning.
+
+    Args:
+        task: What is predicted.
+        dataset: Name of a set.
+        model: The encoder.
+        levels: The paper's simulations; 0, the dense model, is always there.
+        methods: Methods or edge scores; others are held against ``random``, where it is one.
+        seeds: How many.
+        epochs: Of each training.
+        options: Of the model and the task.
+
+    Example:
+        >>> rows = list(compare("link-prediction", "citeseer", "gcn", [5], ["random"], 1, 2,
+        ...     hidden=8, dimensions=4))
+        >>> [(row["method"], row["level"], row["distill"]) for row in rows]
+        [('dense', 0, None), ('random', 5, 10.0), ('random', 5, 0.0)]
+    """
+    problems = [
+        dict(_problems(task, dataset, model, seed, epochs, options)) for seed in range(seeds)
+    ]
+    facts = {"task": task, "dataset": dataset, "model": model}
+    dense = [own[DISTILL[0]].dense().accuracy.test for own in problems]
+    yield {**facts, "method": "dense", "level": 0, "distill": None, "test": dense}
+    by_chance: dict[tuple[int, float], list[float]] = {}
+    for method, level, distill in product(
+        sorted(methods, key="random".__ne__), [level for level in levels if level], DISTILL
+    ):
+        (found,) = zip(
+            *(METHODS[method].tickets(own[distill], [Level.simulation(level)]) for own in problems),
+            strict=True,
+        )
+        infos = [ticket.info for ticket in found]
+        test = [info.ticket.test for info in infos]
+        if method == "random":
+            by_chance[level, distill] = test
+        chance = by_chance.get((level, distill))
+        row = {**facts, "method": method, "level": level, "distill": distill, "test": test}
+        row["over_dense"] = vars(paired_difference(test, dense))
+        if method != "random" and chance is not None:
+            row["over_random"] = vars(paired_difference(test, chance))
+        if infos[0].links is not None:
+            row["hits"] = [info.links["hits"]["ticket"]["test"] for info in infos if info.links]
+        yield row
+
+
+def _problems(
+    task: str, dataset: str, model: str, seed: int, epochs: int, options: dict[str, Any]
+) -> Iterator[tuple[float, Problem]]:
+    """The problem of a seed with and without distillation; they share the dense model."""
+    data, store = DATA[task](dataset, seed), Memory()
+    for distill in DISTILL:
+        make, rest = problem_of(data, task, None, "each", options)
+        config = TrainConfig(epochs, distill=distill)
+        yield distill, make(data, model, rest, seed, config, store=store, task=task)
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    """Lines of a Markdown table: one for each method with and without distillation."""
+    levels = sorted({row["level"] for row in rows if row["level"]})
+    head = [f"{1 - 0.95**level:.0%} removed" for level in levels]
+    lines = ["| | dense | " + " | ".join(head) + " |", "|---" * (2 + len(levels)) + "|"]
+    runs = dict.fromkeys((row["dataset"], row["model"]) for row in rows)
+    for dataset, model in runs:
+        own = [row for row in rows if (row["dataset"], row["model"]) == (dataset, model)]
+        kinds = dict.fromkeys((row["method"], row["distill"]) for row in own[1:])
+        for method, distill in kinds:
+            found = {row["level"]: row for row in own if row["method"] == method
+                     and row["distill"] == distill}  # fmt: skip
+            taught = "distilled" if distill else "not distilled"
+            cells = [_cell(own[0]), *(_cell(found[level]) for level in levels)]
+            lines.append(f"| {dataset}, {model}, {method}, {taught} | {' | '.join(cells)} |")
+    return lines
+
+
+def _cell(row: dict[str, Any]) -> str:
+    text = f"{statistics.mean(row['test']):.1f} ± {spread(row['test']):.1f}"
+    over = row.get("over_random")
+    if over is None:
+        return text
+    if over["low"] is None:
+        return f"{text} ({over['mean']:+.1f} to random)"
+    return f"{text} ({over['mean']:+.1f} to random, [{over['low']:+.1f}, {over['high']:+.1f}])"
+
+
+def main() -> None:
+    """Print a table and write JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--task", default="link-prediction", choices=list(DATA))
+    parser.add_argument("--runs", default="citeseer:gcn,citeseer:gin", help="sets and models")
+    parser.add_argument("--levels", default="0,5,10,20", help="the paper's simulations")
+    parser.add_argument("--methods", default="teddy,random")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=200)
+    parser.add_argument("--hidden", type=int)
+    parser.add_argument("--json", type=Path, default=Path("tasks.json"))
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    options = {} if arguments.hidden is None else {"hidden": arguments.hidden}
+    levels = [int(level) for level in arguments.levels.split(",")]
+    rows: list[dict[str, Any]] = []
+    for run in arguments.runs.split(","):
+        dataset, _, model = run.partition(":")
+        rows += compare(
+            arguments.task, dataset, model, levels, arguments.methods.split(","), arguments.seeds,
+            arguments.epochs, **options,
+        )  # fmt: skip
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+    print("\n".join(table(rows)))
+
+
+if __name__ == "__main__":
+    main()
