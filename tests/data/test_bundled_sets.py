@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tools.build_bundled import Molecule
 from torch_geometric.io import read_planetoid_data
 from torch_geometric.utils import is_undirected
 
@@ -82,6 +83,31 @@ def test_files_hold_no_pickle():
             assert (low < high).all()
             assert file["pairs"].dtype == np.int32
             assert ("x_values" in file.files) == (name == "pubmed")
+
+
+def test_the_tool_reads_an_sdf_record():
+    record = """nitromethane
+     RDKit          2D
+
+  4  3  0  0  0  0  0  0  0  0999 V2000
+    0.0000    0.0000    0.0000 C   0  0  0  0  0  0  0  0  0  0  0  0
+    1.2990    0.7500    0.0000 N   0  0  0  0  0  0  0  0  0  0  0  0
+    2.5981    0.0000    0.0000 O   0  0  0  0  0  0  0  0  0  0  0  0
+    1.2990    2.2500    0.0000 O   0  0  0  0  0  0  0  0  0  0  0  0
+  1  2  1  0
+  2  3  2  0
+  2  4  1  0
+M  CHG  2   2   1   4  -1
+M  END
+>  <SOL_classification>  (1)
+(C) high
+
+"""
+    molecule = Molecule.parse(record)
+    assert molecule.elements == [6, 7, 8, 8]
+    assert molecule.charges == [0, 1, 0, -1]
+    assert molecule.bonds == [(0, 1, 1), (1, 2, 2), (1, 3, 1)]
+    assert molecule.fields == {"sol_classification": "(C) high"}
 
 
 def test_the_tool_refuses_another_wheel(tmp_path):

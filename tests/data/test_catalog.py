@@ -6,9 +6,13 @@ from teddy.errors import InputError
 
 def test_every_set_is_listed_once_under_its_own_name():
     assert [info.name for info in list_datasets()] == list(DATASETS)
-    names = "citeseer pubmed cora computers photo cs physics arxiv arxiv-surrogate reddit"
+    names = (
+        "citeseer pubmed solubility cora computers photo cs physics arxiv arxiv-surrogate reddit"
+    )
     assert list(DATASETS) == names.split()
-    assert {info.name for info in list_datasets() if info.bundled} == {"citeseer", "pubmed"}
+    bundled = {info.name for info in list_datasets() if info.bundled}
+    assert bundled == {"citeseer", "pubmed", "solubility"}
+    assert [info.name for info in list_datasets() if info.graphs > 1] == ["solubility"]
 
 
 def test_names_in_any_case():

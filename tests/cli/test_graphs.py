@@ -1,0 +1,97 @@
+"""Sets of graphs at the command line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+import torch
+
+import teddy
+from cli.command import refused, run_here
+from graph_sets import rings_and_trees
+
+TASK = ["--task", "graph-classification"]
+TINY = ["--epochs", 3, "--hidden", 8, "--model", "gcn"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("graphs")
+    torch.save(rings_and_trees(), path / "rings.pt")
+    done = run_here("find", "solubility", *TASK, *TINY, "--out", "s.ticket", "--json", cwd=path)
+    assert done.returncode == 0, done.stderr
+    (path / "found.json").write_text(done.stdout)
+    return path
+
+
+def test_from_find_to_predict(folder):
+    result = json.loads((folder / "found.json").read_text())
+    assert (result["task"], result["metric"]) == ("graph-classification", "accuracy")
+    assert result["edges"] == {"total": 17153, "kept": 5523}
+    assert result["health"]["after"]["edges"] == 5523
+    ticket = teddy.Ticket.load(folder / "s.ticket")
+    done = run_here("predict", "s.ticket", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    expected = f"1,282 graphs to stdout; test accuracy {ticket.info.ticket.test:.2f}%"
+    assert done.stderr.strip() == expected
+    rows = list(csv.reader(io.StringIO(done.stdout)))
+    assert rows[0] == ["graph", "class", "confidence"]
+    classes = [ticket.info.classes[c] for c in ticket.predict(teddy.load_dataset("solubility"))]
+    assert [row[1] for row in rows[1:]] == classes
+
+
+def test_inspect_shows_the_parts(folder):
+    done = run_here("inspect", "s.ticket", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    for text in ("820 graphs that train", "257 graphs that test", "nodes without an edge"):
+        assert text in done.stdout
+    facts = json.loads(run_here("inspect", "s.ticket", "--json", cwd=folder).stdout)
+    assert facts["graphs"]["parts"]["val"] == {"graphs": 205, "total": 2797, "kept": 905}
+    assert facts["left"]["hubs"][0]["node"].count(":") == 1
+
+
+def test_a_list_of_ones_own(folder):
+    done = run_here("find", "rings.pt", *TASK, *TINY, "--budget", "all", "--readout", "sum",
+                    "--split", "50/25/25", "--out", "r.ticket", cwd=folder)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    info = teddy.Ticket.load(folder / "r.ticket").info
+    assert (info.graphs["budget"], info.graphs["readout"]) == ("all", "sum")
+    assert (info.split, info.split_seed) == ("50/25/25", 0)
+    done = run_here("predict", "r.ticket", "rings.pt", "--json", cwd=folder)
+    assert json.loads(done.stdout)["test"] == info.ticket.test
+    new = rings_and_trees(seed=3)
+    for graph in new:
+        del graph.y, graph.train_mask, graph.val_mask, graph.test_mask
+    torch.save(new, folder / "new.pt")
+    done = run_here("predict", "r.ticket", "new.pt", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "40 graphs to stdout; no accuracy, there are no labels" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["find", "solubility"], "is 1282 graphs with a y each, expected one graph, or the task"),
+        (["find", "citeseer", *TASK], "citeseer: is one graph, expected several for the task"),
+        (["find", "solubility", *TASK, "--budget", "each"], "budget is 'each', expected one of"),
+        (["find", "solubility", *TASK, "--readout", "mode"], "readout is 'mode', expected one of"),
+        (["find", "solubility", *TASK, "--method", "ugs"], "ugs learns masks of one graph's edges"),
+        (["find", "solubility", "--task", "regression"], "is a set of graphs, expected the task"),
+        (["find", "citeseer", "--budget", "all"], "has no option 'budget'"),
+        (["bench", "solubility"], "is 1282 graphs with a y each"),
+        (["bench", "s.ticket"], "the ticket is of a set of graphs, which this doesn't take"),
+        (["export", "s.ticket", "a.onnx"], "the ticket is of a set of graphs"),
+        (["export", "s.ticket", "a.parquet"], "the ticket is of a set of graphs"),
+        (["predict", "s.ticket", "--changed", "scored"], "takes any graphs as they are"),
+        (["predict", "s.ticket", "citeseer"], "citeseer: is one graph, expected several"),
+        (["predict", "s.ticket", "rings.pt"], "the ticket expects 14 features, got 4"),
+        (["inspect", "s.ticket", "--node", "3"], "node is '3', expected none for a set of graphs"),
+    ],
+)
+def test_what_cant_be_is_one_line(arguments, line, folder):
+    before = {path.name for path in folder.iterdir()}
+    assert line in refused(run_here(*arguments, cwd=folder))
+    assert {path.name for path in folder.iterdir()} == before
