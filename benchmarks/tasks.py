@@ -2,10 +2,11 @@
 
     python -m benchmarks.tasks --runs citeseer:gcn,cora:gin --levels 0,5,10,20 \
         --methods teddy,random --seeds 3 --json tasks.json
+    python -m benchmarks.tasks --task graph-classification --json graphs.json
 
 Levels are the paper's simulations, 0 is the dense model; edges and weights go alike. Each seed has
-a split of its own and one dense model, so everything is paired over seeds. With distillation
-(lambda 10, over what trains only) and without.
+a split of its own, unless the set has one of graphs, and one dense model, so everything is paired
+over seeds. With distillation (lambda 10, over what trains only) and without.
 """
 
 from __future__ import annotations
@@ -36,6 +37,15 @@ DATA: dict[str, Callable[[str, int], Data]] = {
     "link-prediction": lambda name, seed: teddy.load_dataset(
         name, task="link-prediction", seed=seed
     ),
+    "graph-classification": lambda name, seed: teddy.load_dataset(
+        name, task="graph-classification", seed=seed
+    ),
+}
+
+#: What is run of each task, unless asked for.
+RUNS = {
+    "link-prediction": "citeseer:gcn,citeseer:gin",
+    "graph-classification": "solubility:gcn,solubility:gin",
 }
 
 
@@ -138,7 +148,7 @@ def main() -> None:
     """Print a table and write JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", default="link-prediction", choices=list(DATA))
-    parser.add_argument("--runs", default="citeseer:gcn,citeseer:gin", help="sets and models")
+    parser.add_argument("--runs", help="sets and models, such as citeseer:gcn,citeseer:gin")
     parser.add_argument("--levels", default="0,5,10,20", help="the paper's simulations")
     parser.add_argument("--methods", default="teddy,random")
     parser.add_argument("--seeds", type=int, default=3)
@@ -150,7 +160,7 @@ def main() -> None:
     options = {} if arguments.hidden is None else {"hidden": arguments.hidden}
     levels = [int(level) for level in arguments.levels.split(",")]
     rows: list[dict[str, Any]] = []
-    for run in arguments.runs.split(","):
+    for run in (arguments.runs or RUNS[arguments.task]).split(","):
         dataset, _, model = run.partition(":")
         rows += compare(
             arguments.task, dataset, model, levels, arguments.methods.split(","), arguments.seeds,
