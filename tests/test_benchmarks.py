@@ -15,6 +15,8 @@ from benchmarks.scoring import published_prune, random_graph
 from benchmarks.search import compare, levels_apart
 from benchmarks.spark_bytes import add_up
 from benchmarks.tables import tables
+from benchmarks.tasks import compare as compare_tasks
+from benchmarks.tasks import table as task_table
 
 import teddy
 from cli.command import save_npz
@@ -129,3 +131,23 @@ def test_scores_on_graphs_of_a_given_homophily(citeseer):
     rows = list(heterophily("gcn", 0.3, level=20, seeds=1, epochs=2, hidden=8))
     assert [row["score"] for row in rows] == list(COMPARED_SCORES)
     assert all(row["dense"] == rows[0]["dense"] for row in rows)
+
+
+def test_tasks_are_compared_over_the_same_splits():
+    settings = {"hidden": 8, "dimensions": 4}
+    rows = list(
+        compare_tasks(
+            "link-prediction", "citeseer", "gcn", [0, 5], ["teddy", "random"], 2, 2, **settings
+        )
+    )
+    assert [row["method"] for row in rows] == ["dense", "random", "random", "teddy", "teddy"]
+    dense = rows[0]["test"]
+    assert len(set(dense)) == 2  # a split for each seed
+    for row in rows[3:]:
+        means = [sum(values) / 2 for values in (row["test"], dense)]
+        assert row["over_dense"]["mean"] == pytest.approx(means[0] - means[1])
+        assert "over_random" in row
+        assert len(row["hits"]) == 2
+    lines = task_table(rows)
+    assert lines[0] == "| | dense | 23% removed |"
+    assert lines[-1].startswith("| citeseer, gcn, teddy, not distilled | ")
