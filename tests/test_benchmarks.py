@@ -151,3 +151,13 @@ def test_tasks_are_compared_over_the_same_splits():
     lines = task_table(rows)
     assert lines[0] == "| | dense | 23% removed |"
     assert lines[-1].startswith("| citeseer, gcn, teddy, not distilled | ")
+
+
+def test_graphs_are_a_task_to_compare():
+    rows = list(
+        compare_tasks("graph-classification", "solubility", "gcn", [5], ["teddy"], 1, 2, hidden=8)
+    )
+    assert [(row["method"], row["distill"]) for row in rows] == [
+        ("dense", None), ("teddy", 10.0), ("teddy", 0.0)
+    ]  # fmt: skip
+    assert len(task_table(rows)) == 4

@@ -204,6 +204,24 @@ def test_a_split_that_isnt_there_is_drawn(graphs):
         find(graphs, split_seed=1)
 
 
+@pytest.mark.parametrize("budget", ["graph", "all"])
+def test_graphs_in_no_part_are_as_new_ones(graphs, budget):
+    some = [graph.clone() for graph in graphs]
+    left_out = [7, 20, 33]
+    for place in left_out:
+        some[place].y = -1
+        for key in MASKS:
+            some[place][key] = torch.tensor([False])
+    ticket = find(some, budget=budget)
+    pruned = ticket.apply(some)
+    for place in left_out:
+        keep = prune_edges(some[place].edge_index, 0.5, some[place].num_nodes)
+        assert torch.equal(pruned[place].edge_index, some[place].edge_index[:, keep])
+    without = find([g for place, g in enumerate(some) if place not in left_out], budget=budget)
+    assert without.info.ticket == ticket.info.ticket
+    assert torch.equal(without.logits(graphs[:1]), ticket.logits(graphs[:1]))
+
+
 def test_hidden_units_go_whole_and_class_weights_count(graphs):
     ticket = find(graphs, "gin", structure="neurons", class_weight="balanced", hidden=16)
     assert ticket.info.config["structure"] == "neurons"

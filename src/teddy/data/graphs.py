@@ -129,6 +129,8 @@ def of_graphs(batch: Batch, **values: Tensor) -> Batch:
 
 
 def _checked_batch(batch: Batch, source: str) -> Batch:
+    if not hasattr(batch, "_slice_dict"):
+        raise InputError(f"{source}: is a Batch made by hand, expected one of from_data_list")
     x = check_features(batch.get("x"), source)
     edges = check_edges(batch.get("edge_index"), x.size(0), source)
     of_node, columns = batch.batch, batch._slice_dict["edge_index"].to(edges.device).diff()

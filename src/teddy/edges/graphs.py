@@ -207,6 +207,8 @@ def keep_of_batch(batch: Batch, keep: Tensor) -> Batch:
         batch: The batch.
         keep: bool ``[E]``.
     """
+    if not hasattr(batch, "_slice_dict"):  # made by hand: it can't be taken apart again
+        return batch.edge_subgraph(keep)
     sparse, before = copy.copy(batch), batch._slice_dict["edge_index"]
     sparse._slice_dict = dict(batch._slice_dict)
     stays = torch.cat([keep.new_zeros(1, dtype=torch.long), keep.long().cumsum(0)]).cpu()

@@ -39,17 +39,18 @@ class GraphGrowth(Growth):
     """The graphs that a training sees, those that validate, those that test, and all of them.
 
     Each part is pruned by itself: with a budget over all graphs, those of other parts have no say.
+    Graphs in no part are pruned as new ones are, each by itself.
 
     Attributes:
-        held_out: The graphs that validate, and those that test.
+        held_out: The graphs that validate, those that test, and those in no part.
         whole: All graphs.
         parts: bool ``[M]`` of each part, training's first: its edges among all.
         budget: ``graph`` or ``all``.
     """
 
-    held_out: tuple[Stage, Stage]
+    held_out: tuple[Stage, Stage, Stage]
     whole: Stage
-    parts: tuple[Tensor, Tensor, Tensor]
+    parts: tuple[Tensor, ...]
     budget: str
 
     @staticmethod
@@ -63,12 +64,12 @@ class GraphGrowth(Growth):
             budget: ``graph`` or ``all``.
             seed: For scores that draw.
         """
-        everything = torch.ones_like(data.train_mask)
-        (train, *edges_train), (val, *edges_val), (test, *edges_test), (whole, *_) = (
-            _part(data, arcs, of_node, mask) for mask in (*(data[m] for m in MASKS), everything)
-        )
-        parts = edges_train[0], edges_val[0], edges_test[0]
-        return GraphGrowth(train, None, "scored", seed, (val, test), whole, parts, budget)
+        masks = [data[key] for key in MASKS]
+        rest = ~torch.stack(masks).any(dim=0)
+        found = [_part(data, arcs, of_node, mask) for mask in (*masks, rest)]
+        (train, *held_out), parts = zip(*found, strict=True)
+        whole, _ = _part(data, arcs, of_node, torch.ones_like(rest))
+        return GraphGrowth(train, None, "scored", seed, tuple(held_out), whole, parts, budget)
 
     @property
     def deployed(self) -> Stage:
@@ -89,13 +90,15 @@ class GraphGrowth(Growth):
                 "the method chose training's edges without a score, expected one that can choose "
                 "those of other graphs"
             )
+        budget = "graph" if stage is self.held_out[-1] else self.budget
         union, signals = union_at(stage), Signals(stage.data.x)
-        return union.keep(choice.sparsity, choice.score, self.seed, self.budget, signals)
+        return union.keep(choice.sparsity, choice.score, self.seed, budget, signals)
 
     def unseen(self, choice: Choice | None) -> Unseen:
         """The graphs to validate and test on."""
-        keep = [None if choice is None else self.kept(stage, choice) for stage in self.held_out]
-        return Unseen(*(stage.subgraph(k) for stage, k in zip(self.held_out, keep, strict=True)))
+        judged = self.held_out[:2]
+        keep = [None if choice is None else self.kept(stage, choice) for stage in judged]
+        return Unseen(*(stage.subgraph(k) for stage, k in zip(judged, keep, strict=True)))
 
 
 def union_at(stage: Stage) -> GraphUnion:
@@ -263,7 +266,7 @@ class GraphProblem(HeadedProblem):
                 "graphs": int(self.given[name].sum()),
                 **asdict(Count(int(own.sum()), int(keep[own].sum()))),
             }
-            for name, own in zip(MASKS, self.growth.parts, strict=True)
+            for name, own in zip(MASKS, self.growth.parts[:3], strict=True)
         }
         own = isinstance(self.make_model(), ByBatch)
         return {
