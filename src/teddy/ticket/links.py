@@ -54,6 +54,7 @@ def keep_messages(data: Data, columns: Tensor) -> Data:
         columns: bool ``[E]``.
 
     Example:
+        >>> import torch
         >>> links = Data(edge_index=torch.tensor([[0], [1]]), num_nodes=3,
         ...     edge_label_index=torch.tensor([[1], [2]]), edge_label=torch.tensor([1.0]))
         >>> keep_messages(links, torch.tensor([False]))
