@@ -30,8 +30,8 @@ class Masked(nn.Module):
 
     Example:
         >>> masked = Masked(nn.Linear(2, 1, bias=False), None, [torch.tensor([[True, False]])])
-        >>> masked.weights()["weight"][0, 1]
-        tensor(0., grad_fn=<SelectBackward0>)
+        >>> (masked.weights()["weight"] == 0).tolist()
+        [[False, True]]
     """
 
     def __init__(

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,7 @@ from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data, HeteroData
 
 from teddy.atomic import StrPath
+from teddy.data.graphs import GraphsLike
 from teddy.edges import Arcs, Signals, SimpleGraph
 from teddy.edges.prune import keep_columns, needed_signals
 from teddy.errors import InputError
@@ -35,6 +37,9 @@ from teddy.ticket.links import keep_messages
 from teddy.training import Task
 from teddy.training.forward import forward_passes
 from teddy.training.tasks import task_from
+
+#: A graph; or, of a ticket that classifies graphs, one, a list of them or a ``Batch``.
+DataLike: TypeAlias = GraphsLike | HeteroData
 
 
 @dataclass(eq=False)
@@ -150,8 +155,8 @@ class Ticket:
         """
         return Ticket.load(download(repo_id, revision, token), model)
 
-    def apply(self, data: Data | HeteroData) -> Data | HeteroData:
-        """Return the graph with the kept edges only, and what belongs to them.
+    def apply(self, data: DataLike) -> Data | HeteroData:
+        """Return the graph with the kept edges only, and what belongs to them; of several a Batch.
 
         Raises:
             InputError: if this isn't the graph that the ticket was found on.
@@ -181,10 +186,11 @@ class Ticket:
         return arcs.fields(self.kept(data, arcs))
 
     @torch.no_grad()
-    def logits(self, data: Data | HeteroData) -> Tensor:
+    def logits(self, data: DataLike) -> Tensor:
         """Run the sparse network on the sparse graph: logits ``[N, C]``, of the target's nodes.
 
-        Of links ``[P, 1]``, those in ``data.edge_label_index``, whatever pairs they are.
+        Of graphs ``[G, C]``; of links ``[P, 1]``, those in ``data.edge_label_index``, whatever
+        pairs they are.
         The edges may be listed in any order, once or twice; of a directed graph as they run.
         Weights and attributes of edges are ``data``'s, if it was found with any.
         """
@@ -227,15 +233,16 @@ class Ticket:
         of_edges = {name: value.to(x.device) for name, value in fields.items()}
         return x, of_edges.pop("edge_index"), of_edges
 
-    def predict(self, data: Data | HeteroData) -> Tensor:
+    def predict(self, data: DataLike) -> Tensor:
         """Predict what the task asks for, for every node; ``data`` is the whole graph.
 
         A class, int64 ``[N]``; 0 or 1 of several labels, int64 ``[N, C]``; numbers in the scale of
-        the training's ``y``, and of its shape; 0 or 1 of the links in ``data.edge_label_index``.
+        the training's ``y``, and of its shape; 0 or 1 of the links in ``data.edge_label_index``;
+        a class of each graph, int64 ``[G]``.
         """
         return self.task.predict(self.logits(data))
 
-    def evaluate(self, data: Data | HeteroData) -> dict[str, float]:
+    def evaluate(self, data: DataLike) -> dict[str, float]:
         """The task's metric, such as accuracy, in percent on training, validation, test nodes."""
         task = self.task
         if self.info.hetero is not None:
@@ -246,7 +253,7 @@ class Ticket:
         masks = {"train": nodes.train_mask, "val": nodes.val_mask, "test": nodes.test_mask}
         return {name: task.score(logits[mask], y[mask]) for name, mask in masks.items()}
 
-    def verify(self, data: Data | HeteroData, tolerance: float = 0.5) -> dict[str, float]:
+    def verify(self, data: DataLike, tolerance: float = 0.5) -> dict[str, float]:
         """Evaluate, and raise if the test accuracy isn't the recorded one.
 
         Args:
