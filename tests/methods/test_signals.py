@@ -172,13 +172,16 @@ def test_auto_learns_masks_for_each_score_by_itself(tmp_path):
     each = {s: teddy.find_ticket(data, "gcn", method=s, **settings) for s in scores}
     val = {s: ticket.info.ticket.val for s, ticket in each.items()}
     assert len(set(val.values())) == 2
+    phases = set()
     for folder in (None, tmp_path, tmp_path):  # in memory, in files, and once more from these
         chosen = teddy.find_ticket(
-            data, "gcn", method="auto", scores="+".join(scores), checkpoint=folder, **settings
-        )
+            data, "gcn", method="auto", scores="+".join(scores), checkpoint=folder,
+            progress=lambda phase, epoch, share: phases.add(phase), **settings,
+        )  # fmt: skip
         assert chosen.info.config["tried"] == val
         best = each[chosen.info.score]
         assert torch.equal(chosen.logits(data), best.logits(data))
+    assert phases >= {"dense", "round teddy 1 of 3", "round degree-low 1 of 3", "sparse teddy"}
 
 
 def test_auto_compares_on_the_same_grown_graph():

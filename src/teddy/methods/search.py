@@ -177,7 +177,7 @@ class Scheme:
                 reached = 1.0 if step == path[-1] else simulation_sparsity(self.stride * index)
                 step = Level(min(reached, level.graph_sparsity), step.weight_sparsity)
             name = f"round-{index}-{step.graph_sparsity!r}-{step.weight_sparsity!r}{of}"
-            phase = f"round {index} of {len(path)}{of}"
+            phase = f"round{of} {index} of {len(path)}"
             state = self._round(problem, name, state, step, learns_edges, phase)
         return state
 
