@@ -34,6 +34,7 @@ class Page(HTMLParser):
     def __init__(self, path):
         super().__init__()
         self.links, self.anchors, self.text, self.code = [], {""}, [], 0
+        self.fetched = []
         self.feed(path.read_text())
 
     def handle_starttag(self, tag, attrs):
@@ -41,6 +42,7 @@ class Page(HTMLParser):
         self.code += tag in ("code", "pre", "script", "annotation")
         self.anchors |= {attrs.get("id", ""), attrs.get("name", "")}
         self.links += [attrs[name] for name in ("href", "src") if attrs.get(name)]
+        self.fetched += [attrs.get("src"), attrs.get("href") if tag == "link" else None]
 
     def handle_endtag(self, tag):
         self.code -= tag in ("code", "pre", "script", "annotation")
@@ -57,6 +59,9 @@ def pages(site):
 
 def test_no_link_is_broken_and_none_fetches_from_elsewhere(site, pages):
     for path, page in pages.items():
+        fetched = [link for link in page.fetched if link]
+        assert fetched
+        assert not [link for link in fetched if urlsplit(link).netloc], path
         for link in page.links:
             url, anchor = urldefrag(link)
             if urlsplit(url).scheme in ("http", "https", "mailto", "data"):
