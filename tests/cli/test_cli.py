@@ -49,6 +49,16 @@ def test_an_inductive_search_says_which_graph_its_edges_are_of(tmp_path):
     assert info.edges.total < 4552
 
 
+def test_auto_says_which_score_it_has_chosen(tmp_path):
+    auto = ["find", *FAST, "--method", "auto:scores=teddy+cosine", "--model", "gcn"]
+    found = run_here(*auto, "--out", "a.ticket", cwd=tmp_path)
+    info = json.loads(run_here("inspect", "a.ticket", "--json", cwd=tmp_path).stdout)
+    val = info["config"]["tried"]
+    tried = f"tried teddy {val['teddy']:.2f}, cosine {val['cosine']:.2f}."
+    assert f"Chosen on validation nodes: {info['score']} (1 seed); {tried}" in found.stdout
+    assert json.loads(run_here(*auto, "--json", cwd=tmp_path).stdout)["scores"] == [info["score"]]
+
+
 def test_every_option_reaches_the_ticket(tmp_path):
     settings = {
         "distill": 0.5, "epochs": 3, "lr": 0.02, "weight_decay": 0.001,

@@ -183,8 +183,18 @@ def test_other_numbers_of_the_nodes_give_the_same_scores(name, graph, seed):
 def test_sparse_features_are_as_good_as_dense():
     x = signals_of(30)["x"]
     edges = torch.randint(0, 30, (2, 80), generator=torch.Generator().manual_seed(0))
-    dense, sparse = (teddy.edge_scores(edges, 30, "cosine", x=x) for x in (x, x.to_sparse_csr()))
-    assert torch.allclose(dense, sparse, rtol=1e-12)
+    dense = teddy.edge_scores(edges, 30, "cosine", x=x)
+    for sparse in (x.to_sparse_csr(), x.to_sparse()):
+        assert torch.allclose(teddy.edge_scores(edges, 30, "cosine", x=sparse), dense, rtol=1e-12)
+
+
+def test_outputs_with_a_gradient_and_short_integers_are_taken_as_they_are():
+    signals = signals_of(30)
+    edges = torch.randint(0, 30, (2, 80), generator=torch.Generator().manual_seed(0))
+    expected = teddy.prune_edges(edges, 0.5, 30, "gain", **some(signals, "gain"))
+    signals["logits"].requires_grad_()
+    signals["labels"] = signals["labels"].int()
+    assert torch.equal(teddy.prune_edges(edges, 0.5, 30, "gain", **some(signals, "gain")), expected)
 
 
 def test_long_lists_are_taken_in_parts(monkeypatch):
@@ -236,9 +246,16 @@ def test_messages_to_a_training_node_all_count_in_full():
         ("agreement", {"logits": torch.zeros(3)}, r"logits has shape \[3\], expected a row"),
         ("teddy", {"x": torch.eye(3)}, "got x, expected what the score teddy looks at: nothing"),
         ("cosine", {"logits": torch.eye(3)}, "got logits, expected what the score cosine looks"),
+        ("cosine", {"x": [[1.0]] * 3}, "signals: x is a list, expected a tensor"),
+        ("cosine", {"x": torch.ones(3, 0)}, r"x has shape \[3, 0\], expected \[N, F\], both above"),
+        ("cosine", {"x": torch.eye(3).log()}, r"x\[0, 1\] is -inf, expected finite features"),
+        ("label-propagation", {"labels": torch.zeros(3)}, "labels is float32, expected integers"),
+        ("gain", signals_of(3) | {"alone": torch.ones(3, 2)}, "alone has 2 columns, expected 3"),
+        ("gain", signals_of(3) | {"labels": torch.arange(3, 6)}, "labels go up to 5, expected cl"),
     ],
 )
 def test_signals_that_are_missing_or_too_many(name, given, message):
+    given = {key: value for key, value in given.items() if name != "gain" or key != "x"}
     for call in (teddy.edge_scores, lambda *a, **k: teddy.prune_edges(a[0], 0.5, *a[1:], **k)):
         with pytest.raises(InputError, match=message):
             call(torch.tensor([[0, 1], [1, 2]]), 3, name, **given)

@@ -321,6 +321,12 @@ def no_features(data: HeteroData) -> HeteroData:
     return data
 
 
+def more_nodes(data: HeteroData) -> HeteroData:
+    data = copy.deepcopy(data)
+    data["paper"].num_nodes = 61
+    return data
+
+
 def weighted(data: HeteroData) -> HeteroData:
     data = copy.deepcopy(data)
     data[CITES].edge_weight = torch.ones(data[CITES].num_edges)
@@ -349,6 +355,7 @@ def weighted(data: HeteroData) -> HeteroData:
         (None, {"model": nn.Linear(1, 1), "hidden": 3}, "option 'hidden' came with a module"),
         (lambda d: without(d, "paper", "val_mask"), {}, r"data\['paper'\]: no val_mask, expected"),
         (no_features, {}, r"data\['paper'\]: no x, expected a feature"),
+        (more_nodes, {}, r"data\['paper'\]: x has 60 rows, expected 61 \(num_nodes\)"),
         (lambda d: without(d, CITES, "edge_index"), {}, r"\(paper, cites, paper\): there is no e"),
         (weighted, {}, "can't weigh edges, expected forward"),
         (lambda d: small_graph(), {}, "data: is a Data, expected a torch_geometric"),

@@ -165,6 +165,53 @@ def test_auto_counts_all_its_trainings():
     assert shares[-1] == 1
 
 
-def test_auto_refuses_what_is_no_score():
-    with pytest.raises(InputError, match="scores has 'ugs', expected some of, joined by"):
-        teddy.find_ticket(small_graph(), method="auto", scores="teddy+ugs", **SHORT)
+def test_auto_learns_masks_for_each_score_by_itself(tmp_path):
+    """Rounds of one score aren't taken for those of another, whose edges are others."""
+    settings = {**SHORT, "weights": "masks", "graph_sparsity": 0.6, "weight_sparsity": 0.1}
+    data, scores = small_graph(), ("teddy", "degree-low")
+    each = {s: teddy.find_ticket(data, "gcn", method=s, **settings) for s in scores}
+    val = {s: ticket.info.ticket.val for s, ticket in each.items()}
+    assert len(set(val.values())) == 2
+    phases = set()
+    for folder in (None, tmp_path, tmp_path):  # in memory, in files, and once more from these
+        chosen = teddy.find_ticket(
+            data, "gcn", method="auto", scores="+".join(scores), checkpoint=folder,
+            progress=lambda phase, epoch, share: phases.add(phase), **settings,
+        )  # fmt: skip
+        assert chosen.info.config["tried"] == val
+        best = each[chosen.info.score]
+        assert torch.equal(chosen.logits(data), best.logits(data))
+    assert phases >= {"dense", "round teddy 1 of 3", "round degree-low 1 of 3", "sparse teddy"}
+
+
+def test_auto_compares_on_the_same_grown_graph():
+    data = small_graph()
+    settings = {**SHORT, "method": "auto", "inductive": True}
+    with pytest.raises(InputError, match="gain can't choose among new edges and teddy can, so"):
+        teddy.find_ticket(data, "gcn", 0.5, 0.5, **settings)
+    for rule, scores in (
+        ("training", "teddy+gain"),
+        ("scored", "teddy+cosine"),
+        ("scored", "gain"),
+    ):
+        ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, inference=rule, scores=scores, **settings)
+        assert list(ticket.info.config["tried"]) == scores.split("+")
+
+
+def test_the_time_of_auto_is_that_of_all_its_trainings():
+    ticket = teddy.find_ticket(small_graph(), "gcn", 0.5, 0.5, method="auto", **SHORT)
+    assert ticket.seconds["search"] > 0
+    assert ticket.seconds["round"] == ticket.seconds["search"]  # without rounds of masks
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ("teddy+ugs", "scores has 'ugs', expected some of, joined by"),
+        ("teddy+random+teddy", "scores has 'teddy' 2 times, expected once"),
+        (["teddy"], r"scores is \['teddy'\], expected some of, joined by"),
+    ],
+)
+def test_auto_refuses_what_is_no_score(scores, message):
+    with pytest.raises(InputError, match=message):
+        teddy.find_ticket(small_graph(), method="auto", scores=scores, **SHORT)

@@ -62,6 +62,21 @@ def test_again_computes_nothing_and_more_extends(graph, tmp_path):
     assert all(path.stat().st_mtime_ns == when for path, when in before.items())
 
 
+def test_what_the_dense_model_says_alone_is_asked_once(graph, tmp_path, monkeypatch):
+    from teddy.methods import problem as module
+
+    trained = []
+    plain = module.train
+    monkeypatch.setattr(
+        module, "train", lambda *a, **k: trained.append(k["teacher"] is None) or plain(*a, **k)
+    )
+    methods = ["teddy", "gain", "gain:distill=0", "auto"]
+    outcome = run_sweep(grid_of(graph, methods, [3], [0]), tmp_path / "out", SETTINGS)
+    assert not outcome.failures
+    assert sum(trained) == 2  # for its logits, and once more for those without edges
+    assert len(trained) == 2 + 1 + 1 + 1 + 3
+
+
 def test_the_dense_model_is_trained_once_and_the_rounds_are_kept(graph, tmp_path, monkeypatch):
     from teddy.methods import problem as module
 

@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from tools.docs_site.roles import inline
+from tools.docs_site.roles import ROLE, inline
 
 SOURCE = Path(__file__).parents[2] / "src"
 #: A package's docstring without a heading of its own.
@@ -113,7 +113,7 @@ def top_page() -> str:
     lines += ["| name | |", "|---|---|"]
     for name in exported("teddy"):
         origin = imported("teddy")[name]
-        said = inline(summary(origin, name))
+        said = ROLE.sub(r"`\2`", inline(summary(origin, name)))
         lines.append(f"| [`{name}`][{origin}.{name}] | {said} |")
     lines += ["", "::: teddy.errors.InputError"]
     return "\n".join(lines)

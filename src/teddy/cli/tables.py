@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -55,6 +56,8 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
     before, after = asdict(study.health["before"]), asdict(study.health["after"])
     print_table("Graph health", ("", "before", "after"), health_rows(before, after))
     print_text(_verdict(result))
+    if "tried" in study.best.info.config:
+        print_text(_chosen(study.tickets))
     if result["ticket_file"] is None:
         print_text("Not saved; add --out FILE to keep the ticket.")
     else:
@@ -126,6 +129,15 @@ def _verdict(result: dict[str, Any]) -> str:
         "undecided": "the interval holds zero; more seeds narrow it",
     }
     return f"Verdict: {verdict}, {meaning[verdict]}; {interval}."
+
+
+def _chosen(tickets: list[Any]) -> str:
+    """Which scores were kept, and what each that was tried has on validation nodes."""
+    kept = Counter(ticket.info.score for ticket in tickets)
+    scores = (f"{score} ({n} seed{'s' * (n > 1)})" for score, n in kept.items())
+    tried = [ticket.info.config["tried"] for ticket in tickets]
+    means = (f"{score} {sum(t[score] for t in tried) / len(tried):.2f}" for score in tried[0])
+    return f"Chosen on validation nodes: {', '.join(scores)}; tried {', '.join(means)}."
 
 
 def _share(count: dict[str, int]) -> str:

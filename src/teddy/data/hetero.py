@@ -122,7 +122,7 @@ def target_data(
     """
     store, source = data[target], f"data['{target}']"
     given: dict[str, Any] = {
-        key: store[key] for key in ("x", "y", *MASKS, "feature_names") if key in store
+        key: store[key] for key in ("x", "y", *MASKS, "num_nodes", "feature_names") if key in store
     }
     for key in ("name", "class_names", "split", "split_seed"):  # of the graph, not of a type
         if getattr(data, key, None) is not None:

@@ -15,6 +15,7 @@ from teddy.data.arcs import check_edge_values, one_each
 from teddy.data.hetero import EdgeType, check_relations, other_features, relation_text
 from teddy.edges.arcs import Arcs
 from teddy.edges.hetero import HeteroGraph
+from teddy.edges.prune import keep_columns
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.errors import InputError
 
@@ -127,8 +128,7 @@ class HeteroArcs(Arcs):
         graph = self.relations
         for relation, kept in zip(graph.relations, keep.split(graph.num_edges), strict=True):
             for kind in relation.edge_types:
-                edge = self.edge_of[kind]
-                stays[kind] = (edge < 0) | torch.cat([kept, kept.new_ones(1)])[edge]
+                stays[kind] = keep_columns(kept, self.edge_of[kind])
         index = {kind: self.index_of[kind][:, stays[kind]] for kind in self.index_of}
         values = {
             name: {kind: value[stays[kind]] for kind, value in found.items()}

@@ -222,6 +222,5 @@ def score_pairs(
         return score(WeightedGraph(graph, weights), pairs, seed)
     if not isinstance(score, SignalScore):
         return score(graph, pairs, seed)
-    signals = signals or Signals()
-    signals.check(graph.num_nodes, method, score.needs)
-    return score(graph, pairs, seed, signals.to(pairs.device))
+    known = (signals or Signals()).checked(graph.num_nodes, method, score.needs)
+    return score(graph, pairs, seed, known.to(pairs.device))

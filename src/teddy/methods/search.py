@@ -124,19 +124,20 @@ class Scheme:
         """Trainings that a ticket takes beside the dense one."""
         return 1 + len(self._path(level))
 
-    def ticket(self, problem: Problem, level: Level, phase: str = "sparse") -> Ticket:
+    def ticket(self, problem: Problem, level: Level, of: str = "") -> Ticket:
         """Find a ticket.
 
         Args:
             problem: The problem.
             level: How sparse.
-            phase: What to call its training.
+            of: Comes to the names of its trainings and rounds, where several schemes share a
+                problem.
         """
         path = self._path(level)
         if path:
             problem.check_takes_masks(self.method)
         problem.dense()  # pretraining on the entire graph
-        state = self._state(problem, level, path)
+        state = self._state(problem, level, path, of)
         return problem.train_ticket(
             self.method,
             level,
@@ -146,7 +147,7 @@ class Scheme:
             weight_masks=state.weights,
             seconds={"search": sum(state.rounds), "round": sum(state.rounds[-1:])},
             structure=self.structure,
-            phase=phase,
+            phase=f"sparse{of}",
         )
 
     def _learns(self, level: Level) -> tuple[bool, bool]:
@@ -164,7 +165,7 @@ class Scheme:
         )
         return goal.rounds(self.stride)
 
-    def _state(self, problem: Problem, level: Level, path: list[Level]) -> State:
+    def _state(self, problem: Problem, level: Level, path: list[Level], of: str) -> State:
         """Edges, and weights where masks choose them, at a level."""
         if not path:
             return State(self._scored(problem, level.graph_sparsity), None)
@@ -176,8 +177,8 @@ class Scheme:
             if self.score is not None:
                 reached = 1.0 if step == path[-1] else simulation_sparsity(self.stride * index)
                 step = Level(min(reached, level.graph_sparsity), step.weight_sparsity)
-            name = f"round-{index}-{step.graph_sparsity!r}-{step.weight_sparsity!r}"
-            phase = f"round {index} of {len(path)}"
+            name = f"round-{index}-{step.graph_sparsity!r}-{step.weight_sparsity!r}{of}"
+            phase = f"round{of} {index} of {len(path)}"
             state = self._round(problem, name, state, step, learns_edges, phase)
         return state
 

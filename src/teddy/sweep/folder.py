@@ -192,8 +192,12 @@ class Folder:
             raise InputError(f"{path}: can't be made ({error.strerror})") from None
 
 
+#: Entries that are the same for all methods.
+OF_DENSE = ("dense", "alone")
+
+
 class FolderStore:
-    """Entries as files: the dense model where other methods find it, rounds for this one alone.
+    """Entries as files: those of the dense model where other methods find them, rounds apart.
 
     A damaged file is as good as none.
 
@@ -216,7 +220,7 @@ class FolderStore:
         write_entry(path, entry)
 
     def _path(self, name: str) -> Path:
-        return (self.shared if name == "dense" else self.own) / f"{name}.safetensors"
+        return (self.shared if name in OF_DENSE else self.own) / f"{name}.safetensors"
 
 
 def try_lock(lock: FileLock) -> bool:

@@ -75,6 +75,7 @@ class Study:
             "split": best.split,
             "model": best.model.get("name", best.model.get("class")),
             "method": best.method,
+            "scores": [info.score for info in infos],
             "task": best.task["name"],
             "metric": best.task["metric"],
             "directed": best.graph["directed"],
