@@ -5,6 +5,7 @@
 
 Each ticket is compiled and timed against the dense model compiled in the same way, with the same
 sparse features: medians of passes in turn, in one process; of several seeds the median again.
+Tickets are kept (``--tickets``), so the same command again only times them, on a quiet machine.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import torch
 
 import teddy
 from teddy.methods import METHODS, Level, Problem
+from teddy.sweep.grid import file_name
+from teddy.ticket import Ticket
 from teddy.ticket.speed import measure
 from teddy.training import TrainConfig
 
@@ -37,9 +40,22 @@ def inference(
     epochs: int = 200,
     seconds: float = 1.0,
     structures: tuple[str, ...] = STRUCTURES,
+    tickets: Path | None = None,
     **options: Any,
 ) -> Iterator[dict[str, Any]]:
-    """Find tickets of a set and a model, and time them; the dense model is trained once a seed."""
+    """Find tickets of a set and a model, and time them; the dense model is trained once a seed.
+
+    Args:
+        name: The data set.
+        model: The model's name.
+        levels: The paper's simulations.
+        seeds: How many.
+        epochs: Of each training.
+        seconds: To time each way for.
+        structures: What is projected, single weights or whole units.
+        tickets: A folder to keep tickets in, and to take those from that are there.
+        options: Of the model.
+    """
     data = teddy.load_dataset(name)
     problems = [
         Problem(data, model, options, seed, TrainConfig(epochs=epochs)) for seed in range(seeds)
@@ -47,9 +63,8 @@ def inference(
     for level, structure in product(levels, structures):
         dense, ticket, ways = [], [], []
         for problem in problems:
-            (found,) = METHODS["teddy"].tickets(
-                problem, [Level.simulation(level)], structure=structure
-            )
+            key = file_name(name, model, str(level), structure, str(problem.seed), str(epochs))
+            found = _kept(problem, level, structure, tickets and tickets / f"{key}.ticket")
             dense.append(found.info.dense.test)
             ticket.append(found.info.ticket.test)
             ways.append(measure(found, data, seconds))
@@ -66,6 +81,17 @@ def inference(
             "fewer_macs": first["macs"] / last["macs"],
             "faster": first["milliseconds"] / last["milliseconds"],
         }
+
+
+def _kept(problem: Problem, level: int, structure: str, path: Path | None) -> Ticket:
+    """The ticket of a file, or a new one that is written there."""
+    if path is not None and path.exists():
+        return Ticket.load(path)
+    (found,) = METHODS["teddy"].tickets(problem, [Level.simulation(level)], structure=structure)
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        found.save(path)
+    return found
 
 
 def _middle(passes: list[dict[str, Any]]) -> dict[str, Any]:
@@ -99,6 +125,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=200)
     parser.add_argument("--threads", type=int, default=1, help="of both sides")
+    parser.add_argument("--tickets", type=Path, default=Path("runs/compiled"))
     parser.add_argument("--json", type=Path, default=Path("compiled.json"))
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -113,7 +140,10 @@ def main() -> None:
     print(HEADING)
     levels = [int(level) for level in arguments.levels.split(",")]
     for name, model in product(arguments.sets.split(","), arguments.models.split(",")):
-        for row in inference(name, model, levels, arguments.seeds, arguments.epochs):
+        found = inference(
+            name, model, levels, arguments.seeds, arguments.epochs, tickets=arguments.tickets
+        )
+        for row in found:
             result["rows"].append(row)
             print(line(row), flush=True)
             # What there is so far: the next may take long.

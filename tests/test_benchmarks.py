@@ -22,6 +22,7 @@ import teddy
 from cli.command import save_npz
 from conftest import small_graph
 from teddy.edges import SimpleGraph
+from teddy.methods import Problem
 from teddy.models import build_model
 from teddy.sweep import Point, Settings
 from teddy.training import TrainConfig, train
@@ -61,12 +62,18 @@ def test_a_doubled_problem_can_be_timed():
     assert doubling("gcn", num_nodes=300, rounds=2)["factor"] > 0
 
 
-def test_tickets_of_both_kinds_are_held_against_the_dense_model():
-    rows = list(inference("citeseer", "gcn", [20], seeds=1, epochs=2, seconds=0.0, hidden=32))
+def test_tickets_of_both_kinds_are_held_against_the_dense_model(tmp_path, monkeypatch):
+    def timed():
+        options = {"seeds": 1, "epochs": 2, "seconds": 0.0, "hidden": 32, "tickets": tmp_path}
+        return list(inference("citeseer", "gcn", [20], **options))
+
+    rows = timed()
     assert [row["structure"] for row in rows] == ["none", "neurons"]
     assert rows[0]["dense"] == rows[1]["dense"]  # trained once
     assert rows[1]["fewer_macs"] > 1
     assert line(rows[1]).startswith("| citeseer gcn | 20 | neurons | ")
+    monkeypatch.setattr(Problem, "train", None)  # tickets are there: nothing is trained again
+    assert [row["ticket"] for row in timed()] == [row["ticket"] for row in rows]
 
 
 def test_tables_of_any_size(tmp_path, capsys):
