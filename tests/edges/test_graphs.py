@@ -161,3 +161,24 @@ def test_weighted_degrees_are_of_one_graph():
     batch = Batch.from_data_list([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)])
     with pytest.raises(InputError, match="got a Batch, expected one graph at a time"):
         teddy.SparsifyEdges(0.5, weighted=True)(batch)
+
+
+def test_nodes_stay_where_there_are_as_many_as_columns():
+    """Rings that are listed once, each edge in one direction."""
+    rings = [
+        Data(
+            x=torch.rand(n, 2),
+            edge_index=torch.stack([torch.arange(n), (torch.arange(n) + 1) % n]),
+            edge_attr=torch.arange(n),
+            mass=torch.rand(n),
+        )
+        for n in (3, 5, 4)
+    ]
+    for graphs in (rings, rings[:1]):
+        pruned = teddy.prune_graphs(Batch.from_data_list(graphs), 0.5).to_data_list()
+        for found, own in zip(pruned, graphs, strict=True):
+            keep = prune_edges(own.edge_index, 0.5)
+            assert torch.equal(found.edge_index, own.edge_index[:, keep])
+            assert torch.equal(found.edge_attr, own.edge_attr[keep])
+            assert torch.equal(found.x, own.x)
+            assert torch.equal(found.mass, own.mass)

@@ -212,11 +212,11 @@ def keep_of_batch(batch: Batch, keep: Tensor) -> Batch:
     sparse, before = copy.copy(batch), batch._slice_dict["edge_index"]
     sparse._slice_dict = dict(batch._slice_dict)
     stays = torch.cat([keep.new_zeros(1, dtype=torch.long), keep.long().cumsum(0)]).cpu()
-    one_a_graph = torch.arange(batch.num_graphs + 1)
+    # A ring that is listed once has as many nodes as columns: then, as in PyG, the name tells.
+    others = (torch.arange(batch.num_graphs + 1), batch.ptr.cpu())
     for key, places in batch._slice_dict.items():
-        if not torch.equal(places, before) or (
-            "edge" not in key and torch.equal(places, one_a_graph)
-        ):
+        by_chance = "edge" not in key and any(torch.equal(places, other) for other in others)
+        if by_chance or not torch.equal(places, before):
             continue
         sparse[key] = select(batch[key], keep, dim=batch.__cat_dim__(key, batch[key]))
         sparse._slice_dict[key] = stays[before]
