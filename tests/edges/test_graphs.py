@@ -11,7 +11,7 @@ from torch_geometric.loader import DataLoader
 
 import teddy
 from graph_sets import drawn_graphs
-from teddy.edges import SimpleGraph
+from teddy.edges import Signals, SimpleGraph
 from teddy.edges.graphs import union_of
 from teddy.edges.prune import prune_edges, score_pairs
 from teddy.edges.select import lowest_edges, lowest_of_groups
@@ -182,3 +182,21 @@ def test_nodes_stay_where_there_are_as_many_as_columns():
             assert torch.equal(found.edge_attr, own.edge_attr[keep])
             assert torch.equal(found.x, own.x)
             assert torch.equal(found.mass, own.mass)
+
+
+@pytest.mark.parametrize("method", [*SCORES, "random", "k-neighbor", "resistance", "cosine"])
+@given(st.integers(0, 10_000), sparsities)
+@settings(max_examples=15)
+def test_alone_a_graph_loses_what_it_would_without_the_others(method, seed, sparsity):
+    batch = Batch.from_data_list(drawn_graphs(seed))
+    x = torch.rand(batch.num_nodes, 3, generator=torch.Generator().manual_seed(seed))
+    union, edge_of_column = union_of(batch)
+    keep = union.keep_alone(sparsity, method, 3, Signals(x))
+    columns = torch.cat([keep, torch.tensor([True])])[edge_of_column]
+    expected, first = [], 0
+    for graph in batch.to_data_list():
+        own = {"x": x[first : first + graph.num_nodes]} if method == "cosine" else {}
+        size = graph.num_nodes
+        expected.append(prune_edges(graph.edge_index, sparsity, size, method, 3, **own))
+        first += size
+    assert torch.equal(columns, torch.cat(expected))

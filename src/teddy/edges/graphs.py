@@ -13,7 +13,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.utils import select
 
 from teddy.data.checks import check_edges
-from teddy.edges.prune import keep_columns, needed_signals, score_pairs
+from teddy.edges.prune import keep_columns, needed_signals, prune_pairs, score_pairs
 from teddy.edges.scores import SCORES
 from teddy.edges.scores.node_score import NodeScore
 from teddy.edges.select import lowest_edges, lowest_of_groups
@@ -140,6 +140,30 @@ class GraphUnion:
         own_numbers = pairs - (nodes.cumsum(0) - nodes)[self.graph_of_edge]
         return ~lowest_of_groups(scores, own_numbers, self.graph_of_edge, budgets)
 
+    def keep_alone(
+        self,
+        sparsity: float,
+        method: str = "teddy",
+        seed: int = 0,
+        signals: Signals | None = None,
+    ) -> Tensor:
+        """What stays of each graph if there were no other, bool ``[M]``.
+
+        The same as :meth:`keep`, but for scores that draw: each graph has draws of its own.
+        """
+        if isinstance(SCORES[method], NodeScore):
+            return self.keep(sparsity, method, seed)
+        x = None if signals is None else signals.x
+        sizes = torch.bincount(self.graph_of_node, minlength=self.num_graphs).tolist()
+        edges = self.graph.pairs.split(self.num_edges.tolist(), dim=1)
+        kept, first = [self.graph.pairs.new_zeros(0, dtype=torch.bool)], 0
+        for size, pairs in zip(sizes, edges, strict=True):
+            own = None if x is None else Signals(x[first : first + size])
+            alone = SimpleGraph(size, pairs - first)
+            kept.append(prune_pairs(alone, sparsity, method, seed, signals=own))
+            first += size
+        return torch.cat(kept)
+
 
 def prune_graphs(
     graphs: Batch | Sequence[Data],
@@ -151,8 +175,9 @@ def prune_graphs(
     r"""Return several graphs with fewer edges each, and what belongs to those that stay.
 
     Of each graph exactly :math:`\lceil p_g M_g \rceil` undirected edges go, those that
-    :func:`teddy.prune_edges` removes from it alone; or :math:`\lceil p_g M \rceil` of all together.
-    Self-loops stay, and what goes at one sparsity goes at every higher one.
+    :func:`teddy.prune_edges` removes from it alone, unless the score draws; or
+    :math:`\lceil p_g M \rceil` of all together. Self-loops stay, and what goes at one
+    sparsity goes at every higher one.
 
     Args:
         graphs: A PyG ``Batch``, as of a ``DataLoader``, or a list of ``Data``.

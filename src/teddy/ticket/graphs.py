@@ -58,7 +58,7 @@ def graphs_kept(ticket: Ticket, batch: Batch) -> tuple[Arcs, Tensor]:
     looks = bool(needed_signals(info.score))
     signals = Signals(features_for(info, batch)) if looks else None
     union = GraphUnion(arcs.graph, batch.batch, batch.num_graphs)
-    return arcs, union.keep(info.graph_sparsity, info.score, info.seed, "graph", signals)
+    return arcs, union.keep_alone(info.graph_sparsity, info.score, info.seed, signals)
 
 
 @torch.no_grad()
