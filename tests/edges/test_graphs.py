@@ -126,9 +126,11 @@ def test_a_score_of_features_sees_them():
         for _ in range(4)
     ]
     expected = [prune_edges(g.edge_index, 0.5, 6, "cosine", x=g.x) for g in graphs]
-    found = teddy.prune_graphs(graphs, 0.5, "cosine")
-    for graph, pruned, keep in zip(graphs, found, expected, strict=True):
-        assert torch.equal(pruned.edge_index, graph.edge_index[:, keep])
+    sparse = [Data(**{**g.to_dict(), "x": g.x.to_sparse_csr()}) for g in graphs]
+    for some in (graphs, sparse):
+        found = teddy.prune_graphs(some, 0.5, "cosine")
+        for graph, pruned, keep in zip(graphs, found, expected, strict=True):
+            assert torch.equal(pruned.edge_index, graph.edge_index[:, keep])
 
 
 @pytest.mark.parametrize(
@@ -136,6 +138,8 @@ def test_a_score_of_features_sees_them():
     [
         (([Data(num_nodes=1)], 0.5), r"^graphs\[0\] is a Data, expected a Data with an edge_index"),
         ((["path"], 0.5), r"^graphs\[0\] is a str, expected"),
+        ((None, 0.5), "^graphs is a NoneType, expected a Batch or a list of Data"),
+        ((Data(num_nodes=1), 0.5), "^graphs is a Data, expected a Batch or a list of Data"),
         (([], 1.5), None),
         (([Data(edge_index=torch.tensor([[0], [3]]), num_nodes=2)], 0.5), r"^graphs\[0\]: edge_in"),
         (([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], 1.5), "sparsity is 1.5"),

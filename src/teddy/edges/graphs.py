@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
+from torch_geometric.data.data import BaseData
 from torch_geometric.utils import select
 
 from teddy.data.checks import check_edges
@@ -201,6 +202,9 @@ def prune_graphs(
         union, edge_of_column = union_of(graphs)
         keep = union.keep(sparsity, method, seed, budget, _features(graphs.get("x"), method))
         return keep_of_batch(graphs, keep_columns(keep, edge_of_column))
+    if isinstance(graphs, BaseData) or not isinstance(graphs, Iterable):
+        got = type(graphs).__name__
+        raise InputError(f"graphs is a {got}, expected a Batch or a list of Data")
     parts = list(graphs)
     for place, graph in enumerate(parts):
         if not isinstance(graph, Data) or graph.edge_index is None:
@@ -212,7 +216,7 @@ def prune_graphs(
         return []
     bare = [Data(edge_index=graph.edge_index, num_nodes=graph.num_nodes) for graph in parts]
     union, edge_of_column = union_of(Batch.from_data_list(bare))
-    x = [graph.x for graph in parts if graph.x is not None]
+    x = [_dense(graph.x) for graph in parts if graph.x is not None]
     signals = _features(torch.cat(x) if len(x) == len(parts) else None, method)
     keep = union.keep(sparsity, method, seed, budget, signals)
     columns = keep_columns(keep, edge_of_column).split([g.edge_index.size(1) for g in parts])
@@ -246,6 +250,10 @@ def keep_of_batch(batch: Batch, keep: Tensor) -> Batch:
         sparse[key] = select(batch[key], keep, dim=batch.__cat_dim__(key, batch[key]))
         sparse._slice_dict[key] = stays[before]
     return sparse
+
+
+def _dense(x: Tensor) -> Tensor:
+    return x if x.layout == torch.strided else x.to_dense()
 
 
 def _features(x: Tensor | None, method: str) -> Signals | None:
