@@ -80,7 +80,7 @@ CASES = {
     "no edges": ([Data(x=torch.ones(2, 2), y=0)], r"graphs\[0\]: no edge_index"),
     "attributes": ([graph(edge_attr=torch.ones(5, 1))], r"edge_attr has shape \[5, 1\], expected \[2, "),
     "some attributes": ([graph(), graph(edge_attr=torch.ones(2, 1))], "edge_attr is of shape"),
-    "a list of attributes": ([graph(edge_attr=[1, 2])], r"graphs\[0\]: edge_attr is a list, ex"),
+    "a list of attributes": ([graph(edge_attr=[1, 2])], r"graphs\[0\]: edge_attr is a list, "),
     "nan attributes": ([graph(edge_attr=torch.full((2,), torch.nan))], r"edge_attr\[0\] is nan"),
     "a name": ([graph(y="toxic")], r"graphs\[0\]: y is a str, expected a tensor"),
     "several classes": ([graph(y=torch.tensor([0, 1]))], r"graphs\[0\]: y has shape \[2\], ex"),
