@@ -78,7 +78,7 @@ CASES = {
     "nan": ([graph(), graph(x=torch.full((3, 2), torch.nan))], r"graphs\[1\]: x\[0, 0\] is nan"),
     "an edge outside": ([graph(nodes=2), graph()], r"graphs\[0\]: edge_index\[1, 1\] is 2, expec"),
     "no edges": ([Data(x=torch.ones(2, 2), y=0)], r"graphs\[0\]: no edge_index"),
-    "attributes": ([graph(edge_attr=torch.ones(5, 1))], r"edge_attr has shape \[5, 1\], expected \[2, "),
+    "attributes": ([graph(edge_attr=torch.ones(5, 1))], r"edge_attr has shape \[5, 1\], exp"),
     "some attributes": ([graph(), graph(edge_attr=torch.ones(2, 1))], "edge_attr is of shape"),
     "a list of attributes": ([graph(edge_attr=[1, 2])], r"graphs\[0\]: edge_attr is a list, "),
     "nan attributes": ([graph(edge_attr=torch.full((2,), torch.nan))], r"edge_attr\[0\] is nan"),

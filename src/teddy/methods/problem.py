@@ -42,9 +42,10 @@ from teddy.training import (
     seeded,
     train,
 )
-from teddy.training.forward import dense_input, forward_passes
+from teddy.training.forward import dense_input
 from teddy.training.inputs import of_edges, own_types
 from teddy.training.loop import Callback
+from teddy.training.passes import forward_passes
 from teddy.weights import FixedMask
 
 #: Called after each epoch with its phase (``dense``, ``sparse``, ...) and the share that is done.

@@ -35,7 +35,7 @@ from teddy.ticket.inference import edges_at_inference, scores_any_graph
 from teddy.ticket.info import TicketInfo
 from teddy.ticket.links import keep_messages
 from teddy.training import Task
-from teddy.training.forward import forward_passes
+from teddy.training.passes import forward_passes
 from teddy.training.tasks import task_from
 
 #: A graph; or, of a ticket that classifies graphs, one, a list of them or a ``Batch``.
