@@ -20,6 +20,7 @@ from teddy.ticket.fingerprint import arcs_fingerprint, borders_fingerprint
 from teddy.training.passes import forward_passes
 
 if TYPE_CHECKING:
+    from teddy.ticket.chosen_edges import ChosenEdges
     from teddy.ticket.info import TicketInfo
     from teddy.ticket.ticket import Ticket
 
@@ -33,7 +34,7 @@ def refuse_graphs(info: TicketInfo) -> None:
         )
 
 
-def graphs_kept(ticket: Ticket, batch: Batch) -> tuple[Arcs, Tensor]:
+def graphs_kept(ticket: ChosenEdges, batch: Batch) -> tuple[Arcs, Tensor]:
     """The edges of some graphs, and which of them stay, bool ``[M]``.
 
     Those of the set that the ticket was found on have their fate in it. Of any others the ticket's
