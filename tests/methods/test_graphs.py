@@ -265,12 +265,12 @@ def searched(graphs, model, method, budget, epochs):
     problem = GraphProblem(
         graphs, model, options, 0, TrainConfig(epochs=epochs), task=TASK, budget=budget
     )
-    whole = problem.report
+    whole = problem.phases.report
 
     def watch(phase):
         return (*whole(phase), lambda epoch: seen.append((phase, epoch.index, epoch.loss)))
 
-    problem.report = watch
+    problem.phases.report = watch
     (ticket,) = METHODS[method].tickets(problem, [Level(0.4, 0.4)])
     trains = torch.tensor([bool(g.train_mask) for g in graphs])
     batch = teddy.graph_set(graphs)
