@@ -78,8 +78,11 @@ CASES = {
     "nan": ([graph(), graph(x=torch.full((3, 2), torch.nan))], r"graphs\[1\]: x\[0, 0\] is nan"),
     "an edge outside": ([graph(nodes=2), graph()], r"graphs\[0\]: edge_index\[1, 1\] is 2, expec"),
     "no edges": ([Data(x=torch.ones(2, 2), y=0)], r"graphs\[0\]: no edge_index"),
-    "attributes": ([graph(edge_attr=torch.ones(5, 1))], r"edge_attr has 5 rows, expected 2, one"),
+    "attributes": ([graph(edge_attr=torch.ones(5, 1))], r"edge_attr has shape \[5, 1\], exp"),
     "some attributes": ([graph(), graph(edge_attr=torch.ones(2, 1))], "edge_attr is of shape"),
+    "a list of attributes": ([graph(edge_attr=[1, 2])], r"graphs\[0\]: edge_attr is a list, "),
+    "nan attributes": ([graph(edge_attr=torch.full((2,), torch.nan))], r"edge_attr\[0\] is nan"),
+    "a name": ([graph(y="toxic")], r"graphs\[0\]: y is a str, expected a tensor"),
     "several classes": ([graph(y=torch.tensor([0, 1]))], r"graphs\[0\]: y has shape \[2\], ex"),
     "no class": ([Data(x=torch.ones(1, 2), edge_index=torch.empty(2, 0).long())], "graphs: no y"),
     "a number": ([graph(y=0.5), graph(y=1.5)], "graphs: y is float32, expected integers"),
@@ -103,11 +106,29 @@ def test_splits_that_cant_be():
         ("public", "graphs: no split came with it"),
         (([0], [1]), "split has 2 parts, expected the numbers of graphs"),
         (([0, 1], [2], [8]), "isn't numbers of graphs, expected some from 0 to 7"),
+        (([0, 1], [2], [-1]), "isn't numbers of graphs, expected some from 0 to 7"),
+        (([0.5, 1], [2], [3]), "isn't numbers of graphs"),
+        (([True] * 4 + [False] * 4, [2], [3]), "isn't numbers of graphs"),
+        ((["a"], [2], [3]), "isn't numbers of graphs"),
+        (5, "graphs: split is 5, expected the numbers of graphs"),
         (([0, 1], [1], [2]), "graph 1 is in train_mask and val_mask"),
         (([0, 1], [], [2]), "val_mask holds no graph"),
     ):
         with pytest.raises(InputError, match=message):
             graph_set(graphs, split)
+
+
+def test_seeds_of_splits():
+    graphs = [graph(y=i % 2) for i in range(20)]
+    for seed in ("a", 1.5, -1, None):
+        with pytest.raises(InputError, match=f"^seed is {seed}, expected a whole number"):
+            graph_set(graphs, seed=seed)
+    drawn = graph_set(graphs, seed=np.int64(3))
+    assert type(drawn.split_seed) is int
+    assert graph_set(drawn).split_seed == 3
+    given = graph_set(drawn, split=(range(10), range(10, 15), range(15, 20)))
+    assert (given.split, given.get("split_seed")) == ("given", None)
+    assert drawn.split_seed == 3
 
 
 def test_batches_are_looked_at_too():

@@ -158,8 +158,29 @@ def test_held_out_links_must_be_unknown():
     learned.edge_label_index[:, first] = links.edge_label_index[:, held].flip(0)
     with pytest.raises(InputError, match=r"2 of the \d+ positive .* are among the training links"):
         check_links(learned)
+    chosen = copy.copy(links)
+    chosen.edge_label_index = links.edge_label_index.clone()
+    first = (links.test_mask & (links.edge_label == 1)).nonzero().flatten()[:2]
+    chosen.edge_label_index[:, first] = links.edge_label_index[:, held].flip(0)
+    with pytest.raises(InputError, match=r"2 of the \d+ .* test on are among those to validate"):
+        check_links(chosen)
     loops = torch.arange(links.num_nodes).repeat(2, 1)
     check_links(links_of_small(edge_index=torch.cat([links.edge_index, loops], dim=1)))
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_pairs_without_an_edge_must_have_none(mask):
+    links = links_of_small()
+    wrong = (links[mask] & (links.edge_label == 0)).nonzero().flatten()[:2]
+    links.edge_label_index[:, wrong] = links.edge_index[:, [0, -1]].flip(0)
+    with pytest.raises(InputError, match=r"2 of the \d+ links without an edge .* in edge_index"):
+        check_links(links)
+
+
+def test_a_seed_of_numpy_is_a_number_as_any_other():
+    one, other = (teddy.split_links(small_graph(), seed=seed) for seed in (3, np.int64(3)))
+    assert type(other.split_seed) is int
+    assert split_fingerprint(one) == split_fingerprint(other)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +221,9 @@ def test_wrong_links_are_refused(changes, message):
         ({"test": "a"}, "test is a, expected a share"),
         ({"val": 0.5, "test": 0.5}, "val and test are 0.5 and 0.5, expected less than 1 together"),
         ({"val": 1e-6}, "leave 0 edges to validate"),
-        ({"seed": -1}, "seed is -1, expected 0 to"),
+        ({"seed": -1}, "seed is -1, expected a whole number from 0 to"),
+        ({"seed": "a"}, "seed is a, expected a whole number from 0 to"),
+        ({"seed": 1.5}, "seed is 1.5, expected a whole number from 0 to"),
     ],
 )
 def test_wrong_splits_are_refused(settings, message):

@@ -11,7 +11,7 @@ from torch_geometric.loader import DataLoader
 
 import teddy
 from graph_sets import drawn_graphs
-from teddy.edges import SimpleGraph
+from teddy.edges import Signals, SimpleGraph
 from teddy.edges.graphs import union_of
 from teddy.edges.prune import prune_edges, score_pairs
 from teddy.edges.select import lowest_edges, lowest_of_groups
@@ -126,9 +126,11 @@ def test_a_score_of_features_sees_them():
         for _ in range(4)
     ]
     expected = [prune_edges(g.edge_index, 0.5, 6, "cosine", x=g.x) for g in graphs]
-    found = teddy.prune_graphs(graphs, 0.5, "cosine")
-    for graph, pruned, keep in zip(graphs, found, expected, strict=True):
-        assert torch.equal(pruned.edge_index, graph.edge_index[:, keep])
+    sparse = [Data(**{**g.to_dict(), "x": g.x.to_sparse_csr()}) for g in graphs]
+    for some in (graphs, sparse):
+        found = teddy.prune_graphs(some, 0.5, "cosine")
+        for graph, pruned, keep in zip(graphs, found, expected, strict=True):
+            assert torch.equal(pruned.edge_index, graph.edge_index[:, keep])
 
 
 @pytest.mark.parametrize(
@@ -136,6 +138,8 @@ def test_a_score_of_features_sees_them():
     [
         (([Data(num_nodes=1)], 0.5), r"^graphs\[0\] is a Data, expected a Data with an edge_index"),
         ((["path"], 0.5), r"^graphs\[0\] is a str, expected"),
+        ((None, 0.5), "^graphs is a NoneType, expected a Batch or a list of Data"),
+        ((Data(num_nodes=1), 0.5), "^graphs is a Data, expected a Batch or a list of Data"),
         (([], 1.5), None),
         (([Data(edge_index=torch.tensor([[0], [3]]), num_nodes=2)], 0.5), r"^graphs\[0\]: edge_in"),
         (([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], 1.5), "sparsity is 1.5"),
@@ -161,3 +165,42 @@ def test_weighted_degrees_are_of_one_graph():
     batch = Batch.from_data_list([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)])
     with pytest.raises(InputError, match="got a Batch, expected one graph at a time"):
         teddy.SparsifyEdges(0.5, weighted=True)(batch)
+
+
+def test_nodes_stay_where_there_are_as_many_as_columns():
+    """Rings that are listed once, each edge in one direction."""
+    rings = [
+        Data(
+            x=torch.rand(n, 2),
+            edge_index=torch.stack([torch.arange(n), (torch.arange(n) + 1) % n]),
+            edge_attr=torch.arange(n),
+            mass=torch.rand(n),
+        )
+        for n in (3, 5, 4)
+    ]
+    for graphs in (rings, rings[:1]):
+        pruned = teddy.prune_graphs(Batch.from_data_list(graphs), 0.5).to_data_list()
+        for found, own in zip(pruned, graphs, strict=True):
+            keep = prune_edges(own.edge_index, 0.5)
+            assert torch.equal(found.edge_index, own.edge_index[:, keep])
+            assert torch.equal(found.edge_attr, own.edge_attr[keep])
+            assert torch.equal(found.x, own.x)
+            assert torch.equal(found.mass, own.mass)
+
+
+@pytest.mark.parametrize("method", [*SCORES, "random", "k-neighbor", "resistance", "cosine"])
+@given(st.integers(0, 10_000), sparsities)
+@settings(max_examples=15)
+def test_alone_a_graph_loses_what_it_would_without_the_others(method, seed, sparsity):
+    batch = Batch.from_data_list(drawn_graphs(seed))
+    x = torch.rand(batch.num_nodes, 3, generator=torch.Generator().manual_seed(seed))
+    union, edge_of_column = union_of(batch)
+    keep = union.keep_alone(sparsity, method, 3, Signals(x))
+    columns = torch.cat([keep, torch.tensor([True])])[edge_of_column]
+    expected, first = [], 0
+    for graph in batch.to_data_list():
+        own = {"x": x[first : first + graph.num_nodes]} if method == "cosine" else {}
+        size = graph.num_nodes
+        expected.append(prune_edges(graph.edge_index, sparsity, size, method, 3, **own))
+        first += size
+    assert torch.equal(columns, torch.cat(expected))

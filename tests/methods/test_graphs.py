@@ -167,15 +167,18 @@ def test_a_checkpoint_goes_on_and_knows_its_graphs(graphs, ticket, tmp_path):
         find(graphs, checkpoint=tmp_path / "c", budget="all")
 
 
-@pytest.mark.parametrize("budget", ["graph", "all"])
-def test_new_graphs_are_pruned_by_the_score_each_by_itself(graphs, budget):
-    ticket = find(graphs, budget=budget)
+@pytest.mark.parametrize(
+    ("method", "budget"),
+    [("teddy", "graph"), ("teddy", "all"), ("random", "graph"), ("k-neighbor", "all")],
+)
+def test_new_graphs_are_pruned_by_the_score_each_by_itself(graphs, method, budget):
+    ticket = find(graphs, method=method, budget=budget)
     new = [g for g in rings_and_trees(seed=5) if g.num_nodes > 5]
     for graph in new:
         del graph.y, graph.train_mask, graph.val_mask, graph.test_mask
     pruned = ticket.apply(new).to_data_list()
     for graph, own in zip(new, pruned, strict=True):
-        keep = prune_edges(graph.edge_index, 0.5, graph.num_nodes)
+        keep = prune_edges(graph.edge_index, 0.5, graph.num_nodes, method)
         assert torch.equal(own.edge_index, graph.edge_index[:, keep])
     together = ticket.logits(new)
     alone = torch.cat([ticket.logits(graph) for graph in new])
@@ -262,12 +265,12 @@ def searched(graphs, model, method, budget, epochs):
     problem = GraphProblem(
         graphs, model, options, 0, TrainConfig(epochs=epochs), task=TASK, budget=budget
     )
-    whole = problem.report
+    whole = problem.phases.report
 
     def watch(phase):
         return (*whole(phase), lambda epoch: seen.append((phase, epoch.index, epoch.loss)))
 
-    problem.report = watch
+    problem.phases.report = watch
     (ticket,) = METHODS[method].tickets(problem, [Level(0.4, 0.4)])
     trains = torch.tensor([bool(g.train_mask) for g in graphs])
     batch = teddy.graph_set(graphs)

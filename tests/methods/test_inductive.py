@@ -53,12 +53,12 @@ def trained(data, model="gcn", method="teddy", epochs=6, **settings):
     problem = Problem(
         data, model, {"hidden": 8}, 0, TrainConfig(epochs=epochs), inductive=True, **settings
     )
-    whole = problem.report
+    whole = problem.phases.report
 
     def watch(phase):
         return (*whole(phase), lambda epoch: seen.append((phase, epoch.index, epoch.loss)))
 
-    problem.report = watch
+    problem.phases.report = watch
     (ticket,) = METHODS[method].tickets(problem, [Level(0.3, 0.3)])
     return seen, ticket
 

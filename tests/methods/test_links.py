@@ -58,12 +58,12 @@ def trained(links, model="gcn", method="teddy", epochs=6):
     problem = LinkProblem(
         links, model, {"hidden": 8}, 0, config, task="link-prediction", dimensions=6
     )
-    whole = problem.report
+    whole = problem.phases.report
 
     def watch(phase):
         return (*whole(phase), lambda epoch: seen.append((phase, epoch.index, epoch.loss)))
 
-    problem.report = watch
+    problem.phases.report = watch
     (ticket,) = METHODS[method].tickets(problem, [Level(0.3, 0.3)])
     return seen, problem.dense().logits[links.train_mask], ticket
 

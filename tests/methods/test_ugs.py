@@ -119,7 +119,7 @@ def test_a_level_is_the_same_alone_and_on_the_way_to_others():
 def test_levels_share_their_rounds():
     one = problem()
     phases = []
-    one.progress = lambda phase, epoch, done: phases.append((phase, epoch.index, done))
+    one.phases.progress = lambda phase, epoch, done: phases.append((phase, epoch.index, done))
     list(METHODS["ugs"].tickets(one, LEVELS))
     rounds = [p for p, index, _ in phases if p.startswith("round") and index == 0]
     assert rounds == ["round 1 of 1", "round 2 of 2", "round 3 of 4", "round 4 of 4"]

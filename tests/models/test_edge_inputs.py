@@ -14,7 +14,8 @@ from conftest import LAYERED
 from teddy.errors import InputError
 from teddy.models import build_model
 from teddy.models.edge_inputs import check_given, edge_inputs, takes
-from teddy.training.forward import WholeForward, forward_passes
+from teddy.training.forward import WholeForward
+from teddy.training.passes import forward_passes
 
 #: From source to target, with weights that differ by direction; node 4 only sends, 5 is alone.
 ARCS = torch.tensor([[0, 1, 1, 2, 3, 4, 4], [1, 0, 2, 3, 1, 0, 3]])

@@ -17,7 +17,7 @@ from teddy.models import build_model
 from teddy.models.base import edge_pattern
 from teddy.models.masked import Masked, check_takes_edge_weights
 from teddy.models.sparse import row_softmax
-from teddy.training.forward import forward_passes
+from teddy.training.passes import forward_passes
 
 
 def simple(data):

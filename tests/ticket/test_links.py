@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 
+import pyarrow.parquet as pq
 import pytest
 import torch
 from torch_geometric.data import Data
@@ -123,8 +124,29 @@ def test_exports_give_outputs_of_nodes(links, ticket, tmp_path):
     first, second = links.edge_label_index
     logits = (outputs[first] * outputs[second]).sum(dim=1, keepdim=True)
     torch.testing.assert_close(logits, ticket.logits(links), atol=1e-5, rtol=1e-4)
-    ticket.export(tmp_path / "a.parquet", links)
-    assert (tmp_path / "a.parquet").stat().st_size > 0
+
+
+def test_a_table_of_edges_has_their_own_weights_whichever_graph_comes(data, tmp_path):
+    data = copy.copy(data)
+    low, high = data.edge_index.min(dim=0).values, data.edge_index.max(dim=0).values
+    data.edge_weight = 100.0 * low + high + 1
+    links = teddy.split_links(data, 0.1, 0.2)
+    ticket = teddy.find_ticket(links, "gcn", 0.5, 0.5, epochs=1, hidden=4, task="link-prediction")
+    # As many links as columns: they aren't what edges have.
+    some = copy.copy(links)
+    for key in ("edge_label", *MASKS):
+        some[key] = links[key][: links.num_edges]
+    some.edge_label_index = links.edge_label_index[:, : links.num_edges]
+    for graph in (links, some, data):
+        ticket.export(tmp_path / "a.parquet", graph)
+        table = pq.read_table(tmp_path / "a.parquet")
+        assert table.column_names == ["source", "target", "weight"]
+        rows = table.to_pydict()
+        assert list(zip(rows["source"], rows["target"], strict=True)) == [
+            (a, b) for a, b in ticket.edge_index(links).t().tolist() if a < b
+        ]
+        ends = zip(rows["source"], rows["target"], strict=True)
+        assert rows["weight"] == [100.0 * a + b + 1 for a, b in ends]
 
 
 def test_a_changed_graph_is_refused(links, ticket):

@@ -16,7 +16,8 @@ from teddy.models.headed import Headed
 from teddy.models.masked import Masked
 from teddy.training import FromFunction, TrainConfig, seeded, train
 from teddy.training.batches import Batches
-from teddy.training.forward import HeadedForward, SharedForward, forward_passes
+from teddy.training.forward import SharedForward
+from teddy.training.passes import HeadedForward, forward_passes
 from training.modules import Own
 
 PARTS = 7

@@ -55,6 +55,18 @@ def test_hits_are_those_above_the_kth_negative(seed, ties, k):
     assert found == pytest.approx(reference_hits(k, logits, y), abs=1e-9)
 
 
+def test_a_nan_is_never_in_order():
+    nan, y = torch.nan, torch.tensor([1, 1, 0, 0])
+    for logits, area, hits in (
+        ([nan, nan, nan, nan], 0.0, 0.0),
+        ([nan, 5.0, 1.0, 2.0], 50.0, 50.0),
+        ([4.0, 5.0, nan, 2.0], 50.0, 0.0),
+        ([torch.inf, 5.0, -torch.inf, 2.0], 100.0, 100.0),
+    ):
+        assert auc(torch.tensor(logits), y) == area
+        assert hits_at(1, torch.tensor(logits), y) == hits
+
+
 def test_with_fewer_negatives_than_k_all_are_hits():
     logits, y = torch.tensor([0.0, 5.0, 6.0]), torch.tensor([1, 0, 0])
     assert [hits_at(k, logits, y) for k in (1, 2, 3)] == [0.0, 0.0, 100.0]

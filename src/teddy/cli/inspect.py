@@ -94,22 +94,20 @@ def _graph_facts(
     content: Content, data: Data, node: str | None, hops: int, picture: Path | None
 ) -> dict[str, Any]:
     """What is left of the graph and, if a node is asked for, of its neighbourhood."""
-    from torch import nn
-
-    from teddy.ticket import Ticket
     from teddy.ticket.anatomy import graph_anatomy
     from teddy.ticket.changed import node_ids
+    from teddy.ticket.chosen_edges import ChosenEdges
     from teddy.ticket.graphs import graphs_kept, numbers_in_graphs
     from teddy.ticket.neighbourhood import find_node, neighbourhood, neighbours
 
-    # Edges need no network, which might be a module of the user's own.
-    ticket = Ticket(content.info, content.keep, nn.Module())
+    # Not the ticket: its network might be a module of the user's own.
+    edges = ChosenEdges(content.info, content.keep)
     if content.info.graphs is None:
-        graph, keep, _ = ticket.prune(data)
+        graph, keep, _ = edges.prune(data)
     elif node is not None:
         raise InputError(f"node is '{node}', expected none for a set of graphs")
     else:
-        arcs, keep = graphs_kept(ticket, data)
+        arcs, keep = graphs_kept(edges, data)
         graph = arcs.graph
     ids = node_ids(data) if content.info.graphs is None else numbers_in_graphs(data)
     # Of other tasks nodes have no class: nothing to say of homophily, nor to colour them by.

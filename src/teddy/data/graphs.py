@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
+from teddy.data.arcs import check_edge_values
 from teddy.data.checks import MASKS, check_edges, check_features, check_masks
 from teddy.data.splits import Masks, split_nodes
 from teddy.data.targets import TARGETS
+from teddy.data.tensors import as_integers, as_tensor
 from teddy.errors import InputError
+from teddy.numbers import check_seed
 
 #: A ``Batch``, or a list or a PyG data set of graphs.
 GraphsLike: TypeAlias = Data | Sequence[Data]
@@ -62,7 +65,7 @@ def graph_set(
     if split is not None and not isinstance(split, str):
         masks = _numbered(split, batch.num_graphs, source)
     elif drawn:
-        masks = split_nodes(y, name, seed, of="graph")
+        masks = split_nodes(y, name, check_seed(seed), of="graph")
     elif came is None:
         raise InputError(f"{source}: no split came with it, expected one such as '{DRAWN}'")
     else:
@@ -71,7 +74,9 @@ def graph_set(
     check_masks(batch, source, TASK)
     batch.split = name
     if drawn:
-        batch.split_seed = seed
+        batch.split_seed = check_seed(seed)
+    elif split is not None and "split_seed" in batch:
+        del batch.split_seed  # of a split that was drawn before
     return batch
 
 
@@ -165,19 +170,15 @@ def _one(graph: Any, source: str) -> Data:
     edges = check_edges(graph.get("edge_index"), x.size(0), source)
     part = Data(x=x if x.layout == torch.strided else x.to_dense(), edge_index=edges)
     for key in _VALUES:
-        value = graph.get(key)
-        if value is not None:
-            if value.size(0) != edges.size(1):
-                raise InputError(
-                    f"{source}: {key} has {value.size(0)} rows, expected {edges.size(1)}, one for "
-                    "each column of edge_index"
-                )
-            part[key] = value
+        if graph.get(key) is not None:
+            part[key] = check_edge_values(key, graph[key], edges.size(1), source)
     for key in ("y", *MASKS):
         value = graph.get(key)
         if value is None:
             continue
-        value = torch.as_tensor(value)
+        if isinstance(value, bool | int | float):
+            value = torch.tensor(value)
+        value = as_tensor(value, key, "one value for the graph", source)
         if value.numel() != 1:
             raise InputError(
                 f"{source}: {key} has shape {list(value.shape)}, expected one value for the graph"
@@ -200,16 +201,21 @@ def _came(batch: Batch, source: str) -> Masks | None:
 
 def _numbered(split: Sequence[Any], count: int, source: str) -> Masks:
     """Masks from the numbers of graphs."""
-    if len(split) != len(MASKS):
+    parts = len(split) if isinstance(split, Sized) else None
+    if parts != len(MASKS):
+        got = f"is {split}" if parts is None else f"has {parts} parts"
         raise InputError(
-            f"{source}: split has {len(split)} parts, expected the numbers of graphs that train, "
-            "validate and test"
+            f"{source}: split {got}, expected the numbers of graphs that train, validate and test"
         )
     masks = []
     for part in split:
         mask = torch.zeros(count, dtype=torch.bool)
         try:
-            mask[torch.as_tensor(part, dtype=torch.long)] = True
+            numbers = torch.as_tensor(part).flatten()
+            if numbers.numel():  # of none the type is unknown
+                mask[as_integers(numbers, "split", source).cpu()] = True
+                if numbers.min() < 0:
+                    raise IndexError
         except (TypeError, ValueError, RuntimeError, IndexError):
             raise InputError(
                 f"{source}: a part of the split isn't numbers of graphs, expected some from 0 to "

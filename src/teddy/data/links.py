@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.data.arcs import check_edge_values, simple_arcs
@@ -18,6 +17,7 @@ from teddy.data.node_pairs import Keys, draw_no_edges, pair_keys, pairs_of
 from teddy.data.splits import shares_of
 from teddy.data.targets import TARGETS
 from teddy.errors import InputError
+from teddy.numbers import check_seed
 
 #: Shares of edges that train, validate and test, where nothing else is asked for.
 SPLIT = "85/5/10"
@@ -63,9 +63,7 @@ def split_links(data: Data, val: float = 0.05, test: float = 0.1, seed: int = 0)
             raise InputError(f"{name} is {share}, expected a share of edges above 0 and below 1")
     if val + test >= 1:
         raise InputError(f"val and test are {val} and {test}, expected less than 1 together")
-    if not 0 <= seed < 2**63:
-        raise InputError(f"seed is {seed}, expected 0 to 2^63 - 1")
-    graph = _unlabelled(data)
+    seed, graph = check_seed(seed), _unlabelled(data)
     num_nodes = graph.x.size(0)
     values = {
         name: check_edge_values(name, graph[name], graph.edge_index.size(1))
@@ -119,7 +117,7 @@ def links_of(train: Data, val: Data, test: Data) -> Data:
     parts = (train, val, test)
     for part, name in zip(parts, ("train", "val", "test"), strict=True):
         for key in LINK_FIELDS:
-            if key not in part:
+            if not isinstance(part, Data) or key not in part:
                 raise InputError(f"{name} has no {key}, expected what RandomLinkSplit gives")
     sizes = torch.tensor([part.edge_label.numel() for part in parts])
     part_of = torch.arange(3).repeat_interleave(sizes)
@@ -137,7 +135,8 @@ def check_links(data: Data, source: str = "data", labelled: bool = True) -> Data
     """Return a graph with links that a ticket can be found on, or raise with what is wrong.
 
     ``y`` is that of the links, float ``[P, 1]``. Links that are held out must be unknown to
-    training: no positive one may be among the edges, nor among the positive training links.
+    training: no positive one may be among the edges, nor among the positive training links. None
+    that tests may validate, and no negative one may be an edge.
 
     Args:
         data: As of :func:`split_links`.
@@ -227,22 +226,21 @@ def _listed(parts: Sequence[tuple[Keys, Keys]]) -> dict[str, Any]:
 
 
 def _check_unknown(graph: Data, source: str) -> None:
-    held = graph.edge_label_index[:, _positive(graph) & ~graph.train_mask]
-    shown = graph.edge_label_index[:, _positive(graph) & graph.train_mask]
-    edges = graph.edge_index[:, graph.edge_index[0] != graph.edge_index[1]]
-    for pairs, where, why in (
-        (edges, "in edge_index", "messages would run along what is asked"),
-        (shown, "among the training links", "training would learn what is asked"),
-    ):
-        known = int(np.isin(pair_keys(held), pair_keys(pairs)).sum())
-        if known:
-            raise InputError(
-                f"{source}: {known} of the {held.size(1)} positive links to validate and test on "
-                f"are {where}, expected none: {why}"
-            )
-
-
-def _positive(graph: Data) -> Tensor:
+    edges = pair_keys(graph.edge_index[:, graph.edge_index[0] != graph.edge_index[1]])
+    positive, links = graph.y[:, 0] == 1, graph.edge_label_index
+    train, val, test = (pair_keys(links[:, graph[mask] & positive]) for mask in MASKS)
     used = graph.train_mask | graph.val_mask | graph.test_mask
-    positive: Tensor = used & (graph.y[:, 0] == 1)
-    return positive
+    negative, held = pair_keys(links[:, used & ~positive]), np.concatenate([val, test])
+    of_held = "positive links to validate and test on"
+    for asked, what, known, where, why in (
+        (held, of_held, edges, "in edge_index", "messages would run along what is asked"),
+        (held, of_held, train, "among the training links", "training would learn what is asked"),
+        (test, "positive links to test on", val, "among those to validate on",
+         "the epoch would be chosen by what is asked"),
+        (negative, "links without an edge (edge_label 0)", edges, "in edge_index", "it has them"),
+    ):  # fmt: skip
+        found = int(np.isin(asked, known).sum())
+        if found:
+            raise InputError(
+                f"{source}: {found} of the {asked.size} {what} are {where}, expected none: {why}"
+            )

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
+from torch_geometric.data.data import BaseData
 from torch_geometric.utils import select
 
 from teddy.data.checks import check_edges
-from teddy.edges.prune import keep_columns, needed_signals, score_pairs
+from teddy.edges.prune import keep_columns, needed_signals, prune_pairs, score_pairs
 from teddy.edges.scores import SCORES
 from teddy.edges.scores.node_score import NodeScore
 from teddy.edges.select import lowest_edges, lowest_of_groups
@@ -140,6 +141,30 @@ class GraphUnion:
         own_numbers = pairs - (nodes.cumsum(0) - nodes)[self.graph_of_edge]
         return ~lowest_of_groups(scores, own_numbers, self.graph_of_edge, budgets)
 
+    def keep_alone(
+        self,
+        sparsity: float,
+        method: str = "teddy",
+        seed: int = 0,
+        signals: Signals | None = None,
+    ) -> Tensor:
+        """What stays of each graph if there were no other, bool ``[M]``.
+
+        The same as :meth:`keep`, but for scores that draw: each graph has draws of its own.
+        """
+        if isinstance(SCORES[method], NodeScore):
+            return self.keep(sparsity, method, seed)
+        x = None if signals is None else signals.x
+        sizes = torch.bincount(self.graph_of_node, minlength=self.num_graphs).tolist()
+        edges = self.graph.pairs.split(self.num_edges.tolist(), dim=1)
+        kept, first = [self.graph.pairs.new_zeros(0, dtype=torch.bool)], 0
+        for size, pairs in zip(sizes, edges, strict=True):
+            own = None if x is None else Signals(x[first : first + size])
+            alone = SimpleGraph(size, pairs - first)
+            kept.append(prune_pairs(alone, sparsity, method, seed, signals=own))
+            first += size
+        return torch.cat(kept)
+
 
 def prune_graphs(
     graphs: Batch | Sequence[Data],
@@ -151,8 +176,9 @@ def prune_graphs(
     r"""Return several graphs with fewer edges each, and what belongs to those that stay.
 
     Of each graph exactly :math:`\lceil p_g M_g \rceil` undirected edges go, those that
-    :func:`teddy.prune_edges` removes from it alone; or :math:`\lceil p_g M \rceil` of all together.
-    Self-loops stay, and what goes at one sparsity goes at every higher one.
+    :func:`teddy.prune_edges` removes from it alone, unless the score draws; or
+    :math:`\lceil p_g M \rceil` of all together. Self-loops stay, and what goes at one
+    sparsity goes at every higher one.
 
     Args:
         graphs: A PyG ``Batch``, as of a ``DataLoader``, or a list of ``Data``.
@@ -176,6 +202,9 @@ def prune_graphs(
         union, edge_of_column = union_of(graphs)
         keep = union.keep(sparsity, method, seed, budget, _features(graphs.get("x"), method))
         return keep_of_batch(graphs, keep_columns(keep, edge_of_column))
+    if isinstance(graphs, BaseData) or not isinstance(graphs, Iterable):
+        got = type(graphs).__name__
+        raise InputError(f"graphs is a {got}, expected a Batch or a list of Data")
     parts = list(graphs)
     for place, graph in enumerate(parts):
         if not isinstance(graph, Data) or graph.edge_index is None:
@@ -187,7 +216,7 @@ def prune_graphs(
         return []
     bare = [Data(edge_index=graph.edge_index, num_nodes=graph.num_nodes) for graph in parts]
     union, edge_of_column = union_of(Batch.from_data_list(bare))
-    x = [graph.x for graph in parts if graph.x is not None]
+    x = [_dense(graph.x) for graph in parts if graph.x is not None]
     signals = _features(torch.cat(x) if len(x) == len(parts) else None, method)
     keep = union.keep(sparsity, method, seed, budget, signals)
     columns = keep_columns(keep, edge_of_column).split([g.edge_index.size(1) for g in parts])
@@ -212,15 +241,19 @@ def keep_of_batch(batch: Batch, keep: Tensor) -> Batch:
     sparse, before = copy.copy(batch), batch._slice_dict["edge_index"]
     sparse._slice_dict = dict(batch._slice_dict)
     stays = torch.cat([keep.new_zeros(1, dtype=torch.long), keep.long().cumsum(0)]).cpu()
-    one_a_graph = torch.arange(batch.num_graphs + 1)
+    # A ring that is listed once has as many nodes as columns: then, as in PyG, the name tells.
+    others = (torch.arange(batch.num_graphs + 1), batch.ptr.cpu())
     for key, places in batch._slice_dict.items():
-        if not torch.equal(places, before) or (
-            "edge" not in key and torch.equal(places, one_a_graph)
-        ):
+        by_chance = "edge" not in key and any(torch.equal(places, other) for other in others)
+        if by_chance or not torch.equal(places, before):
             continue
         sparse[key] = select(batch[key], keep, dim=batch.__cat_dim__(key, batch[key]))
         sparse._slice_dict[key] = stays[before]
     return sparse
+
+
+def _dense(x: Tensor) -> Tensor:
+    return x if x.layout == torch.strided else x.to_dense()
 
 
 def _features(x: Tensor | None, method: str) -> Signals | None:

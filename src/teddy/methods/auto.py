@@ -73,7 +73,7 @@ def auto(
         scheme.check(problem)
     _check_new_edges(problem, scores.split("+"))
     for level in levels:
-        problem.begin(phases=1 + sum(scheme.phases(level) for scheme in schemes))
+        problem.phases.begin(1 + sum(scheme.phases(level) for scheme in schemes))
         tickets = [scheme.ticket(problem, level, f" {scheme.score}") for scheme in schemes]
         best = max(tickets, key=lambda ticket: ticket.info.ticket.val)  # the first of equals
         best.info.config["tried"] = {t.info.score: t.info.ticket.val for t in tickets}

@@ -15,7 +15,7 @@ from teddy.methods.kinds import problem_of
 from teddy.methods.level import Level
 from teddy.methods.method import METHODS
 from teddy.methods.model_source import ModelLike
-from teddy.methods.problem import Progress
+from teddy.methods.phases import Progress
 from teddy.methods.resume import SearchFolder, search_settings
 from teddy.ticket import Ticket
 from teddy.tracking import Tracking, TrackLike

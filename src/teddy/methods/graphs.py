@@ -90,9 +90,10 @@ class GraphGrowth(Growth):
                 "the method chose training's edges without a score, expected one that can choose "
                 "those of other graphs"
             )
-        budget = "graph" if stage is self.held_out[-1] else self.budget
         union, signals = union_at(stage), Signals(stage.data.x)
-        return union.keep(choice.sparsity, choice.score, self.seed, budget, signals)
+        if stage is self.held_out[-1]:
+            return union.keep_alone(choice.sparsity, choice.score, self.seed, signals)
+        return union.keep(choice.sparsity, choice.score, self.seed, self.budget, signals)
 
     def unseen(self, choice: Choice | None) -> Unseen:
         """The graphs to validate and test on."""

@@ -60,9 +60,10 @@ class LinkProblem(HeadedProblem):
         width = DIMENSIONS if dimensions is None else dimensions
         self.dimensions = check_count(width, "dimensions")
         self.hits_at = check_count(hits_at, "hits_at")
-        if split_seed is not None and "edge_label_index" in data:
+        if split_seed is not None and isinstance(data, Data) and "edge_label_index" in data:
             raise InputError(f"split_seed is {split_seed}, and data have links; expected none")
-        super().__init__(with_links(data, seed=split_seed or 0), model, *settings, **named)
+        seed = 0 if split_seed is None else split_seed
+        super().__init__(with_links(data, seed=seed), model, *settings, **named)
 
     def _checked(self, data: Data, task: str) -> Data:
         return check_links(data)

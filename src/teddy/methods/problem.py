@@ -21,6 +21,7 @@ from teddy.errors import InputError
 from teddy.methods.growth import Growth
 from teddy.methods.level import Level
 from teddy.methods.model_source import ModelLike, ModelSource
+from teddy.methods.phases import Phases, Progress
 from teddy.methods.record import Choice, Dense, accuracy_of, make_ticket
 from teddy.methods.store import Memory, Store
 from teddy.models import GNN
@@ -35,20 +36,17 @@ from teddy.training import (
     TASKS,
     Checkpoint,
     ClassWeight,
-    Epoch,
     Loader,
     TrainConfig,
     TrainResult,
     seeded,
     train,
 )
-from teddy.training.forward import dense_input, forward_passes
+from teddy.training.forward import dense_input
 from teddy.training.inputs import of_edges, own_types
 from teddy.training.loop import Callback
+from teddy.training.passes import forward_passes
 from teddy.weights import FixedMask
-
-#: Called after each epoch with its phase (``dense``, ``sparse``, ...) and the share that is done.
-Progress = Callable[[str, Epoch, float], None]
 
 
 class Problem:
@@ -79,6 +77,7 @@ class Problem:
         directed: Whether messages run along edges as they are listed only.
 
     Attributes:
+        phases: Tells how far the search is.
         source: Makes its models.
         task: The task, with what it knows of the training targets.
         growth: The graph that training sees, and those that validate, test and use a ticket.
@@ -109,10 +108,10 @@ class Problem:
         device = device or torch.device("cpu")
         self.seed, self.device = check_seed(seed), device
         self.config = (config or TrainConfig()).of(model)
-        self.progress, self.store = progress, store or Memory()
+        self.phases = Phases(progress, self.config.epochs)
+        self.store = store or Memory()
         self.loader, self.checkpoints = loader, checkpoints
         self.dense_model: nn.Module | None = None
-        self.begin(phases=2)
         self.given = self._checked(data, task)
         self.source = ModelSource(model, options)
         check_rule(inference)
@@ -192,7 +191,7 @@ class Problem:
         """The dense model, trained once (*Pretraining on Entire Graph* of Algorithm 1)."""
         known = self.store.load("dense")
         if known is None:
-            model, result = self.train(callbacks=self.report("dense"), phase="dense")
+            model, result = self.train(callbacks=self.phases.report("dense"), phase="dense")
             self.dense_model = model
             facts: dict[str, Any] = {
                 "accuracy": asdict(accuracy_of(result)),
@@ -202,7 +201,7 @@ class Problem:
             known = Entry({"logits": result.logits.cpu()}, facts)
             self.store.save("dense", known)
         else:
-            self.skip("dense")
+            self.phases.skip("dense")
         facts, logits = known.facts, known.tensors["logits"]
         return Dense(
             # With a loader rows are taken from them; they may be on the disk, and stay there.
@@ -248,7 +247,7 @@ class Problem:
             dense.logits,
             level.weight_sparsity if weight_masks is None else 0.0,
             weight_masks,
-            self.report(phase),
+            self.phases.report(phase),
             phase,
             structure,
         )
@@ -314,23 +313,6 @@ class Problem:
         with seeded(self.seed, self.device):
             weights = [p for p in self.initial_model().parameters() if p.requires_grad]
         return [torch.ones_like(p, dtype=torch.bool) for p in weights]
-
-    def begin(self, phases: int) -> None:
-        """Say how many trainings the next ticket takes at most, the dense one among them."""
-        self._phases = phases
-        self._seen: dict[str, int] = {}
-
-    def skip(self, phase: str) -> None:
-        """Count a phase that needn't be done."""
-        self._seen.setdefault(phase, len(self._seen))
-
-    def report(self, phase: str) -> tuple[Callback, ...]:
-        """Callbacks of the next training."""
-        before = self._seen.setdefault(phase, len(self._seen))
-        progress, phases, epochs = self.progress, self._phases, self.config.epochs
-        if progress is None:
-            return ()
-        return (lambda e: progress(phase, e, (before + (e.index + 1) / epochs) / phases),)
 
     def checkpoint(self, phase: str | None) -> Checkpoint | None:
         """Where a training goes on from, if it is kept anywhere."""

@@ -108,7 +108,7 @@ class Scheme:
         """Find a ticket for each level; what levels have in common is computed once."""
         self.check(problem)
         for level in levels:
-            problem.begin(phases=1 + self.phases(level))
+            problem.phases.begin(1 + self.phases(level))
             yield self.ticket(problem, level)
 
     def check(self, problem: Problem) -> None:
@@ -199,7 +199,7 @@ class Scheme:
         """Learn masks on what is left, and remove the lowest; or read what was done before."""
         known = problem.store.load(name)
         if known is not None:
-            problem.skip(phase)
+            problem.phases.skip(phase)
             return _from_entry(known, state)
         started = time.perf_counter()
         masked = self._learn(problem, state, learns_edges, phase)
@@ -249,7 +249,7 @@ class Scheme:
                 teacher=problem.dense().logits,
                 regularizer=regularizer,
                 after_step=clamp if self.clamp else None,
-                callbacks=problem.report(phase),
+                callbacks=problem.phases.report(phase),
                 unseen=problem.growth.unseen_under_masks(state.keep),
                 checkpoint=problem.checkpoint(phase),
                 task=problem.task,

@@ -11,8 +11,8 @@ from torch_geometric.data import Data
 from teddy.edges import Signals
 from teddy.entries import Entry
 from teddy.methods.problem import Problem
-from teddy.training.forward import forward_passes
 from teddy.training.inputs import of_edges
+from teddy.training.passes import forward_passes
 
 
 def signals_of(problem: Problem, needs: Sequence[str]) -> Signals:

@@ -20,7 +20,7 @@ from teddy.methods import Problem
 from teddy.sweep.grid import Cell
 from teddy.ticket import Ticket
 from teddy.ticket.speed import dense_like
-from teddy.training.forward import forward_passes
+from teddy.training.passes import forward_passes
 
 #: Times that a search takes: the dense training, all rounds of masks, the last of them, the ticket.
 SECONDS = ("dense", "search", "round", "sparse")

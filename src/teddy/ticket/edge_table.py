@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from teddy.data.checks import LINK_FIELDS, MASKS
 from teddy.data.tensors import dtype_text
 from teddy.edges import Arcs
 from teddy.errors import InputError
 from teddy.ticket.changed import node_ids
+from teddy.ticket.heads import graph_for
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +40,7 @@ def kept_edges(ticket: Ticket, data: Data) -> pa.Table:
     """
     import pyarrow as pa
 
+    data = graph_for(ticket.info, data)
     graph, keep, place = ticket.prune(data)
     edges = graph.pairs
     if ticket.info.graph.get("directed"):
@@ -73,6 +76,8 @@ def parquet(table: pa.Table) -> bytes:
 def _belongs_to_edges(data: Data, name: str, value: Any) -> bool:
     if name in ("edge_index", "source", "target") or not isinstance(value, Tensor):
         return False
+    if LINK_FIELDS[0] in data and name in (*LINK_FIELDS, *MASKS):
+        return False  # of links, of which there may be as many as columns
     return value.dim() in (1, 2) and bool(data.is_edge_attr(name))
 
 

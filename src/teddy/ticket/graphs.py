@@ -17,9 +17,10 @@ from teddy.errors import InputError
 from teddy.models.graph_head import of_graphs
 from teddy.ticket.features import features_for
 from teddy.ticket.fingerprint import arcs_fingerprint, borders_fingerprint
-from teddy.training.forward import forward_passes
+from teddy.training.passes import forward_passes
 
 if TYPE_CHECKING:
+    from teddy.ticket.chosen_edges import ChosenEdges
     from teddy.ticket.info import TicketInfo
     from teddy.ticket.ticket import Ticket
 
@@ -33,7 +34,7 @@ def refuse_graphs(info: TicketInfo) -> None:
         )
 
 
-def graphs_kept(ticket: Ticket, batch: Batch) -> tuple[Arcs, Tensor]:
+def graphs_kept(ticket: ChosenEdges, batch: Batch) -> tuple[Arcs, Tensor]:
     """The edges of some graphs, and which of them stay, bool ``[M]``.
 
     Those of the set that the ticket was found on have their fate in it. Of any others the ticket's
@@ -58,7 +59,7 @@ def graphs_kept(ticket: Ticket, batch: Batch) -> tuple[Arcs, Tensor]:
     looks = bool(needed_signals(info.score))
     signals = Signals(features_for(info, batch)) if looks else None
     union = GraphUnion(arcs.graph, batch.batch, batch.num_graphs)
-    return arcs, union.keep(info.graph_sparsity, info.score, info.seed, "graph", signals)
+    return arcs, union.keep_alone(info.graph_sparsity, info.score, info.seed, signals)
 
 
 @torch.no_grad()

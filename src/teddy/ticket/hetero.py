@@ -15,7 +15,7 @@ from teddy.errors import InputError
 from teddy.models.hetero import HeteroModel
 from teddy.ticket.features import features_for
 from teddy.ticket.fingerprint import arcs_fingerprint
-from teddy.training.forward import forward_passes
+from teddy.training.passes import forward_passes
 
 if TYPE_CHECKING:
     from teddy.ticket.info import TicketInfo

@@ -11,31 +11,28 @@ from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
-from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data, HeteroData
 
 from teddy.atomic import StrPath
 from teddy.data.graphs import GraphsLike
-from teddy.edges import Arcs, Signals, SimpleGraph
-from teddy.edges.prune import keep_columns, needed_signals
+from teddy.edges.prune import keep_columns
 from teddy.errors import InputError
 from teddy.models import build_model
 from teddy.models.headed import Headed
 from teddy.ticket.changed import transfer
+from teddy.ticket.chosen_edges import ChosenEdges
 from teddy.ticket.compiled import CompiledTicket
 from teddy.ticket.export import export_ticket
 from teddy.ticket.features import features_for, order_for
 from teddy.ticket.file import Content, read_ticket, write_ticket
-from teddy.ticket.fingerprint import arcs_fingerprint
-from teddy.ticket.graphs import graph_apply, graph_logits, refuse_graphs
+from teddy.ticket.graphs import graph_apply, graph_logits
 from teddy.ticket.heads import graph_for, head_for, targets_for
-from teddy.ticket.hetero import hetero_apply, hetero_logits, hetero_targets, refuse_hetero
+from teddy.ticket.hetero import hetero_apply, hetero_logits, hetero_targets
 from teddy.ticket.hub import download, push
-from teddy.ticket.inference import edges_at_inference, scores_any_graph
-from teddy.ticket.info import TicketInfo
 from teddy.ticket.links import keep_messages
+from teddy.ticket.state import buffers_of, load_state
 from teddy.training import Task
-from teddy.training.forward import forward_passes
+from teddy.training.passes import forward_passes
 from teddy.training.tasks import task_from
 
 #: A graph; or, of a ticket that classifies graphs, one, a list of them or a ``Batch``.
@@ -43,7 +40,7 @@ DataLike: TypeAlias = GraphsLike | HeteroData
 
 
 @dataclass(eq=False)
-class Ticket:
+class Ticket(ChosenEdges):
     """A sparse subgraph and a sparse network that belong together.
 
     Attributes:
@@ -65,8 +62,6 @@ class Ticket:
         Count(total=4552, kept=3641)
     """
 
-    info: TicketInfo
-    keep: Tensor
     model: nn.Module
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
 
@@ -78,15 +73,7 @@ class Ticket:
     def save(self, path: StrPath) -> None:
         """Write the ticket to one file, whole or not at all."""
         parameters = dict(self.model.named_parameters())
-        tied = {parameter.data_ptr() for parameter in parameters.values()}
-        buffers = {}
-        for name, value in self.model.state_dict().items():
-            if not isinstance(value, Tensor):
-                kind = type(value).__name__
-                raise InputError(f"the model's state has a {kind} '{name}', expected tensors only")
-            if name not in parameters and value.data_ptr() not in tied:
-                buffers[name] = value
-        write_ticket(path, Content(self.info, self.keep, parameters, buffers))
+        write_ticket(path, Content(self.info, self.keep, parameters, buffers_of(self.model)))
 
     @staticmethod
     def load(path: StrPath, model: nn.Module | Callable[[], nn.Module] | None = None) -> Ticket:
@@ -110,7 +97,7 @@ class Ticket:
                 network: nn.Module = build_model(spec["name"], *channels, **spec["options"])
             else:
                 network = copy.deepcopy(model) if isinstance(model, nn.Module) else model()
-            _load_state(network, {**content.parameters, **content.buffers})
+            load_state(network, {**content.parameters, **content.buffers})
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise InputError(f"{path}: the weights don't fit the model ({reason})") from None
@@ -298,90 +285,3 @@ class Ticket:
             f"edges={info.edges.kept}/{info.edges.total}, "
             f"weights={info.weights.kept}/{info.weights.total}, test={info.ticket.test:.2f})"
         )
-
-    def prune(self, data: Data) -> tuple[SimpleGraph, Tensor, Tensor]:
-        """The simple graph of some data, which of its edges stay, and the edge of each column.
-
-        Raises:
-            InputError: if the ticket can't say which edges stay.
-        """
-        data = graph_for(self.info, data)
-        arcs = self._arcs(data, self._to_choose())
-        _, pair_of_column = SimpleGraph.of(data.edge_index, data.num_nodes)
-        return arcs.graph, self.kept(data, arcs), pair_of_column
-
-    def arcs(self, data: Data) -> Arcs:
-        """The edges of some data as the ticket's model takes them, before they are pruned."""
-        return self._arcs(data, self.info.graph.get("edge_inputs", []))
-
-    def _to_choose(self) -> list[str]:
-        """What the choice of edges takes: weights where they choose the edges of a grown graph."""
-        weighted = self.info.inductive is not None and self.info.inductive.get("weighted")
-        return ["edge_weight"] if weighted else []
-
-    def _arcs(self, data: Data, names: list[str]) -> Arcs:
-        refuse_hetero(self.info)
-        refuse_graphs(self.info)
-        if not isinstance(data, Data) or data.edge_index is None:
-            raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
-        data = graph_for(self.info, data)
-        for name in names:
-            if data.get(name) is None:
-                raise InputError(f"the ticket was found with {name}, expected data that have it")
-        return Arcs.of_data(data, names, self.info.graph.get("directed", False))
-
-    def kept(self, data: Data, arcs: Arcs) -> Tensor:
-        """Which of the undirected edges behind some arcs stay, bool ``[M]``.
-
-        Raises:
-            InputError: if the ticket can't say which.
-        """
-        graph, inductive = arcs.graph, self.info.inductive
-        keep = self.keep.to(graph.pairs.device)
-        if inductive is None:
-            self._recognise(arcs)
-            return keep
-        rule, score = inductive["inference"], inductive["score"]
-        known = torch.zeros_like(graph.pairs[0], dtype=torch.bool)
-        if rule == "training" or (rule == "scored" and not scores_any_graph(score)):
-            if "train_mask" not in data:
-                raise InputError("the ticket knows its training nodes' edges, expected train_mask")
-            training, known = arcs.induced(data.train_mask)
-            self._recognise(training)
-        return edges_at_inference(
-            rule, graph, known, keep, self.info.graph_sparsity, score, self.info.seed,
-            arcs.weights if inductive.get("weighted") else None,
-            self.signals(data, score if rule == "scored" else None),
-        )  # fmt: skip
-
-    def signals(self, data: Data, score: str | None) -> Signals:
-        """Features, where the score that chooses the edges of a grown graph looks at them."""
-        looks = score is not None and "x" in needed_signals(score)
-        return Signals(features_for(self.info, data) if looks else None)
-
-    def _recognise(self, arcs: Arcs) -> None:
-        expected, graph = self.info.graph, arcs.graph
-        if arcs_fingerprint(arcs) != expected["fingerprint"]:
-            changed = "; has it changed since: Ticket.transfer (--changed)"
-            takes_others = self.info.inductive is None and self.info.links is None
-            raise InputError(
-                f"the ticket belongs to {self.info.dataset} with {expected['nodes']} nodes and "
-                f"{expected['edges']} edges, got another graph with {graph.num_nodes} nodes and "
-                f"{graph.num_edges} edges{changed if takes_others else ''}"
-            )
-
-
-def _load_state(model: nn.Module, state: dict[str, Tensor]) -> None:
-    """Load a state in which a parameter of several names has only the first."""
-    names = {
-        parameter.data_ptr(): name
-        for name, parameter in model.named_parameters()
-        if not isinstance(parameter, UninitializedParameter)
-    }
-    for name, value in model.state_dict().items():
-        if isinstance(value, UninitializedParameter):
-            continue
-        first = names.get(value.data_ptr())
-        if name not in state and first in state:
-            state[name] = state[first]
-    model.load_state_dict(state)

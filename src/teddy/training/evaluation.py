@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from teddy.errors import InputError
-from teddy.training.forward import Evaluation, forward_passes
+from teddy.training.forward import Evaluation
 from teddy.training.inputs import of_edges
+from teddy.training.passes import forward_passes
 from teddy.training.tasks import Task
 
 

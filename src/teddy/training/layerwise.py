@@ -13,7 +13,8 @@ from teddy.models.layered import LayeredGNN, Rows
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix
 from teddy.training.distributed import World
-from teddy.training.forward import Evaluation, forward_passes
+from teddy.training.forward import Evaluation
+from teddy.training.passes import forward_passes
 from teddy.training.scratch import scratch
 
 # Bytes of a block's widest row times its nodes.

@@ -23,12 +23,13 @@ from teddy.training.checkpoint import Checkpoint
 from teddy.training.config import TrainConfig
 from teddy.training.distributed import World
 from teddy.training.evaluation import Unseen, judges
-from teddy.training.forward import Forward, forward_passes
+from teddy.training.forward import Forward
 from teddy.training.inputs import of_edges
 from teddy.training.layerwise import evaluation_passes
 from teddy.training.loaders import Loader
 from teddy.training.memory import keep_freed_memory
 from teddy.training.minibatch import BatchSteps, check_takes_batches
+from teddy.training.passes import forward_passes
 from teddy.training.state import Epoch, State
 from teddy.training.steps import GraphSteps, Steps
 from teddy.training.tasks import Classification, Task

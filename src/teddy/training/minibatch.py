@@ -16,9 +16,9 @@ from teddy.models.layered import LayeredGNN
 from teddy.models.masked import Masked
 from teddy.training.config import TrainConfig
 from teddy.training.distributed import World
-from teddy.training.forward import forward_passes
 from teddy.training.loaders import Batch, Loader, graph_to_load, grouped
 from teddy.training.objective import Totals
+from teddy.training.passes import forward_passes
 from teddy.training.seeding import derived_seed, seeded, seeded_items
 from teddy.training.steps import Steps
 from teddy.training.tasks import Task

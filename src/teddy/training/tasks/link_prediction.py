@@ -104,4 +104,6 @@ def hits_at(k: int, logits: Tensor, y: Tensor) -> float:
 
 def _parts(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     z, there = logits.detach().flatten(), y.flatten() == 1
+    # A nan has no place in an order: it counts as a mistake, whichever of the two it is of.
+    z = torch.where(z.isnan(), torch.where(there, -torch.inf, torch.inf), z)
     return z[there], z[~there]
