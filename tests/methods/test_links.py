@@ -216,3 +216,17 @@ def test_other_data_are_refused():
             teddy.find_ticket(data, **SETTINGS)
     with pytest.raises(InputError, match="data: no y, expected an integer label for each node"):
         teddy.find_ticket(small_links())
+
+
+def test_outputs_of_links_are_not_drawn_to_zero():
+    # With a penalty GCN's outputs vanish, while AUC, which takes an order only, looks fine.
+    links = teddy.split_links(teddy.load_dataset("citeseer"))
+    settings = {**SETTINGS, "hidden": 32, "epochs": 60}
+    ticket = teddy.find_ticket(links, "gcn", **settings)
+    assert ticket.info.config["weight_decay"] == 0
+    chances = ticket.logits(links)[links.test_mask].sigmoid()
+    assert chances.max() > 0.9
+    assert chances.std() > 0.05
+    drawn = teddy.find_ticket(links, "gcn", **settings, weight_decay=5e-3)
+    assert drawn.info.config["weight_decay"] == 5e-3
+    assert (drawn.logits(links)[links.test_mask].sigmoid() - 0.5).abs().max() < 0.01

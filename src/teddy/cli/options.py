@@ -77,7 +77,9 @@ LearningRate = Annotated[
 ]
 WeightDecay = Annotated[
     float | None,
-    typer.Option(help="L2 penalty; default: the model's own, mostly 5e-4.", show_default=False),
+    typer.Option(
+        help="L2 penalty; default: the model's own, mostly 5e-4; of links 0.", show_default=False
+    ),
 ]
 Temperature = Annotated[float, typer.Option(help="Of the distillation.")]
 Divergence = Annotated[

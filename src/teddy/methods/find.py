@@ -93,7 +93,7 @@ def find_ticket(
         relations: Of a ``HeteroData``: ``each`` relation is scored and pruned by itself, or
             ``all`` together; see :func:`teddy.prune_relations`.
         lr: Learning rate; by default the model's own, 0.01 for most.
-        weight_decay: L2 penalty; by default the model's own, 5e-4 for most.
+        weight_decay: L2 penalty; by default the model's own, 5e-4 for most; none for links.
         temperature: Of the distillation.
         divergence: Reading of the distillation; see :class:`teddy.training.TrainConfig`.
         distill_nodes: Which nodes the dense model teaches, ``all`` or ``training``.

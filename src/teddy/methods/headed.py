@@ -14,7 +14,7 @@ from teddy.methods.model_source import ModelLike
 from teddy.methods.problem import Problem
 from teddy.methods.record import Choice
 from teddy.models.headed import Headed, encoder_of
-from teddy.training import Loader
+from teddy.training import Loader, TrainConfig
 
 
 class HeadedProblem(Problem):
@@ -50,7 +50,9 @@ class HeadedProblem(Problem):
         if loader is not None:
             raise InputError(f"batches are of nodes, expected no loader with the task {task}")
         super().__init__(data, model, *settings, **named)
-        self.config = replace(self.config, distill_nodes="training")
+
+    def _config(self, config: TrainConfig, model: ModelLike) -> TrainConfig:
+        return super()._config(replace(config, distill_nodes="training"), model)
 
     @abstractmethod
     def head(self) -> nn.Module:

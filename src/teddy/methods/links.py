@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -16,7 +17,7 @@ from teddy.models.link_head import LinkHead
 from teddy.numbers import check_count
 from teddy.ticket.fingerprint import split_fingerprint
 from teddy.ticket.links import link_facts
-from teddy.training import TrainResult
+from teddy.training import TrainConfig, TrainResult
 
 #: Outputs of a node, unless asked for.
 DIMENSIONS = 64
@@ -64,6 +65,16 @@ class LinkProblem(HeadedProblem):
             raise InputError(f"split_seed is {split_seed}, and data have links; expected none")
         seed = 0 if split_seed is None else split_seed
         super().__init__(with_links(data, seed=seed), model, *settings, **named)
+
+    def _config(self, config: TrainConfig, model: ModelLike) -> TrainConfig:
+        """Without weight decay, unless asked for.
+
+        At outputs of 0 the inner product has no gradient, and a penalty draws them there: all links
+        would be as likely, in an order that AUC still takes for good.
+        """
+        if config.weight_decay is None:
+            config = replace(config, weight_decay=0.0)
+        return super()._config(config, model)
 
     def _checked(self, data: Data, task: str) -> Data:
         return check_links(data)

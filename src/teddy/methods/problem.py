@@ -107,7 +107,7 @@ class Problem:
     ) -> None:
         device = device or torch.device("cpu")
         self.seed, self.device = check_seed(seed), device
-        self.config = (config or TrainConfig()).of(model)
+        self.config = self._config(config or TrainConfig(), model)
         self.phases = Phases(progress, self.config.epochs)
         self.store = store or Memory()
         self.loader, self.checkpoints = loader, checkpoints
@@ -123,6 +123,10 @@ class Problem:
         self.seen, self.deployed = self.growth.seen, self.growth.deployed
         self.graph, self.data = self.seen.graph, self.seen.data
         self.num_outputs = self.task.num_outputs(self.data.y)
+
+    def _config(self, config: TrainConfig, model: ModelLike) -> TrainConfig:
+        """Settings of the training, with what wasn't asked for."""
+        return config.of(model)
 
     def _checked(self, data: Data, task: str) -> Data:
         """The graph, or its nodes that are predicted: features, targets, masks."""
