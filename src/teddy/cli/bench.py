@@ -54,6 +54,7 @@ def bench(
     Of a data set: an epoch of the sparse training, compiled kernels against plain torch. By
     threads, and of a ticket on the GPU, where there is one.
     """
+    from teddy.data import DATASETS
     from teddy.ticket.file import is_ticket
 
     if is_ticket(subject):
@@ -62,6 +63,8 @@ def bench(
         bench_ticket(subject, graph, nodes, data_dir, json_)
         return
     if graph is not None:
+        if subject not in DATASETS and not Path(subject).exists():
+            raise InputError(f"{subject}: no such file, expected a ticket")
         raise InputError(f"{subject} is no ticket file, expected a ticket before its graph")
     _bench_training(subject, models or MODELS, EPOCHS if epochs is None else epochs, json_,
                     nodes, data_dir)  # fmt: skip
