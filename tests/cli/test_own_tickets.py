@@ -149,7 +149,7 @@ def test_a_module_of_ones_own_is_looked_at_but_not_run(tmp_path):
     ):
         line = refused(run_here(*arguments, cwd=tmp_path))
         assert "its model is a methods.test_own.Weighted, expected one like it" in line
-        assert line.endswith("--module FILE.py:NAME")
+        assert line.endswith("(--module FILE.py:NAME)")
 
 
 MINE = """
