@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import teddy
+
 FOLDER = Path(__file__).parents[1] / "examples"
 
 
@@ -49,6 +51,14 @@ SHOWS = {
 
 def test_no_example_is_forgotten():
     assert SHOWS.keys() == {path.stem for path in FOLDER.glob("*.py")}
+
+
+def test_the_graph_that_the_readme_prunes():
+    data = teddy.load_dataset(FOLDER / "my-graph", split="20/40/40")
+    assert data.class_names == ["biology", "physics", "sociology"]
+    ticket = teddy.find_ticket(data, "gcn")
+    assert ticket.info.edges.total == 89
+    assert metric_of(ticket) > 70  # the largest class: 42
 
 
 @pytest.mark.parametrize("name", SHOWS)

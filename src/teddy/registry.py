@@ -41,7 +41,9 @@ class Registry(Generic[T]):
 
     def __getitem__(self, name: str) -> T:
         if name not in self._entries:
-            close = difflib.get_close_matches(str(name), self._entries, n=1)
+            close = difflib.get_close_matches(str(name), self._entries)
+            # Of names that are as close, one with the same letters in another order: gcn, not gin.
+            close.sort(key=lambda known: sorted(known) != sorted(str(name)))
             hint = f" (did you mean '{close[0]}'?)" if close else ""
             known = ", ".join(self._entries)
             raise InputError(f"unknown {self.kind} '{name}', expected one of: {known}{hint}")

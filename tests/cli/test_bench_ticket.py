@@ -46,6 +46,9 @@ def test_what_does_not_fit_is_refused(ticket, tmp_path):
     assert "expected a ticket before its graph" in refused(
         run_here("bench", "citeseer", "graph.npz", cwd=tmp_path)
     )
+    assert "nope.ticket: no such file, expected a ticket" in refused(
+        run_here("bench", "nope.ticket", "graph.npz", cwd=tmp_path)
+    )
     ticket.write_bytes(ticket.read_bytes()[:-9])
     assert "not a ticket file, or a damaged one" in refused(
         run_here("bench", "a.ticket", "graph.npz", cwd=tmp_path)

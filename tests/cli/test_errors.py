@@ -29,6 +29,7 @@ BAD = [
     (["find", "--seeds", "many"], "'--seeds'"),
     (["find", "--epochs", "0"], "epochs is 0"),
     (["find", "--model", "gnn"], "unknown model 'gnn'"),
+    (["find", "--model", "gnc"], "did you mean 'gcn'"),
     (["find", "--method", "gnn"], "unknown method 'gnn'"),
     (["find", "--method", "teddy:distill=0", "--distill", "5"], "and 0 in teddy:distill=0"),
     (["find", "--method", "teddy:lambda=1"], "teddy has no option 'lambda'"),

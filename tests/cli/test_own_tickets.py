@@ -149,6 +149,93 @@ def test_a_module_of_ones_own_is_looked_at_but_not_run(tmp_path):
     ):
         line = refused(run_here(*arguments, cwd=tmp_path))
         assert "its model is a methods.test_own.Weighted, expected one like it" in line
+        assert line.endswith("(--module FILE.py:NAME)")
+
+
+MINE = """
+from torch import nn
+from torch_geometric.nn import GraphConv
+
+class Mine(nn.Module):
+    def __init__(self, hidden=8):
+        super().__init__()
+        self.first, self.last = GraphConv(12, hidden), GraphConv(hidden, 3)
+
+    def forward(self, x, edge_index, edge_weight):
+        return self.last(self.first(x, edge_index, edge_weight).relu(), edge_index, edge_weight)
+
+class Needs(Mine):
+    def __init__(self, hidden):
+        super().__init__(hidden)
+
+def make():
+    return Mine(8)
+
+def wide():
+    return Mine(9)
+
+made, number = make(), 3
+"""
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory):
+    """A ticket of a module of one's own, its graph, and the file that has the module."""
+    folder = tmp_path_factory.mktemp("mine")
+    data = own_graph(kind="edge_weight")
+    save_npz(folder / "graph.npz", **arrays(data))
+    ticket = teddy.find_ticket(data, Weighted, 0.5, 0.5, epochs=2)
+    ticket.save(folder / "a.ticket")
+    (folder / "mine.py").write_text(MINE)
+    return folder, ticket, data
+
+
+@pytest.mark.parametrize("name", ["Mine", "make", "made"])
+def test_a_module_of_ones_own_comes_from_a_file(name, mine):
+    folder, ticket, data = mine
+    arguments = "a.ticket", "graph.npz", "--module", f"mine.py:{name}"
+    done = run_here("predict", *arguments, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["test"] == pytest.approx(ticket.info.ticket.test)
+    check(found["predictions"], ticket.predict(data), {"task": "classification"})
+
+
+def test_a_module_of_ones_own_is_exported_and_timed(mine, monkeypatch):
+    monkeypatch.setattr("teddy.ticket.speed._MOST", 1)
+    folder, ticket, data = mine
+    how = "--module", folder / "mine.py:Mine"
+    done = run_here("export", "a.ticket", "a.pt2", *how, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    program = torch.export.load(folder / "a.pt2").module()
+    fields = ticket.fields(data)
+    logits = program(data.x, fields["edge_index"], fields["edge_weight"])
+    torch.testing.assert_close(logits, ticket.logits(data), rtol=1e-4, atol=1e-5)
+    done = run_here("bench", "a.ticket", "graph.npz", *how, "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["model"] == "methods.test_own.Weighted"
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("mine.py", "module is 'mine.py', expected FILE.py:NAME"),
+        ("nope.py:Mine", "nope.py: there is no such file"),
+        ("mine.py:Nope", "mine.py: there is no 'Nope' in it, expected a torch.nn.Module"),
+        ("mine.py:number", "mine.py:number: is of type int, expected a torch.nn.Module"),
+        ("mine.py:Needs", "mine.py:Needs: calling it failed (TypeError: "),
+        ("mine.py:wide", "a.ticket: the weights don't fit the model ("),
+    ],
+)
+def test_a_module_that_can_not_be_taken(place, expected, mine):
+    arguments = "a.ticket", "graph.npz", "--module", place
+    line = refused(run_here("predict", *arguments, cwd=mine[0]))
+    assert line.startswith(f"teddy: {expected}")
+
+
+def test_a_module_is_of_a_ticket(tmp_path):
+    line = refused(run_here("bench", "citeseer", "--module", "mine.py:Mine", cwd=tmp_path))
+    assert line == "teddy: module is 'mine.py:Mine', expected only with a ticket"
 
 
 TINY = ["--model", "gcn", "--epochs", 2, "--hidden", 4, "--seeds", 2, "--most", 5, "--step", 5,

@@ -94,8 +94,10 @@ def test_predict_refuses_a_changed_graph_unless_it_is_told_how(home, tmp_path):
         )
 
     assert "has it changed since: Ticket.transfer (--changed)" in line()
-    assert "expected one of: scored, training, none" in line("--changed", "known")
-    assert "expected the original graph (--original)" in line("--changed", "training")
+    rules = "expected one of: scored, training, none"
+    assert f"(--changed) is 'known', {rules}" in line("--changed", "known")
+    original = "(--changed) is 'training', expected the original graph (--original)"
+    assert original in line("--changed", "training")
     assert "only with --changed training" in line("--original", home / "before")
 
 

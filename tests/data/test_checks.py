@@ -90,7 +90,8 @@ ERRORS = {
     "y short": (changed(y=torch.zeros(5).long()), "y has shape [5], expected [6]"),
     "y many": (
         changed(y=torch.zeros(6, 3).long()),
-        "y has shape [6, 3], expected [6] (a class); several labels have the task multilabel",
+        "y has shape [6, 3], expected [6] (a class); several labels have the task multilabel, "
+        "several numbers regression",
     ),
     "y negative": (
         changed(y=labels(5, -2)),

@@ -57,7 +57,6 @@ NODE_ERRORS = {
     ),
     "one class": ("1,1,train", "1,0,train", "every training label is 0, expected at least two"),
     "no validation node": ("2,0,val", "2,0,", "val_mask holds no node, expected at least one"),
-    "ragged": ("7,8\n", "7,8,9\n", "row 4: 6 cells, expected 5"),
 }
 
 
@@ -67,6 +66,17 @@ def test_node_table(case, tmp_path):
     assert old in NODES
     path = write(tmp_path, nodes=NODES.replace(old, new, 1))
     assert message(path).startswith(f"nodes.csv: {expected}")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_ragged_row_is_named(threads, tmp_path):
+    before = pa.cpu_count()
+    pa.set_cpu_count(threads)  # which OMP_NUM_THREADS may have set to 1
+    try:
+        text = message(write(tmp_path, nodes=NODES.replace("7,8\n", "7,8,9\n")))
+    finally:
+        pa.set_cpu_count(before)
+    assert text == "nodes.csv: row 4: 6 cells, expected 5"
 
 
 EDGE_ERRORS = {
@@ -109,6 +119,41 @@ def test_content_that_is_no_table(file, content, expected, tmp_path):
 def test_every_label_empty(tmp_path):
     path = write(tmp_path, nodes="id,label,f\n0,,1\n1,,2\n2,,3\n3,,4\n")
     assert message(path) == "nodes.csv: every label is empty, expected two classes"
+
+
+def labelled(folder, labels):
+    nodes = NODES
+    for node, label in enumerate(labels):
+        nodes = nodes.replace(f"\n{node},{node % 2},", f"\n{node},{label},")
+    return write(folder, nodes=nodes)
+
+
+@pytest.mark.parametrize(
+    ("labels", "found"),
+    [
+        (["1", "2", "0.37", "1e-3"], "row 3: label is '0.37'"),
+        (["", "-2.5", "nan", "inf"], "row 2: label is '-2.5'"),
+    ],
+)
+def test_numbers_with_fractions_are_no_classes(labels, found, tmp_path):
+    assert message(labelled(tmp_path, labels)) == (
+        f"nodes.csv: {found}, expected an integer or a name (a class); "
+        "numbers have the task regression"
+    )
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["1.5", "2.0-beta"],
+        ["1.5", "other"],
+        ["1.0", "2.0"],
+        ["inf", "nan"],
+    ],
+)
+def test_names_that_look_like_numbers(labels, tmp_path):
+    data = load_dataset(labelled(tmp_path, labels * 2))
+    assert data.class_names == labels
 
 
 def test_no_features(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import chdir
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from pyarrow import csv, parquet
 import teddy
 from teddy.sweep import Grid, Settings, run_sweep
 from teddy.training import TrainConfig
+from tools.check_docs.blocks import ROOT
 
 #: Of a command, options and values that take the place of those written, or come to them.
 OPTIONS: dict[str, dict[str, str | None]] = {
@@ -36,6 +38,7 @@ PARSED = {
     "push": "writes to the Hugging Face Hub",
     "hub:": "reads from the Hugging Face Hub",
     "wandb:": "needs an account",
+    "--module": "takes a ticket of a module of one's own",
 }
 
 
@@ -74,6 +77,8 @@ def reason_to_parse(words: list[str]) -> str | None:
 
 def prepare(folder: Path) -> None:
     """Files that the commands take for granted: graphs, a ticket, tables, a sweep."""
+    example = Path("examples", "my-graph")
+    shutil.copytree(ROOT / example, folder / example)
     write_graph(folder / "my-graph", 0, 1400)
     write_graph(folder / "later", 0, 1410)
     write_graph(folder / "other-graph", 1, 1400)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from teddy.cli.bench_ticket import bench_ticket
-from teddy.cli.options import DataDir, Json, Nodes
+from teddy.cli.options import DataDir, Json, Nodes, OwnModule
 from teddy.errors import InputError
 from teddy.numbers import check_count
 
@@ -45,6 +45,7 @@ def bench(
         typer.Option(help=f"Epochs of a turn: {EPOCHS}; all take three turns.", show_default=False),
     ] = None,
     json_: Json = False,
+    module: OwnModule = None,
     nodes: Nodes = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -54,15 +55,20 @@ def bench(
     Of a data set: an epoch of the sparse training, compiled kernels against plain torch. By
     threads, and of a ticket on the GPU, where there is one.
     """
+    from teddy.data import DATASETS
     from teddy.ticket.file import is_ticket
 
     if is_ticket(subject):
         if models is not None or epochs is not None:
             raise InputError(f"{subject} is a ticket, expected --models, --epochs with a data set")
-        bench_ticket(subject, graph, nodes, data_dir, json_)
+        bench_ticket(subject, graph, module, nodes, data_dir, json_)
         return
     if graph is not None:
+        if subject not in DATASETS and not Path(subject).exists():
+            raise InputError(f"{subject}: no such file, expected a ticket")
         raise InputError(f"{subject} is no ticket file, expected a ticket before its graph")
+    if module is not None:
+        raise InputError(f"module is '{module}', expected only with a ticket")
     _bench_training(subject, models or MODELS, EPOCHS if epochs is None else epochs, json_,
                     nodes, data_dir)  # fmt: skip
 

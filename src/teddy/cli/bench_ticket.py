@@ -19,17 +19,21 @@ WORDS = {
 
 
 def bench_ticket(
-    ticket: str, dataset: str | None, nodes: Path | None, data_dir: Path | None, json_: bool
+    ticket: str,
+    dataset: str | None,
+    module: str | None,
+    nodes: Path | None,
+    data_dir: Path | None,
+    json_: bool,
 ) -> None:
     """Time a pass of the dense model and of a ticket, by threads and devices."""
     import torch
 
     from teddy.cli.tables import print_table, print_text
-    from teddy.cli.ticket_data import load_graph
-    from teddy.ticket import Ticket
+    from teddy.cli.ticket_data import load_graph, load_ticket
     from teddy.ticket.speed import Pass, measure
 
-    loaded = Ticket.load(ticket)
+    loaded = load_ticket(ticket, module)
     info = loaded.info
     data = load_graph(Path(ticket), info, dataset, None, None, nodes, data_dir)
     most, passes = torch.get_num_threads(), []

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from teddy.cli.options import DataDir, Nodes
+from teddy.cli.options import DataDir, Nodes, OwnModule
 from teddy.cli.ticket_data import (
     TicketDataset,
     TicketFile,
     TicketSplit,
     TicketSplitSeed,
     load_graph_to_predict,
+    load_ticket,
 )
 from teddy.errors import InputError
 
@@ -30,17 +31,17 @@ def export(
     dataset: TicketDataset = None,
     split: TicketSplit = None,
     split_seed: TicketSplitSeed = None,
+    module: OwnModule = None,
     nodes: Nodes = None,
     data_dir: DataDir = None,
 ) -> None:
     """Write a ticket's network as ONNX or for torch.export, or its edges as Parquet."""
     from teddy.atomic import check_writable
-    from teddy.ticket import Ticket
     from teddy.ticket.export import check_kind, signature
 
     kind = check_kind(out)
     check_writable(out)
-    loaded = Ticket.load(ticket)
+    loaded = load_ticket(ticket, module)
     data = None
     if kind == ".parquet":
         data = load_graph_to_predict(

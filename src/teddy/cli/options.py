@@ -58,6 +58,16 @@ Load = Annotated[
         show_default=False,
     ),
 ]
+OwnModule = Annotated[
+    str | None,
+    typer.Option(
+        "--module",
+        metavar="FILE.py:NAME",
+        help="Of a ticket of a module of your own: the module, or a class or function that makes "
+        "one without arguments, in a Python file.",
+        show_default=False,
+    ),
+]
 Tuned = Annotated[
     bool,
     typer.Option("--tuned", help="Lambda that was tuned for the paper's data sets and models."),

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from teddy.atomic import check_writable, write_atomically
-from teddy.cli.options import DataDir, Json, Nodes
+from teddy.cli.options import DataDir, Json, Nodes, OwnModule
 from teddy.cli.ticket_data import (
     TicketDataset,
     TicketFile,
     TicketSplit,
     TicketSplitSeed,
     load_graph_to_predict,
+    load_ticket,
 )
 from teddy.errors import InputError
 
@@ -54,6 +55,7 @@ def predict(
     ] = None,
     split: TicketSplit = None,
     split_seed: TicketSplitSeed = None,
+    module: OwnModule = None,
     nodes: Nodes = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -61,11 +63,10 @@ def predict(
     if out is not None:
         check_writable(out)
     from teddy.data.targets import TARGETS
-    from teddy.ticket import Ticket
     from teddy.ticket.changed import node_ids
     from teddy.ticket.heads import targets_for
 
-    loaded = Ticket.load(ticket)
+    loaded = load_ticket(ticket, module)
     info = loaded.info
     if original is not None and changed != "training":
         raise InputError(f"original is '{original}', expected only with --changed training")

@@ -1,4 +1,4 @@
-"""The graph of a ticket, for commands that take one."""
+"""A ticket and its graph, for commands that take them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from teddy.atomic import StrPath
 from teddy.errors import InputError
 
 if TYPE_CHECKING:
+    from torch import nn
     from torch_geometric.data import Data
+
+    from teddy.ticket import Ticket
 
 TicketFile = Annotated[Path, typer.Argument(help="A ticket file, or hub:owner/name.")]
 TicketDataset = Annotated[
@@ -31,6 +35,38 @@ TicketSplitSeed = Annotated[
         show_default=False,
     ),
 ]
+
+
+def load_ticket(path: StrPath, module: str | None) -> Ticket:
+    """Load a ticket, of a module of the user's own with ``FILE.py:NAME``."""
+    from teddy.ticket import Ticket
+
+    return Ticket.load(path, None if module is None else _own_module(module))
+
+
+def _own_module(place: str) -> nn.Module:
+    from torch import nn
+
+    from teddy.methods.plugin import load_file
+
+    file, _, name = place.rpartition(":")
+    if not file or not name:
+        raise InputError(f"module is '{place}', expected FILE.py:NAME")
+    loaded = load_file(file)
+    if not hasattr(loaded, name):
+        raise InputError(f"{file}: there is no '{name}' in it, expected a torch.nn.Module")
+    found = getattr(loaded, name)
+    if callable(found) and not isinstance(found, nn.Module):
+        try:
+            found = found()
+        except Exception as error:
+            raise InputError(
+                f"{place}: calling it failed ({type(error).__name__}: {error}), expected a module, "
+                "or a class or function that makes one without arguments"
+            ) from None
+    if not isinstance(found, nn.Module):
+        raise InputError(f"{place}: is of type {type(found).__name__}, expected a torch.nn.Module")
+    return found
 
 
 def load_graph(

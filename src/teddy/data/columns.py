@@ -139,19 +139,30 @@ def as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
 
 def _read_csv(path: Path) -> pa.Table:
     import pyarrow as pa
-    from pyarrow import csv
 
     try:
-        # As text: the guessed type of a column can change after a megabyte, and 007 is no number.
-        with csv.open_csv(path) as start:
-            types = dict.fromkeys(start.schema.names, pa.string())
-        return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=types))
+        return _read_text(path)
+    except pa.ArrowInvalid:
+        pass
+    try:
+        return _read_text(path, threads=False)  # several can't say which row is wrong
     except pa.ArrowInvalid as error:
         ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
         if ragged is None:
             raise
         row, expected, got = map(int, ragged.groups())
         raise InputError(f"{path.name}: row {row - 1}: {got} cells, expected {expected}") from error
+
+
+def _read_text(path: Path, threads: bool = True) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    options = csv.ReadOptions(use_threads=threads)
+    # As text: the guessed type of a column can change after a megabyte, and 007 is no number.
+    with csv.open_csv(path, options) as start:
+        types = dict.fromkeys(start.schema.names, pa.string())
+    return csv.read_csv(path, options, convert_options=csv.ConvertOptions(column_types=types))
 
 
 def _read_parquet(path: Path) -> pa.Table:

@@ -170,6 +170,7 @@ def _classes(table: Table) -> tuple[np.ndarray, list[str] | None]:
     integers = as_integers(labels.drop_null())
     if integers is None:
         labels = labels.cast(pa.string())
+        _no_fractions(table, labels)
         classes = pa.array(sorted(labels.drop_null().unique().to_pylist()))
     else:
         labels = labels.cast(pa.int64())
@@ -187,6 +188,27 @@ def _classes(table: Table) -> tuple[np.ndarray, list[str] | None]:
     return y.astype(np.int64), names
 
 
+def _no_fractions(table: Table, labels: pa.ChunkedArray) -> None:
+    """Raise if every label is a number and one has a fraction: then they are no names."""
+    import pyarrow as pa
+
+    try:
+        values = labels.cast(pa.float64()).to_numpy()
+    except pa.ArrowInvalid:
+        return
+    fraction = np.flatnonzero(np.isfinite(values) & (values != np.round(values)))
+    if len(fraction):
+        raise _no_class(table, int(fraction[0]))
+
+
+def _no_class(table: Table, row: int) -> InputError:
+    return table.error(
+        row,
+        f"label is {table.value('label', row)}, expected an integer or a name (a class); "
+        "numbers have the task regression",
+    )
+
+
 def _whole_labels(table: Table) -> pa.ChunkedArray:
     """Undo what pandas does to integers when some are missing: 1 becomes 1.0."""
     import pyarrow as pa
@@ -195,8 +217,7 @@ def _whole_labels(table: Table) -> pa.ChunkedArray:
     missing = np.isnan(values)
     fraction = np.flatnonzero(~missing & ~(np.isfinite(values) & (values == np.round(values))))
     if len(fraction):
-        row = int(fraction[0])
-        raise table.error(row, f"label is {values[row]}, expected an integer or a name")
+        raise _no_class(table, int(fraction[0]))
     whole = np.where(missing, 0, values).astype(np.int64)
     return pa.chunked_array([pa.array(whole, mask=missing)])
 

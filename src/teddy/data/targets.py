@@ -61,7 +61,11 @@ class Classes(Targets):
             y = y.squeeze(1)
         if y.dim() != 1 or y.size(0) != num_nodes:
             several = y.dim() == 2 and y.size(0) == num_nodes
-            hint = " (a class); several labels have the task multilabel" if several else ""
+            hint = (
+                " (a class); several labels have the task multilabel, several numbers regression"
+                if several
+                else ""
+            )
             raise InputError(f"{source}: y has shape {shape_text(y)}, expected [{num_nodes}]{hint}")
         hint = (
             " (classes); numbers have the task regression, 0 and 1 for each of several labels the "

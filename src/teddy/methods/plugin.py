@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from teddy.edges import SCORES
 from teddy.errors import InputError
@@ -16,8 +17,8 @@ from teddy.methods.scores import register_score
 ORIGINS: dict[str, str] = {}
 
 
-def load_file(path: str | Path) -> None:
-    """Run a Python file that registers methods or edge scores; the same file again does nothing.
+def load_file(path: str | Path) -> ModuleType:
+    """Run a Python file, which may register methods or edge scores; the same one is run once.
 
     Example:
         >>> load_file("no-such-file.py")
@@ -31,7 +32,7 @@ def load_file(path: str | Path) -> None:
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     name = f"teddy_plugin_{digest}"
     if name in sys.modules:
-        return
+        return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise InputError(f"{path}: expected a Python file, *.py")
@@ -54,3 +55,4 @@ def load_file(path: str | Path) -> None:
     for method in METHODS:
         if METHODS[method] is not before.get(method):
             ORIGINS[method] = digest
+    return module

@@ -23,6 +23,9 @@ from teddy.ticket.links import refuse_links
 if TYPE_CHECKING:
     from teddy.ticket.ticket import Ticket
 
+#: The rule, as messages call it: in Python and at the command line.
+RULE = "inference (--changed)"
+
 
 def transfer(
     ticket: Ticket, data: Data, inference: str = "scored", original: Data | None = None
@@ -52,7 +55,7 @@ def transfer(
         InputError: if the rule can't be followed, nodes can't be recognised, or the model knows
             them by their number.
     """
-    check_rule(inference)
+    check_rule(inference, RULE)
     info = ticket.info
     refuse_hetero(info)
     if info.graphs is not None:
@@ -64,14 +67,14 @@ def transfer(
             f"the ticket is inductive and takes any graph as it is ({rule}), expected no transfer"
         )
     if inference == "training" and original is None:
-        raise InputError("inference is 'training', expected the original graph (--original), too")
+        raise InputError(f"{RULE} is 'training', expected the original graph (--original), too")
     if inference != "training" and original is not None:
         raise InputError(f"an original graph came with '{inference}', expected only for 'training'")
     if inference == "scored" and not scores_any_graph(info.score):
         how = "without a score" if info.score is None else "by what its training knew of the nodes"
         raise InputError(
             f"the ticket's edges were chosen by {info.method} {how}, expected "
-            "inference 'training' with the original graph, or 'none'"
+            f"{RULE} 'training' with the original graph, or 'none'"
         )
     if getattr(ticket.model, "known_nodes", torch.empty(0)).numel():
         raise InputError(

@@ -70,8 +70,12 @@ def scores_any_graph(score: str | None) -> bool:
     return score is not None and set(needed_signals(score)) <= {"x"}
 
 
-def check_rule(rule: str) -> str:
+def check_rule(rule: str, what: str = "inference") -> str:
     """Return a rule that there is, or raise.
+
+    Args:
+        rule: Its name.
+        what: What the user calls it, for the message.
 
     Example:
         >>> check_rule("all")
@@ -80,5 +84,5 @@ def check_rule(rule: str) -> str:
         teddy.errors.InputError: inference is 'all', expected one of: scored, training, none
     """
     if rule not in RULES:
-        raise InputError(f"inference is '{rule}', expected one of: {', '.join(RULES)}")
+        raise InputError(f"{what} is '{rule}', expected one of: {', '.join(RULES)}")
     return rule

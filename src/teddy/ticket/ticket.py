@@ -89,7 +89,7 @@ class Ticket(ChosenEdges):
         if model is None and "name" not in spec:
             raise InputError(
                 f"{path}: its model is a {spec.get('class')}, "
-                "expected one like it: Ticket.load(path, model=...)"
+                "expected one like it: Ticket.load(path, model=...) (--module FILE.py:NAME)"
             )
         try:
             if model is None:
