@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,12 @@ settings.load_profile("shared-machine")
 
 #: Models whose layers pass messages: those whose edges can have weights.
 LAYERED = ("gcn", "gat", "gin", "sage", "unimp")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """Programs that tests start can be interrupted, even if this one, in the background, can't."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -209,6 +209,13 @@ def test_tickets_can_be_asked_for_later(graph, tmp_path):
     assert len(list((tmp_path / "out" / "tickets").iterdir())) == 1
 
 
+def test_a_folder_that_another_process_has_just_begun_is_taken(tmp_path):
+    # Between its first bytes and its name, sweep.json is a file in the making.
+    (tmp_path / "cells").mkdir()
+    (tmp_path / ".teddy-abc").write_text("{")
+    Folder(tmp_path).check()
+
+
 def test_a_folder_of_something_else_is_left_alone(graph, tmp_path):
     other = tmp_path / "other"
     other.mkdir()

@@ -29,6 +29,7 @@ _KNOWN = {
     "k-neighbor": ("#7a5fc0", "triangle-left"),
     "local-degree": ("#8a6d1f", "triangle-right"),
     "forest-fire": ("#c2557a", "star"),
+    "gain": ("#5f6be0", "diamond"),
     "kept": ("#0072b2", "circle"),
     "pruned": ("#b53809", "x"),
     "accepted": ("#0072b2", "circle"),

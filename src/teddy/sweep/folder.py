@@ -22,7 +22,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from teddy.atomic import write_atomically
+from teddy.atomic import UNFINISHED, write_atomically
 from teddy.entries import Entry, read_entry, write_entry
 from teddy.errors import InputError
 from teddy.sweep.grid import Cell, Task
@@ -51,9 +51,9 @@ class Folder:
         """Raise if this is another kind of folder, or has lost what says what its cells are."""
         if not self.path.is_dir() or (self.path / "sweep.json").exists():
             return
-        # Of a run that has only just begun, there may be empty folders.
-        own = set(_FOLDERS) & {path.name for path in self.path.iterdir()}
-        others = sorted({path.name for path in self.path.iterdir()} - own)
+        # Of a run that has only just begun, there may be empty folders and a file in the making.
+        names = {path.name for path in self.path.iterdir()} - set(_FOLDERS)
+        others = sorted(name for name in names if not name.startswith(UNFINISHED))
         if others or any((self.path / "cells").glob("*.json")):
             what = others[0] if others else "cells"
             raise InputError(
