@@ -63,7 +63,8 @@ def inference(
     for level, structure in product(levels, structures):
         dense, ticket, ways = [], [], []
         for problem in problems:
-            key = file_name(name, model, str(level), structure, str(problem.seed), str(epochs))
+            settings = level, structure, problem.seed, epochs, *sorted(options.items())
+            key = file_name(name, model, *map(str, settings))
             found = _kept(problem, level, structure, tickets and tickets / f"{key}.ticket")
             dense.append(found.info.dense.test)
             ticket.append(found.info.ticket.test)

@@ -162,11 +162,12 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for run in (arguments.runs or RUNS[arguments.task]).split(","):
         dataset, _, model = run.partition(":")
-        rows += compare(
+        for row in compare(
             arguments.task, dataset, model, levels, arguments.methods.split(","), arguments.seeds,
             arguments.epochs, **options,
-        )  # fmt: skip
-        arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+        ):  # fmt: skip
+            rows.append(row)
+            arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
     print("\n".join(table(rows)))
 
 

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 import torch
+import torch_geometric.transforms as T
 from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data, InMemoryDataset
@@ -17,7 +18,7 @@ from graph_sets import rings_and_trees
 from teddy.data import load_to_predict
 from teddy.data.bundled_sets import FOLDER
 from teddy.data.checks import MASKS
-from teddy.data.graphs import as_batch, graph_set
+from teddy.data.graphs import _numbered, as_batch, graph_set
 from teddy.errors import InputError
 
 
@@ -193,3 +194,14 @@ def test_one_graph_is_no_set():
         teddy.load_dataset("citeseer", task="graph-classification")
     with pytest.raises(InputError, match="solubility: is a set of graphs, expected the task graph"):
         teddy.load_dataset("solubility", task="regression")
+
+
+def test_a_batch_whose_edges_have_changed_is_refused():
+    batch = T.ToUndirected()(Batch.from_data_list([graph(), graph()]))
+    with pytest.raises(InputError, match="8 columns, expected the 4 that the Batch was made of"):
+        teddy.graph_set(batch)
+
+
+def test_masks_are_where_the_classes_are():
+    masks = _numbered(([0], [1], [2]), torch.zeros(3, device="meta"), "graphs")
+    assert {mask.device.type for mask in masks} == {"meta"}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
+import torch_geometric.transforms as T
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
@@ -204,3 +206,31 @@ def test_alone_a_graph_loses_what_it_would_without_the_others(method, seed, spar
         expected.append(prune_edges(graph.edge_index, sparsity, size, method, 3, **own))
         first += size
     assert torch.equal(columns, torch.cat(expected))
+
+
+@pytest.mark.parametrize("change", [T.ToUndirected(), T.AddSelfLoops(), T.RemoveDuplicatedEdges()])
+def test_a_batch_that_a_transform_has_changed(change):
+    """Its edges are pruned; what PyG would take it apart into was wrong before, and is refused."""
+    twice = torch.tensor([[0, 0, 1, 2, 3], [1, 1, 2, 3, 4]])
+    graphs = [Data(edge_index=twice, num_nodes=5, x=torch.ones(5, 1)) for _ in range(3)]
+    batch = change(Batch.from_data_list(graphs))
+    (alone,) = {teddy.SparsifyEdges(0.5)(change(graph)).num_edges for graph in graphs}
+    sparse = teddy.SparsifyEdges(0.5)(batch)
+    assert sparse.num_edges == 3 * alone
+    assert sparse.batch.equal(batch.batch)
+    with pytest.raises(RuntimeError, match="Cannot reconstruct"):
+        sparse.to_data_list()
+
+
+def test_features_are_looked_at_to_the_last_bit_as_alone():
+    star = torch.stack([torch.zeros(90, dtype=torch.long), torch.arange(1, 91)])
+    path = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 4]])
+    rng = np.random.default_rng(0)
+    graphs = [
+        Data(edge_index=edges, num_nodes=nodes, x=torch.from_numpy(rng.random((nodes, 3))).float())
+        for edges, nodes in ((path, 5), (star, 91), (path, 5))
+    ]
+    batch = Batch.from_data_list(graphs)
+    union, _ = union_of(batch)
+    alone = [teddy.edge_scores(g.edge_index, g.num_nodes, method="cosine", x=g.x) for g in graphs]
+    assert union.scores("cosine", signals=Signals(batch.x)).equal(torch.cat(alone))

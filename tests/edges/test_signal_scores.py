@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 import torch
@@ -201,7 +199,7 @@ def test_long_lists_are_taken_in_parts(monkeypatch):
     x = signals_of(30)["x"]
     edges = torch.randint(0, 30, (2, 80), generator=torch.Generator().manual_seed(0))
     whole = teddy.edge_scores(edges, 30, "cosine", x=x)
-    monkeypatch.setattr(sys.modules["teddy.edges.scores.cosine"], "_AT_ONCE", 35)
+    monkeypatch.setattr("teddy.edges.scores.products._AT_ONCE", 35)
     assert torch.equal(teddy.edge_scores(edges, 30, "cosine", x=x), whole)
     sparse = teddy.edge_scores(edges, 30, "cosine", x=x.to_sparse_csr())
     assert torch.allclose(sparse, whole, rtol=1e-12)
@@ -273,6 +271,41 @@ def test_the_transform_takes_signals_from_the_graph():
 
 
 def test_signals_may_be_anywhere():
-    signals = Signals(x=torch.eye(2)).to(torch.device("cpu"))
-    assert torch.equal(signals.x, torch.eye(2))
+    signals = Signals(x=torch.eye(2)).to(torch.device("meta"))
+    assert signals.x.device.type == "meta"
     assert signals.logits is None
+
+
+def test_unlike_ends_go_first_whatever_their_degrees():
+    """A negative cosine times TEDDY's score would put hubs first."""
+    edges = torch.tensor([[0, 0, 0, 0, 5, 7], [1, 2, 3, 4, 6, 8]])  # a star, and two lone edges
+    x = torch.tensor([[1.0], [-1.0], [-1.0], [-1.0], [-1.0], [1.0], [-1.0], [1.0], [1.0]])
+    scores = teddy.edge_scores(edges, 9, method="cosine", x=x)
+    assert scores.tolist() == [0, 0, 0, 0, 0, 1]
+
+
+def test_labels_spread_alike_where_nodes_are_alike():
+    """Integer sums: how nodes are numbered doesn't matter to the last bit."""
+    rng = np.random.default_rng(0)
+    ring, leaves = np.arange(12), 3
+    edges = [(i, (i + 1) % 12) for i in ring]
+    edges += [(i, 12 + leaves * i + leaf) for i in ring for leaf in range(leaves)]
+    labels = np.where(np.arange(12 + 12 * leaves) < 12, 0, -1)
+    name = rng.permutation(labels.size)
+    index, known = torch.from_numpy(name[np.array(edges).T]), np.empty_like(labels)
+    known[name] = labels
+    scores = teddy.edge_scores(
+        index, labels.size, method="label-propagation", labels=torch.from_numpy(known)
+    )
+    assert len(scores[:12].unique()) == 1
+    assert len(scores[12:].unique()) == 1
+
+
+def test_many_edges_are_looked_at_in_parts(monkeypatch):
+    rng = np.random.default_rng(1)
+    edges, signals = torch.from_numpy(rng.integers(0, 30, (2, 90))), signals_of(30)
+    expected = {n: teddy.edge_scores(edges, 30, method=n, **some(signals, n)) for n in NAMES}
+    monkeypatch.setattr("teddy.edges.scores.products._AT_ONCE", 21)
+    for name in NAMES:
+        scores = teddy.edge_scores(edges, 30, method=name, **some(signals, name))
+        assert scores.equal(expected[name]), name

@@ -7,6 +7,7 @@ import torch
 from torch_geometric.data import Data
 
 import teddy
+from conftest import small_graph
 from teddy.models import MODELS
 
 
@@ -48,3 +49,11 @@ def test_a_ticket_is_found_saved_and_used(case, model, inductive, tmp_path):
     assert torch.equal(again.predict(data), ticket.predict(data))
     assert ticket.info.macs.ticket is not None
     assert sum(ticket.info.macs.ticket) <= sum(ticket.info.macs.dense)
+
+
+def test_nodes_of_a_graph_that_was_split_into_links():
+    """Links are no business of a ticket that predicts nodes."""
+    data = small_graph()
+    expected = teddy.find_ticket(data, "gcn", epochs=2, hidden=4)
+    data.edge_label_index = torch.tensor([[0], [1]])
+    assert teddy.find_ticket(data, "gcn", epochs=2, hidden=4).info == expected.info

@@ -381,3 +381,23 @@ def test_solubility_is_learned():
     assert ticket.info.edges.total == 17153
     assert ticket.verify(data)["test"] == ticket.info.ticket.test
     assert ticket.info.classes == ["low", "medium", "high"]
+
+
+def test_no_split_is_made_up_to_judge_by(graphs):
+    """Graphs that the ticket learnt from must not count as test graphs."""
+    bare = [Data(x=g.x, edge_index=g.edge_index, y=g.y) for g in graphs]
+    given = find(teddy.graph_set(bare, split=(range(20), range(20, 30), range(30, 40))))
+    with pytest.raises(teddy.InputError, match="no split came with them, expected the one of"):
+        given.evaluate(bare)
+    drawn = find(bare, split_seed=3)
+    for others in (bare[::-1], bare[:20]):
+        with pytest.raises(teddy.InputError, match="aren't those that the ticket was found on"):
+            drawn.evaluate(others)
+    assert drawn.predict(bare[:20]).shape == (20,)
+
+
+def test_a_search_leaves_the_callers_draws_alone(graphs):
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    find(graphs)
+    assert torch.equal(torch.get_rng_state(), before)

@@ -8,6 +8,7 @@ from scipy.stats import ttest_rel
 
 import teddy
 from conftest import small_graph
+from hetero_graphs import hetero_module, library
 from teddy.sweep import find_over_seeds, paired_difference
 
 VALUES = st.lists(st.tuples(st.floats(0, 100), st.floats(0, 100)), min_size=2, max_size=9)
@@ -87,3 +88,12 @@ def test_a_study_reports_both_graphs_epochs_and_costs():
         dense[0] = 40 * 12 * 8 + entries * 8
     assert result["macs"]["layers"]["dense"] == dense
     assert result["macs"]["ticket"] < result["macs"]["dense"]
+
+
+def test_seeds_of_a_heterogeneous_graph():
+    data = library()
+    settings = {"model": hetero_module(data), "target": "paper", "epochs": 2}
+    study = find_over_seeds(data, seeds=[0, 1], **settings)
+    result = study.to_dict()
+    assert (result["seeds"], result["health"]) == ([0, 1], {})
+    assert result["edges"]["kept"] < result["edges"]["total"]

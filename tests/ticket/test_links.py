@@ -16,7 +16,6 @@ from teddy.data.checks import MASKS
 from teddy.errors import InputError
 from teddy.ticket.card import model_card
 from teddy.ticket.info import TicketInfo
-from teddy.ticket.links import keep_messages
 from teddy.ticket.speed import measure
 
 
@@ -91,20 +90,6 @@ def test_a_split_of_ones_own_is_not_drawn_anew(data, links):
     assert ticket.evaluate(own) == ticket.evaluate(links)
     with pytest.raises(InputError, match="no edge_label_index, expected links"):
         ticket.logits(data)
-
-
-def test_links_as_many_as_edges_stay_when_edges_go():
-    """PyG takes a tensor with a row for each edge for one of the edges."""
-    links = Data(
-        x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=3,
-        edge_label_index=torch.tensor([[0, 1], [2, 2]]), edge_label=torch.tensor([1.0, 0.0]),
-        **{mask: torch.tensor([True, False]) for mask in MASKS},
-    )  # fmt: skip
-    kept = keep_messages(links, torch.tensor([True, False]))
-    assert kept.edge_index.tolist() == [[0], [1]]
-    assert kept.edge_label.equal(links.edge_label)
-    assert kept.edge_label_index.equal(links.edge_label_index)
-    assert kept.train_mask.equal(links.train_mask)
 
 
 def test_compiled_logits_are_the_same(links, ticket):

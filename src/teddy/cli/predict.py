@@ -115,12 +115,13 @@ def predict(
 def _why_unjudged(task: Task, data: Data, outputs: int, split: str) -> str:
     """Why the ticket's test nodes can't be judged here; empty if they can."""
     from teddy.data.checks import MASKS
+    from teddy.data.links import LINKS
     from teddy.data.targets import TARGETS
     from teddy.ticket.fingerprint import split_fingerprint
     from teddy.training.tasks import Classification
 
-    if task.name == "link-prediction":
-        return "" if split_fingerprint(data) == split else "the split is another"
+    if task.name == LINKS:
+        return "" if split_fingerprint(data, links=True) == split else "the split is another"
     if data.get("y") is None:
         return "there are no labels"
     if not isinstance(task, Classification) and data.y.view(len(data.y), -1).size(1) != outputs:

@@ -63,7 +63,7 @@ def graph_set(
         name = batch.get("split") or ("given" if came is not None else DRAWN)
     drawn = name not in ("public", "given") and (split is not None or came is None)
     if split is not None and not isinstance(split, str):
-        masks = _numbered(split, batch.num_graphs, source)
+        masks = _numbered(split, y, source)
     elif drawn:
         masks = split_nodes(y, name, check_seed(seed), of="graph")
     elif came is None:
@@ -144,6 +144,11 @@ def _checked_batch(batch: Batch, source: str) -> Batch:
     empty = torch.bincount(of_node, minlength=batch.num_graphs) == 0
     if empty.any():
         raise InputError(f"{source}[{int(empty.nonzero()[0])}]: has no nodes, expected one or more")
+    if int(columns.sum()) != edges.size(1):
+        raise InputError(
+            f"{source}: edge_index has {edges.size(1)} columns, expected the {int(columns.sum())} "
+            "that the Batch was made of: change edges of the graphs, before they are batched"
+        )
     graph = torch.arange(batch.num_graphs, device=edges.device).repeat_interleave(columns)
     outside = of_node[edges] != graph
     if outside.any():
@@ -199,8 +204,8 @@ def _came(batch: Batch, source: str) -> Masks | None:
     return (batch.train_mask, batch.val_mask, batch.test_mask) if there else None
 
 
-def _numbered(split: Sequence[Any], count: int, source: str) -> Masks:
-    """Masks from the numbers of graphs."""
+def _numbered(split: Sequence[Any], y: Tensor, source: str) -> Masks:
+    """Masks beside the classes, from the numbers of graphs."""
     parts = len(split) if isinstance(split, Sized) else None
     if parts != len(MASKS):
         got = f"is {split}" if parts is None else f"has {parts} parts"
@@ -209,7 +214,7 @@ def _numbered(split: Sequence[Any], count: int, source: str) -> Masks:
         )
     masks = []
     for part in split:
-        mask = torch.zeros(count, dtype=torch.bool)
+        mask = torch.zeros(y.size(0), dtype=torch.bool)
         try:
             numbers = torch.as_tensor(part).flatten()
             if numbers.numel():  # of none the type is unknown
@@ -219,8 +224,8 @@ def _numbered(split: Sequence[Any], count: int, source: str) -> Masks:
         except (TypeError, ValueError, RuntimeError, IndexError):
             raise InputError(
                 f"{source}: a part of the split isn't numbers of graphs, expected some from 0 to "
-                f"{count - 1}"
+                f"{y.size(0) - 1}"
             ) from None
-        masks.append(mask)
+        masks.append(mask.to(y.device))
     train, val, test = masks
     return train, val, test

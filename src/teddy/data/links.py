@@ -120,7 +120,7 @@ def links_of(train: Data, val: Data, test: Data) -> Data:
             if not isinstance(part, Data) or key not in part:
                 raise InputError(f"{name} has no {key}, expected what RandomLinkSplit gives")
     sizes = torch.tensor([part.edge_label.numel() for part in parts])
-    part_of = torch.arange(3).repeat_interleave(sizes)
+    part_of = torch.arange(3).repeat_interleave(sizes).to(train.edge_label.device)
     fields = {key: train[key] for key in ("x", "edge_index", *_OF_EDGES, *_NAMES) if key in train}
     return Data(
         **fields,

@@ -17,6 +17,7 @@ from teddy.data.checks import check_edges
 from teddy.edges.prune import keep_columns, needed_signals, prune_pairs, score_pairs
 from teddy.edges.scores import SCORES
 from teddy.edges.scores.node_score import NodeScore
+from teddy.edges.scores.signal_score import SignalScore
 from teddy.edges.select import lowest_edges, lowest_of_groups
 from teddy.edges.signals import Signals
 from teddy.edges.simple_graph import SimpleGraph
@@ -110,7 +111,7 @@ class GraphUnion:
         """
         check_of_graphs(method)
         graph = self.graph
-        if not isinstance(SCORES[method], NodeScore) or not graph.num_edges:
+        if not isinstance(SCORES[method], NodeScore | SignalScore) or not graph.num_edges:
             return score_pairs(graph, graph.pairs, method, seed, None, signals)
         # TEDDY's integer sums have as many binary places as the bits of the highest degree leave:
         # graphs that have as many together are scored to the last bit as each alone.
@@ -121,7 +122,7 @@ class GraphUnion:
         for value in bits.unique():
             own = bits == value
             part = SimpleGraph(graph.num_nodes, graph.pairs[:, own])
-            scores[own] = score_pairs(part, part.pairs, method, seed)
+            scores[own] = score_pairs(part, part.pairs, method, seed, None, signals)
         return scores
 
     def keep(
@@ -232,12 +233,18 @@ def union_of(batch: Batch) -> tuple[GraphUnion, Tensor]:
 def keep_of_batch(batch: Batch, keep: Tensor) -> Batch:
     """A batch with some columns of its ``edge_index``, and what belongs to them; all nodes stay.
 
+    It can be taken apart again (``to_data_list``) if the edges are those that it was made of; if a
+    transform has changed them since, PyG says that it can't.
+
     Args:
         batch: The batch.
         keep: bool ``[E]``.
     """
-    if not hasattr(batch, "_slice_dict"):  # made by hand: it can't be taken apart again
-        return batch.edge_subgraph(keep)
+    if not _as_it_was_made(batch):
+        sparse = batch.edge_subgraph(keep)
+        if hasattr(sparse, "_slice_dict"):
+            del sparse._slice_dict  # what it would be taken apart into is wrong
+        return sparse
     sparse, before = copy.copy(batch), batch._slice_dict["edge_index"]
     sparse._slice_dict = dict(batch._slice_dict)
     stays = torch.cat([keep.new_zeros(1, dtype=torch.long), keep.long().cumsum(0)]).cpu()
@@ -250,6 +257,17 @@ def keep_of_batch(batch: Batch, keep: Tensor) -> Batch:
         sparse[key] = select(batch[key], keep, dim=batch.__cat_dim__(key, batch[key]))
         sparse._slice_dict[key] = stays[before]
     return sparse
+
+
+def _as_it_was_made(batch: Batch) -> bool:
+    """Whether its columns are still those of one graph after the other."""
+    if not hasattr(batch, "_slice_dict"):
+        return False
+    slices = batch._slice_dict["edge_index"]
+    if int(slices[-1]) != batch.edge_index.size(1):
+        return False
+    graph = torch.arange(batch.num_graphs).repeat_interleave(slices.diff())
+    return torch.equal(batch.batch[batch.edge_index[0]].cpu(), graph)
 
 
 def _dense(x: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch_geometric.data import HeteroData
 from torch_geometric.utils import select
 
+from teddy.data.checks import LINK_FIELDS
 from teddy.data.hetero import EdgeType, relation_text
 from teddy.edges.prune import keep_columns, needed_signals, score_pairs
 from teddy.edges.relations import Relation, find_relations
@@ -286,11 +287,15 @@ def prune_relations(
 
 
 def keep_relations(data: HeteroData, keep: Mapping[EdgeType, Tensor]) -> HeteroData:
-    """The graph with some columns of each relation, and what belongs to them; all nodes stay."""
+    """The graph with some columns of each relation, and what belongs to them.
+
+    All nodes stay, and all links to predict.
+    """
     sparse = copy.copy(data)
     for kind, stays in keep.items():
         store = sparse[kind]  # the copy is asked: PyG notes in a store what it is asked for
-        for name in [name for name in store if store.is_edge_attr(name)]:
+        own = [name for name in store if store.is_edge_attr(name) and name not in LINK_FIELDS]
+        for name in own:
             dim = sparse.__cat_dim__(name, store[name], store)
             store[name] = select(store[name], stays, dim=dim)
     return sparse

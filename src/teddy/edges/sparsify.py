@@ -7,6 +7,7 @@ from torch_geometric.transforms import BaseTransform
 
 from teddy.edges.graphs import prune_graphs
 from teddy.edges.hetero import check_scope, keep_relations, prune_relations
+from teddy.edges.messages import keep_messages
 from teddy.edges.prune import check_weighted, needed_signals, prune_edges
 from teddy.edges.scores import SCORES
 from teddy.errors import InputError
@@ -18,9 +19,9 @@ class SparsifyEdges(BaseTransform):
     strategY" <https://openreview.net/forum?id=4UIBysXjVq>`_ (Eq. 6 to 8).
 
     Everything that belongs to an edge (``edge_attr``, ``edge_weight``, edge masks) goes along.
-    All nodes stay. Of a ``HeteroData`` each relation is pruned; see
-    :func:`teddy.prune_relations`. Of a ``Batch`` each graph is, as it would be alone; see
-    :func:`teddy.prune_graphs`.
+    All nodes stay, and all links to predict (``edge_label_index``, ``edge_label``). Of a
+    ``HeteroData`` each relation is pruned; see :func:`teddy.prune_relations`. Of a ``Batch`` each
+    graph is, as it would be alone; see :func:`teddy.prune_graphs`.
 
     Args:
         sparsity: Share of undirected edges to remove, in [0, 1].
@@ -86,7 +87,7 @@ class SparsifyEdges(BaseTransform):
             data.edge_index, self.sparsity, data.num_nodes, self.method, self.seed, weights,
             **signals,
         )  # fmt: skip
-        return data.edge_subgraph(keep)
+        return keep_messages(data, keep)
 
     def __repr__(self) -> str:
         more = f", seed={self.seed}" if self.seed else ""

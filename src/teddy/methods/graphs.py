@@ -156,7 +156,8 @@ class GraphProblem(HeadedProblem):
         self.split_seed = split_seed
         super().__init__(data, model, *settings, **named)
         with seeded(self.seed, self.device):
-            self.make_model()  # can it be one of graphs?
+            # Can it be one of graphs?
+            self.reads_out = not isinstance(self.make_model(), ByBatch)
 
     def _checked(self, data: Any, task: str) -> Data:
         batch = as_batch(data, "data")
@@ -269,13 +270,12 @@ class GraphProblem(HeadedProblem):
             }
             for name, own in zip(MASKS, self.growth.parts[:3], strict=True)
         }
-        own = isinstance(self.make_model(), ByBatch)
         return {
             "graphs": {
                 "count": self.given.y.size(0),
                 "borders": borders_fingerprint(self.given.graph_of_node),
                 "budget": self.budget,
-                "readout": None if own else self.readout,
+                "readout": self.readout if self.reads_out else None,
                 "parts": counts,
             }
         }

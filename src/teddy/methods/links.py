@@ -90,7 +90,7 @@ class LinkProblem(HeadedProblem):
 
     def settings(self) -> dict[str, Any]:
         """What decides the result beside the graph, the model and the training."""
-        return {"dimensions": self.dimensions, "links": split_fingerprint(self.given)}
+        return {"dimensions": self.dimensions, "links": split_fingerprint(self.given, links=True)}
 
     def facts(self, keep: Tensor, sparse: TrainResult, dense: Dense) -> dict[str, Any]:
         """What a ticket says of links: how they are made, and hits@k."""

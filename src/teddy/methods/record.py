@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from teddy.data.feature_names import feature_names
+from teddy.data.links import LINKS
 from teddy.methods.level import Level
 from teddy.models import MODELS
 from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
@@ -70,13 +71,13 @@ def make_ticket(
     names, (arcs, keep) = problem.given.get("class_names"), problem.belongs_to(choice)
     network, facts = problem.network(model), problem.facts(keep, sparse, dense)
     hetero = facts.get("hetero")
-    outputs = "outputs" if problem.task.name in ("regression", "link-prediction") else "classes"
+    outputs = "outputs" if problem.task.name in ("regression", LINKS) else "classes"
     info = TicketInfo(
         method=method,
         dataset=str(problem.given.get("name", "data")),
         split=str(problem.given.get("split", "given")),
         split_seed=problem.given.get("split_seed"),
-        split_fingerprint=split_fingerprint(problem.given),
+        split_fingerprint=split_fingerprint(problem.given, problem.task.name == LINKS),
         seed=problem.seed,
         model=_model_spec(network),
         graph={

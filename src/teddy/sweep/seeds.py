@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from teddy.atomic import StrPath
 from teddy.edges import GraphHealth, graph_health
@@ -30,7 +30,8 @@ class Study:
 
     Attributes:
         tickets: One a seed.
-        health: Of the graph before pruning and of what the best ticket leaves.
+        health: Of the graph before pruning and of what the best ticket leaves; of a heterogeneous
+            graph none.
         seconds: Wall-clock time of the whole.
     """
 
@@ -109,7 +110,7 @@ class Study:
 
 
 def find_over_seeds(
-    data: Data,
+    data: Data | HeteroData,
     *,
     seeds: Sequence[int],
     progress: Callable[[int, str, Any, float], None] | None = None,
@@ -146,10 +147,11 @@ def find_over_seeds(
         settings = {**settings, "progress": report, "checkpoint": folder}
         tickets.append(find_ticket(data, seed=seed, **settings))
     study = Study(tickets, {}, 0.0)
-    y = data.y if study.best.task.name == "classification" else None
-    data = graph_for(study.best.info, data)
-    for when, graph in (("before", data), ("after", study.best.apply(data))):
-        study.health[when] = graph_health(graph.edge_index, data.num_nodes, y)
+    if not isinstance(data, HeteroData):
+        y = data.y if study.best.task.name == "classification" else None
+        data = graph_for(study.best.info, data)
+        for when, graph in (("before", data), ("after", study.best.apply(data))):
+            study.health[when] = graph_health(graph.edge_index, data.num_nodes, y)
     study.seconds = time.perf_counter() - started
     return study
 

@@ -67,8 +67,8 @@ def borders_fingerprint(graph_of_node: Tensor) -> str:
     return hashlib.sha256(sizes.numpy().astype("<i8").tobytes()).hexdigest()
 
 
-def split_fingerprint(data: Data) -> str:
-    """Return the sha256 of the three masks, and of the links that they are of, if any.
+def split_fingerprint(data: Data, links: bool = False) -> str:
+    """Return the sha256 of the three masks, and of the links where they are of those.
 
     Example:
         >>> import torch
@@ -80,7 +80,7 @@ def split_fingerprint(data: Data) -> str:
     digest = hashlib.sha256()
     for mask in (data.train_mask, data.val_mask, data.test_mask):
         digest.update(mask.cpu().numpy().tobytes())
-    if "edge_label_index" in data:
+    if links:
         for part in (data.edge_label_index, data.edge_label):
             digest.update(part.cpu().contiguous().numpy().astype("<i8").tobytes())
     return digest.hexdigest()

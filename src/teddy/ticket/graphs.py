@@ -43,17 +43,8 @@ def graphs_kept(ticket: ChosenEdges, batch: Batch) -> tuple[Arcs, Tensor]:
     Raises:
         InputError: if edges have no weights or attributes that the ticket was found with.
     """
-    info = ticket.info
-    assert info.graphs is not None
-    names = info.graph.get("edge_inputs", [])
-    for name in names:
-        if batch.get(name) is None:
-            raise InputError(f"the ticket was found with {name}, expected graphs that have it")
-    arcs = Arcs.of_data(batch, names, info.graph.get("directed", False))
-    if (
-        arcs_fingerprint(arcs) == info.graph["fingerprint"]
-        and borders_fingerprint(batch.batch) == info.graphs["borders"]
-    ):
+    info, arcs = ticket.info, _arcs(ticket.info, batch)
+    if _is_its_own(info, batch, arcs):
         return arcs, ticket.keep.to(arcs.graph.pairs.device)
     assert info.score is not None
     looks = bool(needed_signals(info.score))
@@ -84,11 +75,38 @@ def graph_apply(ticket: Ticket, graphs: GraphsLike) -> Batch:
 
 
 def graph_targets(info: TicketInfo, graphs: GraphsLike) -> Batch:
-    """The graphs with their classes and a split; one that doesn't come is drawn as the ticket's."""
+    """The graphs with their classes and a split.
+
+    If none came, the ticket's is drawn again, of the set that it was found on. Of any other there
+    is no telling which graphs the ticket has learnt from.
+    """
     batch = as_batch(graphs)
-    if not any(key in batch for key in MASKS) and info.split_seed is not None:
-        return graph_set(batch, info.split, info.split_seed)
-    return graph_set(batch)
+    if any(key in batch for key in MASKS):
+        return graph_set(batch)
+    if info.split_seed is None:
+        raise InputError("graphs: no split came with them, expected the one of the ticket's graphs")
+    if not _is_its_own(info, batch, _arcs(info, batch)):
+        raise InputError(
+            "graphs: no split came with them, and they aren't those that the ticket was found on; "
+            "expected train_mask, val_mask and test_mask"
+        )
+    return graph_set(batch, info.split, info.split_seed)
+
+
+def _arcs(info: TicketInfo, batch: Batch) -> Arcs:
+    """The edges of some graphs, with what the ticket's had, or raise."""
+    names = info.graph.get("edge_inputs", [])
+    for name in names:
+        if batch.get(name) is None:
+            raise InputError(f"the ticket was found with {name}, expected graphs that have it")
+    return Arcs.of_data(batch, names, info.graph.get("directed", False))
+
+
+def _is_its_own(info: TicketInfo, batch: Batch, arcs: Arcs) -> bool:
+    """Whether these are the graphs that a ticket was found on."""
+    assert info.graphs is not None
+    expected = info.graph["fingerprint"], info.graphs["borders"]
+    return (arcs_fingerprint(arcs), borders_fingerprint(batch.batch)) == expected
 
 
 def numbers_in_graphs(batch: Batch) -> list[str]:

@@ -15,6 +15,7 @@ from torch_geometric.data import Data, HeteroData
 
 from teddy.atomic import StrPath
 from teddy.data.graphs import GraphsLike
+from teddy.edges.messages import keep_messages
 from teddy.edges.prune import keep_columns
 from teddy.errors import InputError
 from teddy.models import build_model
@@ -29,7 +30,6 @@ from teddy.ticket.graphs import graph_apply, graph_logits
 from teddy.ticket.heads import graph_for, head_for, targets_for
 from teddy.ticket.hetero import hetero_apply, hetero_logits, hetero_targets
 from teddy.ticket.hub import download, push
-from teddy.ticket.links import keep_messages
 from teddy.ticket.state import buffers_of, load_state
 from teddy.training import Task
 from teddy.training.passes import forward_passes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from teddy.edges.scores.places import places
+from teddy.edges.scores.products import paired_products
 from teddy.edges.scores.signal_score import SignalScore
 from teddy.edges.scores.teddy import teddy_score
 from teddy.edges.signals import Signals
@@ -26,7 +27,7 @@ def agreement_values(graph: SimpleGraph, signals: Signals) -> Tensor:
     """
     assert signals.logits is not None
     p = signals.logits.double().softmax(dim=1)
-    return (p[graph.pairs[0]] * p[graph.pairs[1]]).sum(dim=1)
+    return paired_products(p, p, graph.pairs)
 
 
 def weighed_agreement(graph: SimpleGraph, signals: Signals) -> Tensor:

@@ -8,13 +8,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 from torch import Tensor
 
+from teddy.edges.scores.products import parts
 from teddy.edges.scores.signal_score import SignalScore
 from teddy.edges.scores.teddy import teddy_score
 from teddy.edges.signals import Signals
 from teddy.edges.simple_graph import SimpleGraph
-
-# Numbers that are looked at together.
-_AT_ONCE = 2**24
 
 
 def cosine_values(graph: SimpleGraph, signals: Signals) -> Tensor:
@@ -32,9 +30,7 @@ def cosine_values(graph: SimpleGraph, signals: Signals) -> Tensor:
     x = _unit_rows(signals.x)
     one, other = graph.pairs.cpu().numpy()
     products = np.zeros(graph.num_edges)
-    step = max(1, _AT_ONCE // x.shape[1])
-    for start in range(0, graph.num_edges, step):
-        part = slice(start, start + step)
+    for part in parts(graph.num_edges, x.shape[1]):
         if isinstance(x, csr_matrix):
             products[part] = x[one[part]].multiply(x[other[part]]).sum(axis=1).A1
         else:
@@ -43,8 +39,8 @@ def cosine_values(graph: SimpleGraph, signals: Signals) -> Tensor:
 
 
 def weighed_cosine(graph: SimpleGraph, signals: Signals) -> Tensor:
-    r"""Similarity times TEDDY's score (Eq. 6 to 8), :math:`\cos(x_i, x_j) \, T_e(i, j)`."""
-    return cosine_values(graph, signals) * teddy_score(graph, graph.pairs)
+    r"""Similarity times TEDDY's score (Eq. 6 to 8), :math:`\max(\cos(x_i, x_j), 0) \, T_{ij}`."""
+    return cosine_values(graph, signals).clamp(min=0) * teddy_score(graph, graph.pairs)
 
 
 def _unit_rows(x: Tensor) -> NDArray[np.float64] | csr_matrix:

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from teddy.edges.scores.places import places
+from teddy.edges.scores.products import paired_products
 from teddy.edges.scores.signal_score import SignalScore
 from teddy.edges.signals import Signals
 from teddy.edges.simple_graph import SimpleGraph
@@ -50,8 +51,8 @@ def gain_values(graph: SimpleGraph, signals: Signals) -> Tensor:
     p[known] = F.one_hot(signals.labels[known], p.size(1)).double()
     need = torch.where(known, 1.0, 1 - (p * q).sum(dim=1)) + FLOOR
     receiver, sender, tells = graph.pairs, graph.pairs.flip(0), (p + q) / 2
-    ends = zip(receiver, sender, strict=True)
-    offer = torch.stack([(p[i] * tells[j]).sum(dim=1) for i, j in ends])
+    ways = (receiver, sender)
+    offer = torch.stack([paired_products(p, tells, pairs) for pairs in ways])
     worth = need[receiver] * offer
     place = torch.where(known[receiver], 1, places(graph, worth))
     return (worth / place).sum(dim=0)

@@ -6,7 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from teddy.edges.scores.node_score import max_degree
 from teddy.edges.scores.signal_score import SignalScore
+from teddy.edges.scores.teddy import fraction_bits
 from teddy.edges.signals import Signals
 from teddy.edges.simple_graph import SimpleGraph
 
@@ -22,7 +24,8 @@ def label_propagation_values(graph: SimpleGraph, signals: Signals) -> Tensor:
         s_{ij} = \hat A_{ij} \, F_i^\top F_j \qquad \hat A = D^{-1/2} A D^{-1/2}
 
     with :math:`Y` the labels of the training nodes, zero elsewhere; ten steps. An edge that no
-    label reaches has 0.
+    label reaches has 0. Sums run over integers, as those of TEDDY's score do
+    (:func:`~teddy.edges.scores.teddy.node_values`): no row of :math:`D^{-1/2} F` is above 1.
 
     Example:
         >>> path = SimpleGraph(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
@@ -39,9 +42,10 @@ def label_propagation_values(graph: SimpleGraph, signals: Signals) -> Tensor:
     start[known] = F.one_hot(labels[known], start.size(1)).double()
     scale = graph.degree.clamp(min=1).double().rsqrt()
     receiver, sender = graph.pairs.flatten(), graph.pairs.flip(0).flatten()
-    spread = start
+    spread, unit = start, 2.0 ** fraction_bits(max_degree(graph))
     for _ in range(STEPS):
-        got = torch.zeros_like(start).index_add_(0, receiver, (spread * scale[:, None])[sender])
+        whole = (spread * scale[:, None]).mul_(unit).floor_().long()
+        got = torch.zeros_like(whole).index_add_(0, receiver, whole[sender]).double() / unit
         spread = ALPHA * got * scale[:, None] + (1 - ALPHA) * start
     one, other = graph.pairs
     return scale[one] * scale[other] * (spread[one] * spread[other]).sum(dim=1)
