@@ -8,6 +8,7 @@ import json
 
 import pytest
 import torch
+from torch_geometric.data import Data
 
 import teddy
 from cli.command import refused, run_here
@@ -95,3 +96,34 @@ def test_what_cant_be_is_one_line(arguments, line, folder):
     before = {path.name for path in folder.iterdir()}
     assert line in refused(run_here(*arguments, cwd=folder))
     assert {path.name for path in folder.iterdir()} == before
+
+
+def test_other_graphs_arent_judged_by_the_tickets_split(folder):
+    """A split that is drawn by labels would make test graphs of some that it learnt from."""
+    graphs = [Data(x=g.x, edge_index=g.edge_index, y=g.y) for g in rings_and_trees()]
+    torch.save(graphs, folder / "bare.pt")
+    torch.save(graphs[2:] + graphs[:2], folder / "turned.pt")  # classes in the same order
+    done = run_here("find", "bare.pt", *TASK, *TINY, "--out", "b.ticket", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "test accuracy" in run_here("predict", "b.ticket", "bare.pt", cwd=folder).stderr
+    done = run_here("predict", "b.ticket", "turned.pt", cwd=folder)
+    assert "40 graphs to stdout; no accuracy, the graphs are others" in done.stderr
+
+
+def test_labels_needn_be_such_as_one_could_train_on(folder):
+    graphs = rings_and_trees()
+    done = run_here("find", "rings.pt", *TASK, *TINY, "--out", "l.ticket", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    for y, file in ((1, "one.pt"), (7, "seven.pt")):
+        for graph in graphs:
+            graph.y = y
+        torch.save(graphs, folder / file)
+    done = run_here("predict", "l.ticket", "one.pt", cwd=folder)
+    assert (done.returncode, done.stdout.count("\n")) == (0, 41), done.stderr
+    line = refused(run_here("predict", "l.ticket", "seven.pt", cwd=folder))
+    assert "y[0] is 7, expected classes that the model knows, 0 to 1, or -1" in line
+    for graph in graphs:
+        del graph.y
+    torch.save(graphs, folder / "no-labels.pt")
+    done = run_here("inspect", "l.ticket", "no-labels.pt", cwd=folder)
+    assert done.returncode == 0, done.stderr

@@ -111,3 +111,49 @@ def test_bad_input_is_one_line(folder, arguments, line):
 def test_dimensions_are_of_links(folder):
     done = run_here("find", "citeseer", *FAST, "--dimensions", 8, cwd=folder)
     assert "no option 'dimensions'" in refused(done)
+
+
+def test_a_drawn_split_may_come_as_a_file(folder):
+    whole = small_graph(nodes=60)
+    links = teddy.split_links(whole)
+    torch.save(whole, folder / "whole.pt")
+    torch.save(links, folder / "split.pt")
+    assert run_here("find", "whole.pt", *LINKS, "--out", "w.ticket", cwd=folder).returncode == 0
+    said = {run_here("predict", "w.ticket", f, cwd=folder).stderr for f in ("whole.pt", "split.pt")}
+    test = teddy.Ticket.load(folder / "w.ticket").info.ticket.test
+    assert said == {f"{links.edge_label.numel()} links to stdout; test AUC {test:.2f}%\n"}
+    for command in (
+        ["inspect", "w.ticket"],
+        ["bench", "w.ticket"],
+        ["export", "w.ticket", "w.parquet"],
+    ):
+        assert run_here(*command, "split.pt", cwd=folder).returncode == 0, command
+    # The links of a split of one's own can't be drawn again.
+    assert run_here("find", "split.pt", *LINKS, "--out", "o.ticket", cwd=folder).returncode == 0
+    line = refused(run_here("predict", "o.ticket", "whole.pt", cwd=folder))
+    assert "whole.pt: no edge_label_index, expected links" in line
+
+
+def test_any_pairs_may_be_asked_for(folder):
+    links = teddy.split_links(small_graph(nodes=60), 0.2, 0.2)
+    torch.save(links, folder / "asked.pt")
+    assert run_here("find", "asked.pt", *LINKS, "--out", "q.ticket", cwd=folder).returncode == 0
+    for key in ("edge_label", "train_mask", "val_mask", "test_mask"):
+        del links[key]
+    links.edge_label_index = torch.tensor([[0, 1], [3, 4]])
+    torch.save(links, folder / "pairs.pt")
+    done = run_here("predict", "q.ticket", "pairs.pt", cwd=folder)
+    assert [row[:2] for row in csv.reader(io.StringIO(done.stdout))][1:] == [["0", "3"], ["1", "4"]]
+    assert "2 links to stdout; no AUC, there are no labels or no split" in done.stderr
+
+
+def test_the_file_is_named_where_something_is_wrong_with_it(folder):
+    data = small_graph()
+    data.x[3, 2] = torch.nan
+    torch.save(data, folder / "nan.pt")
+    assert "nan.pt: x[3, 2] is nan" in refused(run_here("find", "nan.pt", *LINKS, cwd=folder))
+
+
+def test_auto_says_which_scores_it_has(folder):
+    line = refused(run_here("find", "citeseer", *LINKS, "--method", "auto", cwd=folder))
+    assert line.endswith("here auto has scores=teddy+random")

@@ -205,3 +205,20 @@ def test_a_batch_whose_edges_have_changed_is_refused():
 def test_masks_are_where_the_classes_are():
     masks = _numbered(([0], [1], [2]), torch.zeros(3, device="meta"), "graphs")
     assert {mask.device.type for mask in masks} == {"meta"}
+
+
+def test_what_each_graph_is_called_is_no_name_of_the_set():
+    own = {"name": "m", "split": "train", "class_names": ["a", "b"], "graph_of_node": torch.ones(3)}
+    batch = graph_set(Batch.from_data_list([graph(y=i % 2, **own) for i in range(20)]))
+    assert batch.split == "80/10/10"
+    assert not {"name", "class_names", "graph_of_node"} & set(batch.keys())
+    batch.name = "set"
+    assert graph_set(batch).name == "set"
+
+
+@pytest.mark.parametrize("y", [0.5, [[0, 1]]])
+def test_targets_of_nodes_arent_recommended(y):
+    batch = Batch.from_data_list([graph(y=torch.tensor(y)) for _ in range(3)])
+    with pytest.raises(InputError, match=r"y .*expected") as error:
+        graph_set(batch)
+    assert "task" not in str(error.value)

@@ -277,3 +277,14 @@ def test_masks_are_where_the_links_are():
     parts = [part.to("meta") for part in RandomLinkSplit(is_undirected=True)(small_graph())]
     links = teddy.links_of(*parts)
     assert {links[mask].device.type for mask in MASKS} == {"meta"}
+
+
+def test_a_pair_cant_be_a_link_and_none():
+    links = teddy.split_links(small_graph())
+    place = int((links.test_mask & (links.edge_label == 0)).nonzero()[0])
+    other = int((links.test_mask & (links.edge_label == 1)).nonzero()[0])
+    links.edge_label_index[:, place] = links.edge_label_index[:, other].flip(0)
+    with pytest.raises(
+        InputError, match="are among those with one, expected none: they contradict"
+    ):
+        check_links(links)

@@ -22,10 +22,15 @@ CLASSES = ["0", "1"]
 
 
 def test_what_is_there_is_loaded_as_it_is_for_a_search(tmp_path):
-    for path in (write(tmp_path), write_fields(tmp_path)):
+    fields = write_fields(tmp_path)
+    for path, classes in ((write(tmp_path), CLASSES), (fields, ["0", "1", "2"])):
         plain = load_dataset(path)
         del plain.split
-        assert_same(load_to_predict(path, classes=CLASSES), plain)
+        assert_same(load_to_predict(path, classes=classes), plain)
+    with pytest.raises(
+        InputError, match=r"y\[4\] is 2, expected classes that the model knows, 0 to 1"
+    ):
+        load_to_predict(fields, classes=CLASSES)
 
 
 @pytest.mark.parametrize(

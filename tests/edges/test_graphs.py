@@ -142,7 +142,8 @@ def test_a_score_of_features_sees_them():
         ((["path"], 0.5), r"^graphs\[0\] is a str, expected"),
         ((None, 0.5), "^graphs is a NoneType, expected a Batch or a list of Data"),
         ((Data(num_nodes=1), 0.5), "^graphs is a Data, expected a Batch or a list of Data"),
-        (([], 1.5), None),
+        (([], 1.5), "sparsity is 1.5"),
+        (([], 0.5), None),
         (([Data(edge_index=torch.tensor([[0], [3]]), num_nodes=2)], 0.5), r"^graphs\[0\]: edge_in"),
         (([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], 1.5), "sparsity is 1.5"),
         (
@@ -234,3 +235,12 @@ def test_features_are_looked_at_to_the_last_bit_as_alone():
     union, _ = union_of(batch)
     alone = [teddy.edge_scores(g.edge_index, g.num_nodes, method="cosine", x=g.x) for g in graphs]
     assert union.scores("cosine", signals=Signals(batch.x)).equal(torch.cat(alone))
+
+
+def test_features_of_other_widths_matter_to_scores_that_look_at_them():
+    graphs = [Data(x=torch.rand(2, f), edge_index=torch.tensor([[0], [1]])) for f in (3, 4)]
+    assert [graph.num_edges for graph in teddy.prune_graphs(graphs, 0.5)] == [0, 0]
+    with pytest.raises(
+        InputError, match=r"graphs\[1\]: x has 4 columns, expected 3 as of graphs\[0\]"
+    ):
+        teddy.prune_graphs(graphs, 0.5, "cosine")

@@ -215,3 +215,12 @@ def test_the_time_of_auto_is_that_of_all_its_trainings():
 def test_auto_refuses_what_is_no_score(scores, message):
     with pytest.raises(InputError, match=message):
         teddy.find_ticket(small_graph(), method="auto", scores=scores, **SHORT)
+
+
+def test_a_default_that_is_written_out_is_the_same_search(tmp_path):
+    data, settings = small_graph(), {"method": "auto", "epochs": 2, "hidden": 4}
+    first = teddy.find_ticket(data, "gcn", checkpoint=tmp_path, **settings)
+    again = teddy.find_ticket(
+        data, "gcn", checkpoint=tmp_path, scores="teddy+random+gain", **settings
+    )
+    assert again.info == first.info

@@ -13,7 +13,7 @@ from teddy.cli.ticket_data import (
     TicketFile,
     TicketSplit,
     TicketSplitSeed,
-    load_graph_to_predict,
+    load_graph,
     load_ticket,
 )
 from teddy.errors import InputError
@@ -44,9 +44,7 @@ def export(
     loaded = load_ticket(ticket, module)
     data = None
     if kind == ".parquet":
-        data = load_graph_to_predict(
-            ticket, loaded.info, dataset, split, split_seed, nodes, data_dir
-        )
+        data = load_graph(ticket, loaded.info, dataset, split, split_seed, nodes, data_dir)
     else:
         # Not data_dir, which an environment variable may have set.
         of_graph = {

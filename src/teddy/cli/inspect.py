@@ -111,7 +111,7 @@ def _graph_facts(
         graph = arcs.graph
     ids = node_ids(data) if content.info.graphs is None else numbers_in_graphs(data)
     # Of other tasks nodes have no class: nothing to say of homophily, nor to colour them by.
-    y = data.y if content.info.task["name"] == "classification" else None
+    y = data.get("y") if content.info.task["name"] == "classification" else None
     facts: dict[str, Any] = {"left": asdict(graph_anatomy(graph, keep, y, ids))}
     if node is not None:
         number = find_node(node, ids)

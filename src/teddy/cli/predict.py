@@ -19,7 +19,7 @@ from teddy.cli.ticket_data import (
     TicketFile,
     TicketSplit,
     TicketSplitSeed,
-    load_graph_to_predict,
+    load_graph,
     load_ticket,
 )
 from teddy.errors import InputError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch_geometric.data import Data
 
+    from teddy.ticket import TicketInfo
     from teddy.training import Task
 
 
@@ -64,19 +65,16 @@ def predict(
         check_writable(out)
     from teddy.data.targets import TARGETS
     from teddy.ticket.changed import node_ids
-    from teddy.ticket.heads import targets_for
 
     loaded = load_ticket(ticket, module)
     info = loaded.info
     if original is not None and changed != "training":
         raise InputError(f"original is '{original}', expected only with --changed training")
-    data = load_graph_to_predict(ticket, info, dataset, split, split_seed, nodes, data_dir)
+    data = load_graph(ticket, info, dataset, split, split_seed, nodes, data_dir)
     if changed is not None:
         before = None
         if original is not None:
-            before = load_graph_to_predict(
-                ticket, info, original, split, split_seed, None, data_dir
-            )
+            before = load_graph(ticket, info, original, split, split_seed, None, data_dir)
         loaded = loaded.transfer(data, changed, before)
     task, logits = loaded.task, loaded.logits(data)
     ids = node_ids(data) if info.graphs is None else range(logits.size(0))
@@ -85,10 +83,10 @@ def predict(
         rows = [(node, *row) for node, row in zip(ids, predictions, strict=True)]
     else:
         heading, rows = _links(data, task, logits, ids)
-    unjudged, test = _why_unjudged(task, data, logits.size(1), info.split_fingerprint), None
+    unjudged, test = _why_unjudged(info, task, data, logits.size(1)), None
     if not unjudged:
-        judged, y = data.test_mask, task.encode(targets_for(info, data).y)
-        test = task.score(logits[judged], y[judged])
+        judged, y = data.test_mask, data.y if info.links is None else data.edge_label.view(-1, 1)
+        test = task.score(logits[judged], task.encode(y)[judged])
     recognised = (loaded.info.transferred or {}).get("recognised") if changed else None
     facts = {"ticket": str(ticket), "test": test, "predictions": rows}
     if recognised is not None:
@@ -112,25 +110,31 @@ def predict(
     print(f"{len(rows):,} {what}s to {place}; {score}", file=sys.stderr)
 
 
-def _why_unjudged(task: Task, data: Data, outputs: int, split: str) -> str:
+def _why_unjudged(info: TicketInfo, task: Task, data: Data, outputs: int) -> str:
     """Why the ticket's test nodes can't be judged here; empty if they can."""
     from teddy.data.checks import MASKS
     from teddy.data.links import LINKS
     from teddy.data.targets import TARGETS
     from teddy.ticket.fingerprint import split_fingerprint
+    from teddy.ticket.graphs import found_on
     from teddy.training.tasks import Classification
 
     if task.name == LINKS:
-        return "" if split_fingerprint(data, links=True) == split else "the split is another"
+        if any(key not in data for key in ("edge_label", *MASKS)):
+            return "there are no labels or no split"
+        own = split_fingerprint(data, links=True) == info.split_fingerprint
+        return "" if own else "the split is another"
     if data.get("y") is None:
         return "there are no labels"
     if not isinstance(task, Classification) and data.y.view(len(data.y), -1).size(1) != outputs:
         return "y has other columns"
     if any(key not in data for key in MASKS):
         return "there is no split"
-    # On another split, nodes that the ticket learnt from would be counted as test nodes.
-    if split_fingerprint(data) != split:
+    # On another split, what the ticket has learnt from would be counted as test nodes or graphs.
+    if split_fingerprint(data) != info.split_fingerprint:
         return "the split is another"
+    if info.graphs is not None and not found_on(info, data):
+        return "the graphs are others"
     targets = TARGETS[task.name]
     known = targets.known(data.y)
     return "" if known[data.test_mask].all() else f"test {targets.of}s have no label"

@@ -78,48 +78,33 @@ def load_graph(
     nodes: Path | None,
     data_dir: Path | None,
 ) -> Data:
-    """Load a graph for a ticket, by default the one that it names, with the ticket's split."""
-    from teddy.data import load_dataset
+    """Load a graph for a ticket, by default the one that it names.
 
-    dataset = _dataset(ticket, info, dataset)
-    if split is None and info.split != "given":
-        split, split_seed = _own_split(info, split_seed)
-    return load_dataset(
-        dataset, split=split, seed=split_seed or 0, data_dir=data_dir, nodes=nodes,
-        task=info.task["name"], directed=info.graph.get("directed", False),
-    )  # fmt: skip
-
-
-def load_graph_to_predict(
-    ticket: Path,
-    info: Any,
-    dataset: str | None,
-    split: str | None,
-    split_seed: int | None,
-    nodes: Path | None,
-    data_dir: Path | None,
-) -> Data:
-    """The same where labels and a split may be missing; labels have the ticket's numbers.
-
-    A split that is asked for must be there, or be drawn; the ticket's own is drawn if it can be.
+    Labels may be missing, and have the ticket's numbers. A split that is asked for must be there,
+    or be drawn; the ticket's own is drawn if it can be.
     """
     from teddy.data import load_to_predict, split_nodes
     from teddy.data.checks import MASKS
+    from teddy.data.links import with_links
     from teddy.data.splits import CHOICES
+    from teddy.ticket.links import linked
 
-    if info.links is not None:
-        return load_graph(ticket, info, dataset, split, split_seed, nodes, data_dir)
     names: list[str] = []
-    if info.task["name"] == "classification":
+    if "classes" in info.graph:
         names = info.classes or [str(number) for number in range(info.graph["classes"])]
     dataset = _dataset(ticket, info, dataset)
     data = load_to_predict(
         dataset, classes=names, data_dir=data_dir, nodes=nodes, task=info.task["name"],
         directed=info.graph.get("directed", False),
     )  # fmt: skip
+    if info.links is not None:
+        if split is not None or split_seed is not None:
+            own = None if info.split_seed is None else info.split
+            return with_links(data, split or own, split_seed or 0, dataset)
+        return linked(info, data, labelled=False, source=dataset)
     asked = split is not None
     if not asked:
-        split, split_seed = _own_split(info, split_seed)
+        split, split_seed = info.split, info.split_seed if split_seed is None else split_seed
     if split in ("public", "given"):
         if asked and MASKS[0] not in data:
             raise InputError(f"{dataset}: no split came with it, pass split as {CHOICES}")
@@ -146,7 +131,3 @@ def _dataset(ticket: Path, info: Any, dataset: str | None) -> str:
             "after the ticket"
         )
     return dataset or str(info.dataset)
-
-
-def _own_split(info: Any, split_seed: int | None) -> tuple[str, int | None]:
-    return info.split, info.split_seed if split_seed is None else split_seed

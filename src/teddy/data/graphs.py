@@ -56,7 +56,7 @@ def graph_set(
     """
     batch = as_batch(graphs, source)
     y = TARGETS[TASK].check(batch.get("y"), batch.num_graphs, source)
-    batch = of_graphs(batch, y=y)
+    batch = _without_own_names(of_graphs(batch, y=y))
     came = _came(batch, source)
     name = split if isinstance(split, str) else "given"
     if split is None:
@@ -190,6 +190,15 @@ def _one(graph: Any, source: str) -> Data:
             )
         part[key] = value.view(1)
     return part
+
+
+def _without_own_names(batch: Batch) -> Batch:
+    """Without what each graph has of its own that means something else of a set."""
+    for key in ("name", "split", "split_seed", "class_names", "feature_names", "graph_of_node"):
+        if key in batch and key in batch._slice_dict:
+            del batch[key], batch._slice_dict[key]
+            batch._inc_dict.pop(key, None)
+    return batch
 
 
 def _shape(value: Tensor | None) -> str:

@@ -29,7 +29,9 @@ LINKS = "link-prediction"
 _OF_EDGES, _NAMES = ("edge_weight", "edge_attr"), ("name", "node_ids", "feature_names")
 
 
-def split_links(data: Data, val: float = 0.05, test: float = 0.1, seed: int = 0) -> Data:
+def split_links(
+    data: Data, val: float = 0.05, test: float = 0.1, seed: int = 0, source: str = "data"
+) -> Data:
     """Hold out edges of an undirected graph, to be told from pairs of nodes without an edge.
 
     Every edge is a positive link; beside it there is a negative one, a pair without an edge. The
@@ -43,6 +45,7 @@ def split_links(data: Data, val: float = 0.05, test: float = 0.1, seed: int = 0)
         val: Share of edges that validate.
         test: Share of edges that test.
         seed: The same seed gives the same split.
+        source: What messages call it.
 
     Returns:
         ``x``; ``edge_index`` of the training edges, both directions, with what edges have; the
@@ -63,10 +66,10 @@ def split_links(data: Data, val: float = 0.05, test: float = 0.1, seed: int = 0)
             raise InputError(f"{name} is {share}, expected a share of edges above 0 and below 1")
     if val + test >= 1:
         raise InputError(f"val and test are {val} and {test}, expected less than 1 together")
-    seed, graph = check_seed(seed), _unlabelled(data)
+    seed, graph = check_seed(seed), _unlabelled(data, source)
     num_nodes = graph.x.size(0)
     values = {
-        name: check_edge_values(name, graph[name], graph.edge_index.size(1))
+        name: check_edge_values(name, graph[name], graph.edge_index.size(1), source)
         for name in _OF_EDGES
         if name in graph
     }
@@ -75,8 +78,9 @@ def split_links(data: Data, val: float = 0.05, test: float = 0.1, seed: int = 0)
     counts = [round(val * edges.size), round(test * edges.size)]
     if 0 in counts or sum(counts) >= edges.size:
         raise InputError(
-            f"shares of {val:g} and {test:g} leave {counts[0]} edges to validate and {counts[1]} "
-            f"to test out of {edges.size}, expected at least one for each and for training"
+            f"{source}: shares of {val:g} and {test:g} leave {counts[0]} edges to validate and "
+            f"{counts[1]} to test out of {edges.size}, expected at least one for each and for "
+            "training"
         )
     order = np.random.default_rng((seed, 0)).permutation(edges.size)
     held, trained = edges[order[: sum(counts)]], np.sort(edges[order[sum(counts) :]])
@@ -197,7 +201,7 @@ def with_links(data: Data, split: str | None = None, seed: int = 0, source: str 
             raise InputError(f"{source}: has links, expected no split '{split}'")
         return data
     _, val, test = shares_of(split or SPLIT, f"percentages of edges such as '{SPLIT}'")
-    return split_links(data, float(val / 100), float(test / 100), seed)
+    return split_links(data, float(val / 100), float(test / 100), seed, source)
 
 
 def _percentages(val: float, test: float) -> str:
@@ -231,6 +235,7 @@ def _check_unknown(graph: Data, source: str) -> None:
     train, val, test = (pair_keys(links[:, graph[mask] & positive]) for mask in MASKS)
     used = graph.train_mask | graph.val_mask | graph.test_mask
     negative, held = pair_keys(links[:, used & ~positive]), np.concatenate([val, test])
+    judged = pair_keys(links[:, (graph.val_mask | graph.test_mask) & ~positive])
     of_held = "positive links to validate and test on"
     for asked, what, known, where, why in (
         (held, of_held, edges, "in edge_index", "messages would run along what is asked"),
@@ -238,6 +243,8 @@ def _check_unknown(graph: Data, source: str) -> None:
         (test, "positive links to test on", val, "among those to validate on",
          "the epoch would be chosen by what is asked"),
         (negative, "links without an edge (edge_label 0)", edges, "in edge_index", "it has them"),
+        (judged, "links to validate and test on without an edge", held, "among those with one",
+         "they contradict each other"),
     ):  # fmt: skip
         found = int(np.isin(asked, known).sum())
         if found:

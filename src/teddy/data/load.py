@@ -118,7 +118,8 @@ def load_to_predict(
     Args:
         name: As there.
         classes: Names of those that the model has learned, in the order of their numbers, which
-            labels of a table get; None: they have none, and labels are their numbers.
+            labels of a table get; any label has to be one of them. None: they have none, and labels
+            are their numbers.
         data_dir: As there.
         nodes: As there.
         task: As there.
@@ -134,12 +135,17 @@ def load_to_predict(
         ([-1, 1], False)
     """
     raw, source, label = _read(name, data_dir, nodes, task, classes or ())
+    if task == LINKS:
+        data = check_links(raw, source, labelled=False) if "edge_label_index" in raw else _bare(raw)
+        data.x, data.name = compact(data.x), label
+        return _named(data, raw, of_classes=False)
     if isinstance(raw, Batch):
         batch = as_batch(raw, source)
         if "y" in batch:
             y = TARGETS[OF_GRAPHS].check(batch.y, batch.num_graphs, source)
             batch = of_graphs(batch, y=y)
         batch.name = label
+        _check_classes(batch, classes, source)
         return batch
     graph = check_graph(raw, source, task, labelled=False)
     data = Data(
@@ -150,6 +156,7 @@ def load_to_predict(
     )
     if graph.get("y") is not None:
         data.y = graph.y
+        _check_classes(data, classes, source)
     if _public(raw, source) is not None:
         for key in MASKS:
             data[key] = check_mask(raw, key, data.num_nodes, source)
@@ -165,10 +172,25 @@ def _load_links(raw: Data, source: str, label: str, split: str | None, seed: int
         del data.y  # the links' own, made anew wherever it is needed
         data.split = "public"
     else:
-        kept = {key: raw[key] for key in ("x", "edge_index", "edge_weight") if key in raw}
-        data = with_links(Data(**kept, num_nodes=raw.num_nodes), split, seed, source)
+        data = with_links(_bare(raw), split, seed, source)
     data.x, data.name = compact(data.x), label
     return _named(data, raw, of_classes=False)
+
+
+def _bare(raw: Data) -> Data:
+    """A graph without what nodes have beside features."""
+    kept = {key: raw[key] for key in ("x", "edge_index", "edge_weight") if key in raw}
+    return Data(**kept, num_nodes=raw.num_nodes)
+
+
+def _check_classes(data: Data, classes: Sequence[str] | None, source: str) -> None:
+    """Raise if a label is none of those that a model has learned."""
+    if classes and "y" in data and int(data.y.max()) >= len(classes):
+        place = int(data.y.argmax())
+        raise InputError(
+            f"{source}: y[{place}] is {int(data.y[place])}, expected classes that the model knows, "
+            f"0 to {len(classes) - 1}, or -1"
+        )
 
 
 def _named(data: Data, raw: Data, of_classes: bool = True) -> Data:

@@ -54,6 +54,15 @@ class Classes(Targets):
         task regression, 0 and 1 for each of several labels the task multilabel
     """
 
+    #: What else a ``y`` of other types or shapes might be.
+    hint: ClassVar[str] = (
+        " (classes); numbers have the task regression, 0 and 1 for each of several labels the task "
+        "multilabel"
+    )
+    hint_of_several: ClassVar[str] = (
+        " (a class); several labels have the task multilabel, several numbers regression"
+    )
+
     def check(self, labels: Any, num_nodes: int, source: str = "data") -> Tensor:
         """Return int64 ``[N]``."""
         y = as_tensor(labels, "y", f"an integer label for each {self.of}", source)
@@ -61,17 +70,9 @@ class Classes(Targets):
             y = y.squeeze(1)
         if y.dim() != 1 or y.size(0) != num_nodes:
             several = y.dim() == 2 and y.size(0) == num_nodes
-            hint = (
-                " (a class); several labels have the task multilabel, several numbers regression"
-                if several
-                else ""
-            )
+            hint = self.hint_of_several if several else ""
             raise InputError(f"{source}: y has shape {shape_text(y)}, expected [{num_nodes}]{hint}")
-        hint = (
-            " (classes); numbers have the task regression, 0 and 1 for each of several labels the "
-            "task multilabel"
-        )
-        y = as_integers(y, "y", source, hint)
+        y = as_integers(y, "y", source, self.hint)
         outside = (y < -1) | (y >= _MOST_CLASSES)
         if outside.any():
             node = int(outside.nonzero()[0])
@@ -97,6 +98,8 @@ class ClassesOfGraphs(Classes):
     """One class of each graph of a set."""
 
     of: ClassVar[str] = "graph"
+    hint: ClassVar[str] = " (classes)"
+    hint_of_several: ClassVar[str] = " (a class)"
 
 
 class Labels(Targets):

@@ -13,7 +13,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.data.data import BaseData
 from torch_geometric.utils import select
 
-from teddy.data.checks import check_edges
+from teddy.data.checks import check_edges, check_features
 from teddy.edges.prune import keep_columns, needed_signals, prune_pairs, score_pairs
 from teddy.edges.scores import SCORES
 from teddy.edges.scores.node_score import NodeScore
@@ -22,7 +22,7 @@ from teddy.edges.select import lowest_edges, lowest_of_groups
 from teddy.edges.signals import Signals
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.errors import InputError
-from teddy.sparsity import num_pruned_edges
+from teddy.sparsity import check_sparsity, num_pruned_edges
 
 #: What a budget is over: each graph by itself, or all together.
 BUDGETS = ("graph", "all")
@@ -199,9 +199,11 @@ def prune_graphs(
         [2, 1]
     """
     check_of_graphs(method)
+    check_sparsity(sparsity)
     if isinstance(graphs, Batch) and isinstance(graphs, Data):
         union, edge_of_column = union_of(graphs)
-        keep = union.keep(sparsity, method, seed, budget, _features(graphs.get("x"), method))
+        signals = Signals(graphs.get("x")) if needed_signals(method) else None
+        keep = union.keep(sparsity, method, seed, budget, signals)
         return keep_of_batch(graphs, keep_columns(keep, edge_of_column))
     if isinstance(graphs, BaseData) or not isinstance(graphs, Iterable):
         got = type(graphs).__name__
@@ -217,8 +219,7 @@ def prune_graphs(
         return []
     bare = [Data(edge_index=graph.edge_index, num_nodes=graph.num_nodes) for graph in parts]
     union, edge_of_column = union_of(Batch.from_data_list(bare))
-    x = [_dense(graph.x) for graph in parts if graph.x is not None]
-    signals = _features(torch.cat(x) if len(x) == len(parts) else None, method)
+    signals = Signals(_features_of(parts)) if needed_signals(method) else None
     keep = union.keep(sparsity, method, seed, budget, signals)
     columns = keep_columns(keep, edge_of_column).split([g.edge_index.size(1) for g in parts])
     return [graph.edge_subgraph(own) for graph, own in zip(parts, columns, strict=True)]
@@ -274,5 +275,13 @@ def _dense(x: Tensor) -> Tensor:
     return x if x.layout == torch.strided else x.to_dense()
 
 
-def _features(x: Tensor | None, method: str) -> Signals | None:
-    return Signals(x) if needed_signals(method) else None
+def _features_of(graphs: Sequence[Data]) -> Tensor:
+    """Features of all nodes, or raise."""
+    x = [check_features(graph.x, f"graphs[{place}]") for place, graph in enumerate(graphs)]
+    for place, own in enumerate(x):
+        if own.size(1) != x[0].size(1):
+            raise InputError(
+                f"graphs[{place}]: x has {own.size(1)} columns, expected {x[0].size(1)} as of "
+                "graphs[0]"
+            )
+    return torch.cat([_dense(own) for own in x])

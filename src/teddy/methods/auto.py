@@ -30,6 +30,20 @@ def _schemes(scores: str, weights: str, structure: str, weighted: bool) -> list[
     return [Scheme("auto", name, weights, structure=structure, weighted=weighted) for name in names]
 
 
+def _check_taken(problem: Problem, schemes: list[Scheme]) -> None:
+    """Raise if the problem hasn't got what a score looks at, and say which it takes."""
+    wrong: dict[str, InputError] = {}
+    for scheme in schemes:
+        try:
+            scheme.check(problem)
+        except InputError as error:
+            wrong[str(scheme.score)] = error
+    if wrong:
+        able = [str(scheme.score) for scheme in schemes if scheme.score not in wrong]
+        instead = f"; here auto has scores={'+'.join(able)}" if able else ""
+        raise InputError(f"{next(iter(wrong.values()))}{instead}")
+
+
 def _check_new_edges(problem: Problem, scores: list[str]) -> None:
     """Raise if scores would be judged on grown graphs of which only some remove edges."""
     if problem.growth.grown is None or problem.growth.inference != "scored":
@@ -69,8 +83,7 @@ def auto(
         weighted: As of :func:`~teddy.methods.teddy.teddy`.
     """
     schemes = _schemes(scores, weights, structure, weighted)
-    for scheme in schemes:
-        scheme.check(problem)
+    _check_taken(problem, schemes)
     _check_new_edges(problem, scores.split("+"))
     for level in levels:
         problem.phases.begin(1 + sum(scheme.phases(level) for scheme in schemes))

@@ -148,7 +148,7 @@ def find_ticket(
     )  # fmt: skip
 
     def settings() -> dict[str, Any]:
-        return search_settings(problem, chosen.name, level, of_method)
+        return search_settings(problem, chosen.name, level, {**chosen.options, **of_method})
 
     name = str(problem.given.get("name", "data"))
     with folder.held(settings), tracking.run(name, settings, folder.histories):

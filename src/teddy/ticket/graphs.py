@@ -85,12 +85,17 @@ def graph_targets(info: TicketInfo, graphs: GraphsLike) -> Batch:
         return graph_set(batch)
     if info.split_seed is None:
         raise InputError("graphs: no split came with them, expected the one of the ticket's graphs")
-    if not _is_its_own(info, batch, _arcs(info, batch)):
+    if not found_on(info, batch):
         raise InputError(
             "graphs: no split came with them, and they aren't those that the ticket was found on; "
             "expected train_mask, val_mask and test_mask"
         )
     return graph_set(batch, info.split, info.split_seed)
+
+
+def found_on(info: TicketInfo, batch: Batch) -> bool:
+    """Whether these are the graphs that a ticket was found on."""
+    return _is_its_own(info, batch, _arcs(info, batch))
 
 
 def _arcs(info: TicketInfo, batch: Batch) -> Arcs:
@@ -103,7 +108,6 @@ def _arcs(info: TicketInfo, batch: Batch) -> Arcs:
 
 
 def _is_its_own(info: TicketInfo, batch: Batch, arcs: Arcs) -> bool:
-    """Whether these are the graphs that a ticket was found on."""
     assert info.graphs is not None
     expected = info.graph["fingerprint"], info.graphs["borders"]
     return (arcs_fingerprint(arcs), borders_fingerprint(batch.batch)) == expected

@@ -31,17 +31,18 @@ def link_facts(data: Data, k: int, logits: dict[str, Tensor]) -> dict[str, Any]:
     return {"decoder": "inner product", "hits_at": k, "hits": hits}
 
 
-def linked(info: TicketInfo, data: Data, labelled: bool = True) -> Data:
+def linked(info: TicketInfo, data: Data, labelled: bool = True, source: str = "data") -> Data:
     """A graph with links to predict, checked; one without is split as the ticket's was.
 
     Args:
         info: The ticket's header.
         data: The graph that training saw, with links; or the whole.
         labelled: Whether labels and masks of the links are looked at.
+        source: Where it came from, for the message.
     """
     if isinstance(data, Data) and "edge_label_index" not in data and info.split_seed is not None:
-        data = with_links(data, info.split, info.split_seed)
-    return check_links(data, labelled=labelled)
+        data = with_links(data, info.split, info.split_seed, source)
+    return check_links(data, source, labelled)
 
 
 def refuse_links(info: TicketInfo) -> None:

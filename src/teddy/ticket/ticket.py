@@ -87,9 +87,10 @@ class Ticket(ChosenEdges):
         content = read_ticket(path)
         spec = content.info.model
         if model is None and "name" not in spec:
+            option = " (--module FILE.py:NAME)" if content.info.hetero is None else ""
             raise InputError(
                 f"{path}: its model is a {spec.get('class')}, "
-                "expected one like it: Ticket.load(path, model=...) (--module FILE.py:NAME)"
+                f"expected one like it: Ticket.load(path, model=...){option}"
             )
         try:
             if model is None:

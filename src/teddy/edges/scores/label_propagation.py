@@ -37,9 +37,10 @@ def label_propagation_values(graph: SimpleGraph, signals: Signals) -> Tensor:
     labels = signals.labels
     assert labels is not None
     known = labels >= 0
-    classes = int(labels.max()) + 1 if labels.numel() else 0
-    start = torch.zeros(graph.num_nodes, max(classes, 1), dtype=torch.float64, device=labels.device)
-    start[known] = F.one_hot(labels[known], start.size(1)).double()
+    classes, number = labels[known].unique(return_inverse=True)
+    width = max(classes.numel(), 1)
+    start = torch.zeros(graph.num_nodes, width, dtype=torch.float64, device=labels.device)
+    start[known] = F.one_hot(number, width).double()
     scale = graph.degree.clamp(min=1).double().rsqrt()
     receiver, sender = graph.pairs.flatten(), graph.pairs.flip(0).flatten()
     spread, unit = start, 2.0 ** fraction_bits(max_degree(graph))
