@@ -230,3 +230,17 @@ def test_outputs_of_links_are_not_drawn_to_zero():
     drawn = teddy.find_ticket(links, "gcn", **settings, weight_decay=5e-3)
     assert drawn.info.config["weight_decay"] == 5e-3
     assert (drawn.logits(links)[links.test_mask].sigmoid() - 0.5).abs().max() < 0.01
+
+
+def test_gin_learns_links_at_a_rate_of_their_own():
+    def rate(model, **settings):
+        ticket = teddy.find_ticket(
+            small_links(), model, epochs=2, task="link-prediction", **settings
+        )
+        return ticket.info.config["lr"]
+
+    assert (rate("gin:hidden=4"), rate("gcn:hidden=4"), rate("gin:hidden=4", lr=0.1)) == (
+        0.003,
+        0.01,
+        0.1,
+    )
