@@ -36,6 +36,8 @@ BAD = [
     (["find", "citeser"], "did you mean 'citeseer'"),
     (["find", "nothing.npz"], "nothing.npz"),
     (["find", "--split", "10/10/10"], "10/10/10"),
+    (["find", "--split-seed", "7"], "split-seed is 7, and the split came with citeseer"),
+    (["sweep", "citeseer", "--split-seed", "7", "--out", "x"], "split_seed is 7, expected a split"),
     (["find", "--out", "nowhere/a.ticket"], "there is no folder nowhere"),
     (["find", "--out", "."], "is not a file"),
     (["find", "--device", "cuda:99"], "device is 'cuda:99'"),

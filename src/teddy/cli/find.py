@@ -179,6 +179,10 @@ def find(
         dataset, split=split, seed=split_seed, data_dir=data_dir, nodes=nodes, task=task,
         directed=directed,
     )  # fmt: skip
+    if split_seed and "split_seed" not in data:
+        raise InputError(
+            f"split-seed is {split_seed}, and the split came with {dataset}; expected --split, too"
+        )
     options = {
         "hidden": hidden, "layers": layers, "heads": heads, "dropout": dropout,
         "dimensions": dimensions, "hits_at": hits_at, "budget": budget, "readout": readout,

@@ -48,6 +48,10 @@ class Settings:
     device: str = "cpu"
     threads: int = 1
 
+    def __post_init__(self) -> None:
+        if self.split_seed and self.split is None:
+            raise InputError(f"split_seed is {self.split_seed}, expected a split to draw, too")
+
     def to_dict(self) -> dict[str, Any]:
         """What decides the results, as plain data."""
         plain = asdict(self)
