@@ -25,7 +25,9 @@ from torch_geometric.data import Data
 import teddy
 from teddy.edges import SimpleGraph
 from teddy.methods import METHODS, Level, Problem
+from teddy.methods.auto import SCORES_TO_TRY
 from teddy.sweep.statistics import paired_difference
+from teddy.ticket import TicketInfo
 from teddy.training import TrainConfig
 
 SCORES = ("random", "teddy", "degree-high", "degree-low", "cosine", "agreement", "gain")
@@ -71,21 +73,26 @@ def compare(
         )
         for seed in range(seeds)
     ]  # fmt: skip
-    tests: dict[str, list[float]] = {}
-    for score in SCORES:
-        tickets = [
-            next(METHODS[score].tickets(problem, [Level.simulation(level)])) for problem in problems
-        ]
-        tests[score] = [ticket.info.ticket.test for ticket in tickets]
-        over = paired_difference(tests[score], tests["random"]) if score != "random" else None
+    found: dict[str, list[TicketInfo]] = {}
+    for score in (*SCORES, "auto"):
+        if score == "auto":  # what it would find: the same tickets, the best on validation
+            tried = zip(*(found[name] for name in SCORES_TO_TRY.split("+")), strict=True)
+            found[score] = [max(infos, key=lambda info: info.ticket.val) for infos in tried]
+        else:
+            tickets = [
+                METHODS[score].tickets(problem, [Level.simulation(level)]) for problem in problems
+            ]
+            found[score] = [next(ticket).info for ticket in tickets]
+        test, chance = ([info.ticket.test for info in found[name]] for name in (score, "random"))
         yield {
             "model": model,
             "homophily": homophily,
             "simulation": level,
             "score": score,
-            "dense": [ticket.info.dense.test for ticket in tickets],
-            "test": tests[score],
-            "over_random": None if over is None else vars(over),
+            "chosen": [info.score for info in found[score]],
+            "dense": [info.dense.test for info in found[score]],
+            "test": test,
+            "over_random": None if score == "random" else vars(paired_difference(test, chance)),
         }
 
 
@@ -101,8 +108,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("heterophily.json"))
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    print("| model | homophily | dense | " + " | ".join(SCORES) + " |")
-    print("|---" * (3 + len(SCORES)) + "|")
+    print("| model | homophily | dense | " + " | ".join((*SCORES, "auto")) + " |")
+    print("|---" * (4 + len(SCORES)) + "|")
     rows: list[dict[str, Any]] = []
     shares = [float(share) for share in arguments.homophily.split(",")]
     for model, share in product(arguments.models.split(","), shares):

@@ -136,8 +136,15 @@ def test_scores_on_graphs_of_a_given_homophily(citeseer):
     assert float((y[one] == y[other]).float().mean()) == pytest.approx(0.3, abs=1e-3)
     assert torch.equal(graph.x.values(), citeseer.x.values())
     rows = list(heterophily("gcn", 0.3, level=20, seeds=1, epochs=2, hidden=8))
-    assert [row["score"] for row in rows] == list(COMPARED_SCORES)
+    assert [row["score"] for row in rows] == [*COMPARED_SCORES, "auto"]
     assert all(row["dense"] == rows[0]["dense"] for row in rows)
+    level = 1 - 0.95**20
+    auto = teddy.find_ticket(
+        rewired(citeseer, 0.3, seed=0), "gcn", level, level, method="auto", epochs=2, hidden=8,
+        distill=0.0,
+    )  # fmt: skip
+    assert rows[-1]["test"] == [auto.info.ticket.test]
+    assert rows[-1]["chosen"] == [auto.info.score]
 
 
 def test_tasks_are_compared_over_the_same_splits():

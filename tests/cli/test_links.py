@@ -156,4 +156,4 @@ def test_the_file_is_named_where_something_is_wrong_with_it(folder):
 
 def test_auto_says_which_scores_it_has(folder):
     line = refused(run_here("find", "citeseer", *LINKS, "--method", "auto", cwd=folder))
-    assert line.endswith("here auto has scores=teddy+random")
+    assert line.endswith("here auto has scores=teddy+random+degree-low")

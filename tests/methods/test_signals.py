@@ -11,6 +11,7 @@ import teddy
 from conftest import small_graph
 from teddy.errors import InputError
 from teddy.methods import Problem
+from teddy.methods.auto import SCORES_TO_TRY
 from teddy.methods.signals import alone, signals_of
 from teddy.models import GCN
 from teddy.training import TrainConfig
@@ -160,7 +161,7 @@ def test_auto_counts_all_its_trainings():
         small_graph(), "gcn", 0.5, 0.5, method="auto", **SHORT,
         progress=lambda phase, epoch, share: shares.append(share),
     )  # fmt: skip
-    assert len(shares) == 4 * 4  # the dense model and three scores
+    assert len(shares) == 5 * 4  # the dense model and four scores
     assert shares == sorted(shares)
     assert shares[-1] == 1
 
@@ -220,7 +221,5 @@ def test_auto_refuses_what_is_no_score(scores, message):
 def test_a_default_that_is_written_out_is_the_same_search(tmp_path):
     data, settings = small_graph(), {"method": "auto", "epochs": 2, "hidden": 4}
     first = teddy.find_ticket(data, "gcn", checkpoint=tmp_path, **settings)
-    again = teddy.find_ticket(
-        data, "gcn", checkpoint=tmp_path, scores="teddy+random+gain", **settings
-    )
+    again = teddy.find_ticket(data, "gcn", checkpoint=tmp_path, scores=SCORES_TO_TRY, **settings)
     assert again.info == first.info

@@ -13,8 +13,9 @@ from teddy.methods.search import Scheme
 from teddy.ticket import Ticket
 from teddy.ticket.inference import scores_any_graph
 
-#: Those that are tried: by degrees, by chance, by what the dense model says.
-SCORES_TO_TRY = "teddy+random+gain"
+#: Those that are tried: by degrees, by chance, by what the dense model says; and what leaves most
+#: nodes to themselves, which is best where neighbours mislead.
+SCORES_TO_TRY = "teddy+random+gain+degree-low"
 
 
 def _schemes(scores: str, weights: str, structure: str, weighted: bool) -> list[Scheme]:
