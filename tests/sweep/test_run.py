@@ -74,7 +74,7 @@ def test_what_the_dense_model_says_alone_is_asked_once(graph, tmp_path, monkeypa
     outcome = run_sweep(grid_of(graph, methods, [3], [0]), tmp_path / "out", SETTINGS)
     assert not outcome.failures
     assert sum(trained) == 2  # for its logits, and once more for those without edges
-    assert len(trained) == 2 + 1 + 1 + 1 + 3
+    assert len(trained) == 2 + 1 + 1 + 1 + 4  # auto tries four scores
 
 
 def test_the_dense_model_is_trained_once_and_the_rounds_are_kept(graph, tmp_path, monkeypatch):
