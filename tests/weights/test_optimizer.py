@@ -19,6 +19,14 @@ OPTIMIZERS = {
 }
 
 
+def test_the_scope_is_each_matrix_by_itself_unless_asked_for():
+    model, x = problem()
+    optimizer = teddy.L0Projected(torch.optim.Adam(model.parameters()), 0.5)
+    steps(model, optimizer, x)
+    assert count_nonzero([model[0].weight, model[2].weight]) == 64 // 2
+    assert count_nonzero([model[0].bias, model[2].bias]) == 10
+
+
 def problem() -> tuple[nn.Module, torch.Tensor]:
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 2)), torch.randn(5, 6)
@@ -36,7 +44,7 @@ def test_a_step_is_the_optimizers_step_then_the_projection(name):
     model, x = problem()
     by_hand = copy.deepcopy(model)
     plain = OPTIMIZERS[name](by_hand.parameters())
-    wrapped = teddy.L0Projected(OPTIMIZERS[name](model.parameters()), 0.6)
+    wrapped = teddy.L0Projected(OPTIMIZERS[name](model.parameters()), 0.6, scope="global")
     for _ in range(5):
         steps(model, wrapped, x, 1)
         steps(by_hand, plain, x, 1)
@@ -48,10 +56,10 @@ def test_a_step_is_the_optimizers_step_then_the_projection(name):
 
 def test_state_saves_and_loads():
     model, x = problem()
-    optimizer = teddy.L0Projected(torch.optim.Adam(model.parameters(), lr=0.1), 0.5)
+    optimizer = teddy.L0Projected(torch.optim.Adam(model.parameters(), lr=0.1), 0.5, scope="global")
     steps(model, optimizer, x)
     twin = copy.deepcopy(model)
-    resumed = teddy.L0Projected(torch.optim.Adam(twin.parameters(), lr=0.5), 0.5)
+    resumed = teddy.L0Projected(torch.optim.Adam(twin.parameters(), lr=0.5), 0.5, scope="global")
     resumed.load_state_dict(copy.deepcopy(optimizer.state_dict()))
     assert resumed.param_groups[0]["lr"] == 0.1
     assert resumed.param_groups is resumed.optimizer.param_groups
@@ -64,7 +72,7 @@ def test_state_saves_and_loads():
 def test_the_state_is_that_of_the_wrapped_optimizer():
     model, x = problem()
     adam = torch.optim.Adam(model.parameters())
-    optimizer = teddy.L0Projected(adam, 0.5)
+    optimizer = teddy.L0Projected(adam, 0.5, scope="global")
     steps(model, optimizer, x)
     assert optimizer.state is adam.state
     assert optimizer.state_dict()["state"].keys() == adam.state_dict()["state"].keys()
@@ -81,7 +89,7 @@ def test_the_state_is_that_of_the_wrapped_optimizer():
 def test_schedulers_drive_the_wrapped_optimizer(schedule, recwarn):
     model, x = problem()
     adam = torch.optim.Adam(model.parameters(), lr=0.1)
-    optimizer = teddy.L0Projected(adam, 0.5)
+    optimizer = teddy.L0Projected(adam, 0.5, scope="global")
     scheduler = schedule(optimizer)
     before = adam.param_groups[0]["lr"]
     steps(model, optimizer, x, 1)
@@ -93,7 +101,7 @@ def test_schedulers_drive_the_wrapped_optimizer(schedule, recwarn):
 def test_groups_and_late_groups_count_together():
     model, x = problem()
     groups = [{"params": model[0].parameters(), "lr": 0.2}, {"params": [model[2].weight]}]
-    optimizer = teddy.L0Projected(torch.optim.SGD(groups, lr=0.1), 0.5)
+    optimizer = teddy.L0Projected(torch.optim.SGD(groups, lr=0.1), 0.5, scope="global")
     steps(model, optimizer, x, 1)
     assert count_nonzero([*model[0].parameters(), model[2].weight]) == 72 // 2
     optimizer.add_param_group({"params": [model[2].bias], "lr": 0.3})
@@ -104,7 +112,7 @@ def test_groups_and_late_groups_count_together():
 
 def test_replaced_storage_is_what_is_projected():
     weight = nn.Parameter(torch.randn(10))
-    optimizer = teddy.L0Projected(torch.optim.SGD([weight], lr=0.1), 0.5)
+    optimizer = teddy.L0Projected(torch.optim.SGD([weight], lr=0.1), 0.5, scope="global")
     weight.grad = torch.zeros(10)
     optimizer.step()
     weight.data = torch.randn(10)
@@ -115,7 +123,7 @@ def test_replaced_storage_is_what_is_projected():
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda o: pickle.loads(pickle.dumps(o))])
 def test_copies_work(duplicate):
     model, x = problem()
-    optimizer = teddy.L0Projected(torch.optim.Adam(model.parameters(), lr=0.1), 0.5)
+    optimizer = teddy.L0Projected(torch.optim.Adam(model.parameters(), lr=0.1), 0.5, scope="global")
     steps(model, optimizer, x, 2)
     twin = duplicate({"model": model, "optimizer": optimizer})
     steps(model, optimizer, x, 2)
@@ -126,7 +134,9 @@ def test_copies_work(duplicate):
 
 def test_closures_are_passed_on():
     model, x = problem()
-    optimizer = teddy.L0Projected(torch.optim.LBFGS(model.parameters(), max_iter=3), 0.5)
+    optimizer = teddy.L0Projected(
+        torch.optim.LBFGS(model.parameters(), max_iter=3), 0.5, scope="global"
+    )
 
     def closure():
         optimizer.zero_grad()
@@ -141,7 +151,7 @@ def test_closures_are_passed_on():
 
 def test_hooks_run_once_a_step():
     model, x = problem()
-    optimizer = teddy.L0Projected(torch.optim.SGD(model.parameters(), lr=0.1), 0.5)
+    optimizer = teddy.L0Projected(torch.optim.SGD(model.parameters(), lr=0.1), 0.5, scope="global")
     seen = []
     optimizer.register_step_post_hook(lambda *_: seen.append(count_nonzero(model.parameters())))
     steps(model, optimizer, x, 2)
@@ -151,6 +161,6 @@ def test_hooks_run_once_a_step():
 def test_what_is_not_an_optimizer_or_a_share_is_said():
     model, _ = problem()
     with pytest.raises(teddy.InputError, match="got a Sequential"):
-        teddy.L0Projected(model, 0.5)
+        teddy.L0Projected(model, 0.5, scope="global")
     with pytest.raises(teddy.InputError, match="weight sparsity is 2"):
         teddy.L0Projected(torch.optim.SGD(model.parameters(), lr=0.1), 2)

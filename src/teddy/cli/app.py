@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import warnings
 from typing import Any
 
 import typer
@@ -22,7 +23,7 @@ from teddy.cli.search import search
 from teddy.cli.sparsify import sparsify
 from teddy.cli.sweep import sweep
 from teddy.cli.tune import tune
-from teddy.errors import InputError, ProcessError
+from teddy.errors import InputError, ProcessError, TeddyWarning
 
 # Typer carries its own copy of click; this is the base of its usage errors.
 ClickException: Any = typer.BadParameter.mro()[2]
@@ -67,6 +68,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; bad input is one line on stderr and exit code 2."""
     logging.basicConfig(level=logging.WARNING, format="teddy: %(message)s")
     logging.getLogger("teddy").setLevel(logging.INFO)
+    warnings.showwarning = _show_warning
     launched.join_job()
     try:
         code = app(args=arguments, standalone_mode=False)
@@ -91,6 +93,17 @@ def main(arguments: list[str] | None = None) -> None:
     if code == 130:  # also what some versions of Typer return for an interrupt
         _fail("interrupted, nothing was written", 130)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+_show_other = warnings.showwarning
+
+
+def _show_warning(message: Any, category: type[Warning], *place: Any, **named: Any) -> None:
+    """Print a warning of ours as one line on stderr, without the line of code that raised it."""
+    if issubclass(category, TeddyWarning):
+        print(f"{launched.name()}: warning: {message}", file=sys.stderr, flush=True)
+    else:
+        _show_other(message, category, *place, **named)
 
 
 def _usage_error(error: Any) -> str:

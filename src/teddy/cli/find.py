@@ -39,6 +39,10 @@ from teddy.cli.options import (
     Track,
     Tuned,
     WeightDecay,
+    WeightExclude,
+    WeightRamp,
+    WeightSchedule,
+    WeightScope,
     check_report,
     report_tuned,
 )
@@ -97,6 +101,10 @@ def find(
         ),
     ] = None,
     directed: Directed = False,
+    weight_scope: WeightScope = None,
+    weight_exclude: WeightExclude = None,
+    weight_schedule: WeightSchedule = None,
+    weight_ramp: WeightRamp = None,
     load: Load = None,
     tuned: Tuned = False,
     split: Split = None,
@@ -187,6 +195,14 @@ def find(
         "hidden": hidden, "layers": layers, "heads": heads, "dropout": dropout,
         "dimensions": dimensions, "hits_at": hits_at, "budget": budget, "readout": readout,
     }  # fmt: skip
+    weight_budget = {
+        "weight_scope": weight_scope, "weight_exclude": weight_exclude,
+        "weight_schedule": weight_schedule, "weight_ramp": weight_ramp,
+    }  # fmt: skip
+    weight_budget = {name: value for name, value in weight_budget.items() if value is not None}
+    for name in weight_budget:
+        if name in chosen.budget_settings():
+            raise InputError(f"--{name.replace('_', '-')} came with {method}, expected one of both")
     settings: dict[str, Any] = {
         "model": model, "graph_sparsity": level.graph_sparsity,
         "weight_sparsity": level.weight_sparsity, "epochs": epochs, "lr": lr,
@@ -196,6 +212,7 @@ def find(
         "weight_decay": weight_decay, "temperature": temperature, "divergence": divergence,
         "distill_nodes": chosen.distill_nodes or "all", "patience": patience, "device": device,
         "inductive": inductive, "inference": chosen.inference or "scored",
+        **chosen.budget_settings(), **weight_budget,
         "loader": as_loader(loader), "evaluate_every": evaluate_every,
         "checkpoint": checkpoint, "checkpoint_seconds": checkpoint_seconds,
         "track": as_trackers(track),

@@ -91,6 +91,40 @@ WeightDecay = Annotated[
         help="L2 penalty; default: the model's own, mostly 5e-4; of links 0.", show_default=False
     ),
 ]
+WeightScope = Annotated[
+    str | None,
+    typer.Option(
+        "--weight-scope",
+        help="Weights that are compared: global (all, the paper's), matrix or balanced (each "
+        "matrix by itself); default: global for built-in models.",
+        show_default=False,
+    ),
+]
+WeightExclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--weight-exclude",
+        help="Parameters that stay dense, by a pattern of their name or by a module class: "
+        "'*.bias', Embedding; may be repeated.",
+        show_default=False,
+    ),
+]
+WeightSchedule = Annotated[
+    str | None,
+    typer.Option(
+        "--weight-schedule",
+        help="constant, or linear or cubic: the weight sparsity rises; default: constant.",
+        show_default=False,
+    ),
+]
+WeightRamp = Annotated[
+    float | None,
+    typer.Option(
+        "--weight-ramp",
+        help="Share of the epochs after which a rising weight sparsity is full: 0.5.",
+        show_default=False,
+    ),
+]
 Temperature = Annotated[float, typer.Option(help="Of the distillation.")]
 Divergence = Annotated[
     str, typer.Option(help="dense-sparse (published code) or sparse-dense (paper's text).")

@@ -20,6 +20,8 @@ from teddy.methods.resume import SearchFolder, search_settings
 from teddy.ticket import Ticket
 from teddy.tracking import Tracking, TrackLike
 from teddy.training import ClassWeight, LoaderLike, TrainConfig, as_loader
+from teddy.weights import WeightBudget
+from teddy.weights.budget import ExcludeLike
 
 
 def find_ticket(
@@ -37,6 +39,10 @@ def find_ticket(
     directed: bool = False,
     target: str | None = None,
     relations: str = "each",
+    weight_scope: str | None = None,
+    weight_exclude: Sequence[ExcludeLike] = (),
+    weight_schedule: str = "constant",
+    weight_ramp: float = 0.5,
     lr: float | None = None,
     weight_decay: float | None = None,
     temperature: float = 1.0,
@@ -92,6 +98,14 @@ def find_ticket(
         target: Of a ``HeteroData``: the type of the nodes that are predicted.
         relations: Of a ``HeteroData``: ``each`` relation is scored and pruned by itself, or
             ``all`` together; see :func:`teddy.prune_relations`.
+        weight_scope: ``global``, the paper's choice: the largest of all weights stay. ``matrix``
+            or ``balanced``: the largest of each weight matrix, and biases and normalisation stay
+            dense. By default ``global`` for a model given by name, ``balanced`` for your own; see
+            :class:`teddy.weights.WeightBudget`.
+        weight_exclude: Parameters that stay dense and do not count: patterns of their names, such
+            as ``"*.bias"``, and module classes, such as ``torch.nn.Embedding``.
+        weight_schedule: ``constant``, or ``linear`` or ``cubic``: the weight sparsity rises.
+        weight_ramp: Share of the epochs after which a rising sparsity is full.
         lr: Learning rate; by default the model's own, 0.01 for most; 0.003 for links with gin.
         weight_decay: L2 penalty; by default the model's own, 5e-4 for most; none for links.
         temperature: Of the distillation.
@@ -135,6 +149,7 @@ def find_ticket(
         epochs, lr, weight_decay, distill, temperature, divergence, patience, distill_nodes,
         evaluate_every,
     )  # fmt: skip
+    budget = WeightBudget(weight_scope, weight_exclude, weight_schedule, weight_ramp)
     level = Level(graph_sparsity, weight_sparsity)
     of_method = {name: value for name, value in options.items() if name in chosen.options}
     options = {name: value for name, value in options.items() if name not in of_method}
@@ -145,6 +160,7 @@ def find_ticket(
         data, model, of_model, seed, config, device, tracking.beside(progress), folder.store,
         inductive=inductive, inference=inference, loader=batches, checkpoints=folder.checkpoints,
         task=task, class_weight=class_weight, directed=directed,
+        weight_budget=budget,
     )  # fmt: skip
 
     def settings() -> dict[str, Any]:

@@ -46,7 +46,8 @@ from teddy.training.forward import dense_input
 from teddy.training.inputs import of_edges, own_types
 from teddy.training.loop import Callback
 from teddy.training.passes import forward_passes
-from teddy.weights import FixedMask
+from teddy.weights import FixedMask, WeightBudget, excluded_parameters
+from teddy.weights.budget import Pool, pools
 
 
 class Problem:
@@ -75,6 +76,7 @@ class Problem:
         task: What ``data.y`` is.
         class_weight: Weights of classes in the loss.
         directed: Whether messages run along edges as they are listed only.
+        weight_budget: Settings of the weight budget.
 
     Attributes:
         phases: Tells how far the search is.
@@ -104,6 +106,7 @@ class Problem:
         task: str = "classification",
         class_weight: ClassWeight | None = None,
         directed: bool = False,
+        weight_budget: WeightBudget | None = None,
     ) -> None:
         device = device or torch.device("cpu")
         self.seed, self.device = check_seed(seed), device
@@ -111,6 +114,7 @@ class Problem:
         self.phases = Phases(progress, self.config.epochs)
         self.store = store or Memory()
         self.loader, self.checkpoints = loader, checkpoints
+        self.weight_budget = weight_budget or WeightBudget()
         self.dense_model: nn.Module | None = None
         self.given = self._checked(data, task)
         self.source = ModelSource(model, options)
@@ -181,6 +185,8 @@ class Problem:
                 self.config,
                 teacher=teacher,
                 weight_sparsity=weight_sparsity,
+                budget=self.weight_budget,
+                not_pruned=self._not_pruned(model) if weight_sparsity > 0 else (),
                 units=hidden_units(self.network(model)) if structure == "neurons" else None,
                 after_step=fixed,
                 callbacks=callbacks,
@@ -317,6 +323,26 @@ class Problem:
         with seeded(self.seed, self.device):
             weights = [p for p in self.initial_model().parameters() if p.requires_grad]
         return [torch.ones_like(p, dtype=torch.bool) for p in weights]
+
+    def weight_pools(self, weight_sparsity: float) -> list[Pool]:
+        """Trainable parameters that share a budget, by their places; the others stay dense."""
+        with seeded(self.seed, self.device):
+            model = self.initial_model()
+        dense = {id(parameter) for parameter in self._not_pruned(model)}
+        weights = [p for p in model.parameters() if p.requires_grad]
+        places = [place for place, weight in enumerate(weights) if id(weight) not in dense]
+        found = pools(
+            [weights[place].shape for place in places],
+            self.weight_budget.scope_for(self.network(model)),
+            weight_sparsity,
+        )
+        return [Pool(tuple(places[i] for i in pool.places), pool.num_kept) for pool in found]
+
+    def _not_pruned(self, model: nn.Module) -> list[nn.Parameter]:
+        """Parameters that the weight budget excludes."""
+        network = self.network(model)
+        names = excluded_parameters(network, self.weight_budget.exclude)
+        return [parameter for name, parameter in network.named_parameters() if name in names]
 
     def checkpoint(self, phase: str | None) -> Checkpoint | None:
         """Where a training goes on from, if it is kept anywhere."""

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from teddy.data.feature_names import feature_names
 from teddy.data.links import LINKS
+from teddy.methods.collapse import warn_of_collapse
 from teddy.methods.level import Level
 from teddy.models import MODELS
 from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
@@ -68,8 +69,10 @@ def make_ticket(
     weight = getattr(problem.task, "weight", None)
     if weight is not None:
         where["class_weight"] = weight.tolist()
+    network = problem.network(model)
+    where |= problem.weight_budget.settings(network)
     names, (arcs, keep) = problem.given.get("class_names"), problem.belongs_to(choice)
-    network, facts = problem.network(model), problem.facts(keep, sparse, dense)
+    facts = problem.facts(keep, sparse, dense)
     hetero = facts.get("hetero")
     outputs = "outputs" if problem.task.name in ("regression", LINKS) else "classes"
     info = TicketInfo(
@@ -105,6 +108,7 @@ def make_ticket(
         task=problem.task.facts(),
         **facts,
     )
+    warn_of_collapse(network, level.weight_sparsity, problem.task, sparse.logits, dense.logits)
     seconds = {"dense": dense.seconds, **seconds, "sparse": sparse.seconds}
     return Ticket(info, keep.cpu(), network.cpu().eval(), seconds)
 

@@ -164,5 +164,6 @@ def search_settings(
         "class_weight": None if weight is None else weight.tolist(),
         "graph": arcs_fingerprint(arcs),
         "data": digest_of(tensors),
+        **problem.weight_budget.settings(),
         **problem.settings(),
     }

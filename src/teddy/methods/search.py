@@ -28,7 +28,7 @@ from teddy.methods.signals import signals_of
 from teddy.models.headed import Headed, encoder_of
 from teddy.models.masked import Masked, check_takes_edge_weights
 from teddy.numbers import check_count, check_number
-from teddy.sparsity import num_kept_weights, simulation_sparsity
+from teddy.sparsity import simulation_sparsity
 from teddy.ticket import Ticket
 from teddy.training import seeded, train
 from teddy.weights import largest
@@ -113,8 +113,19 @@ class Scheme:
 
     def check(self, problem: Problem) -> None:
         """Raise if the problem hasn't got what the scheme takes."""
+        budget = problem.weight_budget
         if self.structure != "none":
             problem.check_units()
+            if budget.scope is not None or budget.exclude:
+                raise InputError(
+                    f"structure={self.structure} removes the same share of each layer's units, "
+                    "expected no weight_scope and no weight_exclude"
+                )
+        if self.weights == "masks" and budget.schedule != "constant":
+            raise InputError(
+                f"got weight_schedule={budget.schedule} and weights=masks, which are removed in "
+                "rounds, expected weight_schedule=constant"
+            )
         if self.weighted:
             problem.check_takes_weighted()
         if self.score is not None:
@@ -213,12 +224,15 @@ class Scheme:
             magnitudes = masked.edge_mask.detach().abs().double()
             keep[left[lowest_edges(magnitudes, problem.graph.pairs[:, left], budget)]] = False
         if weights is not None:
-            total = sum(mask.numel() for mask in weights)
             magnitudes_left = [
                 learned.detach().abs().masked_fill(~stays, -torch.inf)
                 for learned, stays in zip(masked.weight_masks, weights, strict=True)
             ]
-            weights = largest(magnitudes_left, num_kept_weights(step.weight_sparsity, total))
+            weights = [torch.ones_like(stays) for stays in weights]
+            for pool in problem.weight_pools(step.weight_sparsity):
+                kept = largest([magnitudes_left[place] for place in pool.places], pool.num_kept)
+                for place, mask in zip(pool.places, kept, strict=True):
+                    weights[place] = mask
         state = State(keep, weights, [*state.rounds, time.perf_counter() - started])
         problem.store.save(name, _to_entry(state))
         return state

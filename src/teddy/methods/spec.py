@@ -13,6 +13,7 @@ from teddy.numbers import check_count
 from teddy.sparsity import simulation_sparsity
 from teddy.ticket.inference import check_rule
 from teddy.training import TrainConfig
+from teddy.weights import WeightBudget
 from teddy.words import option_text, read_option
 
 #: What a ticket leaves out, by the part that alone is made sparse.
@@ -21,6 +22,7 @@ ONLY = ("edges", "weights")
 #: Options that every method has, by a value of their kind.
 COMMON: dict[str, Any] = {
     "distill": 0.0, "distill_nodes": "", "inference": "", "only": "", "weight_level": 0,
+    "weight_scope": "", "weight_exclude": "", "weight_schedule": "", "weight_ramp": 0.0,
 }  # fmt: skip
 
 
@@ -36,6 +38,10 @@ class MethodSpec:
         inference: How a graph that has grown past the training graph is pruned, if not scored.
         only: ``edges`` or ``weights``: leave the other dense.
         weight_level: The simulation of the weights, whichever that of the edges is.
+        weight_scope: Scope of the weight budget, if not the model's own.
+        weight_exclude: Patterns of parameters that stay dense, joined by ``+``.
+        weight_schedule: Schedule of the weight sparsity, if not constant.
+        weight_ramp: Share of the epochs after which a rising sparsity is full.
 
     Example:
         >>> spec = MethodSpec.parse("ugs:weights=projection:distill=10")
@@ -47,7 +53,8 @@ class MethodSpec:
         Traceback (most recent call last):
         ...
         teddy.errors.InputError: teddy has no option 'l2', expected one of: weights, structure,
-        weighted, distill, distill_nodes, inference, only, weight_level
+        weighted, distill, distill_nodes, inference, only, weight_level, weight_scope,
+        weight_exclude, weight_schedule, weight_ramp
     """
 
     name: str
@@ -57,6 +64,10 @@ class MethodSpec:
     inference: str | None = None
     only: str | None = None
     weight_level: int | None = None
+    weight_scope: str | None = None
+    weight_exclude: str | None = None
+    weight_schedule: str | None = None
+    weight_ramp: float | None = None
 
     @staticmethod
     def parse(text: str) -> MethodSpec:
@@ -77,7 +88,9 @@ class MethodSpec:
         training = {name: common[name] for name in ("distill", "distill_nodes")}
         TrainConfig(**{name: value for name, value in training.items() if value is not None})
         method.check(**values)
-        return MethodSpec(name, tuple(sorted(values.items())), **common)
+        spec = MethodSpec(name, tuple(sorted(values.items())), **common)
+        spec.budget_settings()
+        return spec
 
     @property
     def method(self) -> Method:
@@ -93,6 +106,28 @@ class MethodSpec:
             0.0 if self.only == "weights" else level.graph_sparsity,
             0.0 if self.only == "edges" else weights,
         )
+
+    def budget_settings(self) -> dict[str, Any]:
+        """Settings of the weight budget, as :func:`teddy.find_ticket` takes them.
+
+        Example:
+            >>> MethodSpec.parse("teddy:weight_exclude=*.bias+Embedding").budget_settings()
+            {'weight_exclude': ('*.bias', 'Embedding')}
+        """
+        given: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("weight_scope", "weight_exclude", "weight_schedule", "weight_ramp")
+            if getattr(self, name) is not None
+        }
+        if "weight_exclude" in given:
+            given["weight_exclude"] = tuple(given["weight_exclude"].split("+"))
+        WeightBudget.from_settings(given)
+        return given
+
+    @property
+    def budget(self) -> WeightBudget:
+        """The weight budget."""
+        return WeightBudget.from_settings(self.budget_settings())
 
     def configure(self, config: TrainConfig, distill: float) -> TrainConfig:
         """The settings of a training with a strength of distillation, on this method's nodes."""

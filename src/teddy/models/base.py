@@ -37,6 +37,8 @@ class GNN(nn.Module, ABC):
     OPTIONS: ClassVar[dict[str, Any]] = {}
     #: Settings that suit the model, where they aren't those of most: lr, weight_decay.
     TRAINING: ClassVar[dict[str, float]] = {}
+    #: Scales of all weights are comparable, so one weight budget serves all, as in the paper.
+    GLOBAL_BUDGET: ClassVar[bool] = True
     #: Options that may be 0.
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ()
 

@@ -138,6 +138,7 @@ def _results(
         folder.store(task),
         settings.inductive,
         spec.inference or "scored",
+        weight_budget=spec.budget,
     )
     forget_peak_memory()
     with folder.lock(f"dense-{task.dense_key}"):  # trained once, whoever comes first

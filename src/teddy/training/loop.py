@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -33,7 +33,7 @@ from teddy.training.passes import forward_passes
 from teddy.training.state import Epoch, State
 from teddy.training.steps import GraphSteps, Steps
 from teddy.training.tasks import Classification, Task
-from teddy.weights import L0Projected, Units
+from teddy.weights import L0Projected, Units, WeightBudget
 
 #: Weight decay of learned masks: that of UGS's code, whatever the weights of a model have.
 MASK_DECAY = 5e-4
@@ -76,6 +76,8 @@ def train(
     *,
     teacher: Tensor | None = None,
     weight_sparsity: float = 0.0,
+    budget: WeightBudget | None = None,
+    not_pruned: Collection[Tensor] = (),
     units: Sequence[Units] | None = None,
     regularizer: Callable[[Tensor], Tensor] | None = None,
     after_step: Callable[[], None] | None = None,
@@ -98,6 +100,8 @@ def train(
         config: Settings.
         teacher: The dense model's logits, to distil from.
         weight_sparsity: :math:`p_\theta`; after every step the weights are projected (Eq. 10).
+        budget: Settings of the weight budget; only epochs at the full sparsity can be the best.
+        not_pruned: Parameters that stay dense and do not count.
         units: Of the model's hidden layers: they are projected whole, instead of single weights.
         regularizer: From the logits to a term to add to the loss.
         after_step: Called after every step, to project the parameters in another way.
@@ -141,7 +145,9 @@ def train(
     passes = forward_passes if loader is None else evaluation_passes
     forward = passes(model, data.x, data.edge_index, **of_edges(data))
     val, test = judges(task, model, data, forward, unseen, passes, learns=loader is None)
-    optimizer = _optimizer(model, config, weight_sparsity, units)
+    budget = budget or WeightBudget()
+    optimizer = _optimizer(model, config, weight_sparsity, budget, not_pruned, units)
+    ramp = budget.ramp_epochs(config.epochs) if weight_sparsity > 0 else 0
     steps: Steps
     if loader is None:
         assert isinstance(forward, Forward)
@@ -160,6 +166,8 @@ def train(
         checkpoint.resume(model, optimizer, state)
     while not state.ended(config):
         index = state.index
+        if isinstance(optimizer, L0Projected):
+            optimizer.sparsity = budget.sparsity(weight_sparsity, index, config.epochs)
         loss = steps.epoch(index)
         if not math.isfinite(loss):
             raise InputError(f"loss or logits at epoch {index} aren't finite, with lr {config.lr}")
@@ -172,7 +180,7 @@ def train(
                     f"loss or logits at epoch {index} aren't finite, with lr {config.lr}"
                 )
             world.check_same(model.state_dict().values(), f"after epoch {index}")
-            state.add(epoch, model)
+            state.add(epoch, model, counts=index >= ramp)
             for callback in callbacks:
                 callback(epoch)
         if checkpoint is not None:
@@ -200,6 +208,8 @@ def _optimizer(
     model: nn.Module,
     config: TrainConfig,
     weight_sparsity: float,
+    budget: WeightBudget,
+    not_pruned: Collection[Tensor],
     units: Sequence[Units] | None,
 ) -> torch.optim.Optimizer:
     weights = [p for p in model.parameters() if p.requires_grad]
@@ -215,5 +225,13 @@ def _optimizer(
             {"params": [p for p in weights if id(p) not in masks]},
             {"params": encoder.masks(), "weight_decay": MASK_DECAY},
         ]
+    elif weight_sparsity > 0 and not_pruned:
+        dense = {id(parameter) for parameter in not_pruned}
+        groups = [
+            {"params": [p for p in weights if id(p) not in dense]},
+            {"params": [p for p in weights if id(p) in dense], "sparsity": 0.0},
+        ]
     adam = torch.optim.Adam(groups, lr=config.lr, weight_decay=config.weight_decay, fused=True)
-    return L0Projected(adam, weight_sparsity, units) if weight_sparsity > 0 else adam
+    if weight_sparsity == 0:
+        return adam
+    return L0Projected(adam, weight_sparsity, units, scope=budget.scope_for(encoder))

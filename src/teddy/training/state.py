@@ -38,9 +38,18 @@ class State:
     best_weights: dict[str, Tensor] = field(default_factory=dict)
     seconds: float = 0.0
 
-    def add(self, epoch: Epoch, model: nn.Module) -> None:
-        """Take note of an epoch that was validated, and of the weights after it."""
+    def add(self, epoch: Epoch, model: nn.Module, counts: bool = True) -> None:
+        """Take note of an epoch that was validated, and of the weights after it.
+
+        Args:
+            epoch: The epoch.
+            model: The model after it.
+            counts: Whether it may be the best; no epoch before the full weight sparsity is.
+        """
         self.history.append(epoch)
+        if not counts:
+            self.improved = epoch.index
+            return
         if self.best is None or epoch.val > self.best.val:
             self.improved = epoch.index
         if self.best is None or epoch.val >= self.best.val:

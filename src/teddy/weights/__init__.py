@@ -3,6 +3,7 @@
 May import: data, edges.
 """
 
+from teddy.weights.budget import WeightBudget, excluded_parameters
 from teddy.weights.l0 import L0Projection, count_nonzero, project_l0_
 from teddy.weights.masks import FixedMask, largest
 from teddy.weights.optimizer import L0Projected
@@ -15,7 +16,9 @@ __all__ = [
     "Part",
     "UnitProjection",
     "Units",
+    "WeightBudget",
     "count_nonzero",
+    "excluded_parameters",
     "largest",
     "project_l0_",
 ]

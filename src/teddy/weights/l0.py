@@ -13,6 +13,7 @@ from torch import Tensor
 from teddy import jit
 from teddy.errors import InputError
 from teddy.sparsity import check_sparsity, num_kept_weights
+from teddy.weights.budget import pools
 from teddy.weights.kernels import BLOCK, scan_band
 
 # Reach of the widest band, as a share of the cut.
@@ -20,7 +21,9 @@ _WIDEST = 0.05
 
 
 @torch.no_grad()
-def project_l0_(parameters: Tensor | Iterable[Tensor], sparsity: float) -> None:
+def project_l0_(
+    parameters: Tensor | Iterable[Tensor], sparsity: float, scope: str = "global"
+) -> None:
     r"""Project parameters, taken together as one vector, onto the :math:`\ell_0` ball, in place.
 
     .. math::
@@ -33,6 +36,9 @@ def project_l0_(parameters: Tensor | Iterable[Tensor], sparsity: float) -> None:
     Args:
         parameters: A tensor or several, all on one device.
         sparsity: Share :math:`p_\theta` of all entries to set to zero, in [0, 1].
+        scope: ``global``, all entries together as above; or ``matrix`` or ``balanced``, each
+            parameter with two or more dimensions by itself, see
+            :class:`~teddy.weights.budget.WeightBudget`.
 
     Raises:
         InputError: if an entry is nan or infinite; nothing is changed then.
@@ -44,7 +50,25 @@ def project_l0_(parameters: Tensor | Iterable[Tensor], sparsity: float) -> None:
         >>> weights
         [tensor([3., 0.]), tensor([[-2., 0.]])]
     """
-    L0Projection(parameters, sparsity)()
+    for projection in projections(parameters, sparsity, scope):
+        projection()
+
+
+def projections(
+    parameters: Tensor | Iterable[Tensor], sparsity: float, scope: str
+) -> list[L0Projection]:
+    """The projections of all pools of a weight budget.
+
+    Example:
+        >>> len(projections(torch.nn.Linear(2, 2).parameters(), 0.5, "matrix"))
+        1
+    """
+    tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    share = check_sparsity(sparsity, "weight sparsity")
+    return [
+        L0Projection([tensors[place] for place in pool.places], num_kept=pool.num_kept)
+        for pool in pools([tensor.shape for tensor in tensors], scope, share)
+    ]
 
 
 class L0Projection:
@@ -54,6 +78,11 @@ class L0Projection:
     around the last cut: one pass counts what lies above it and collects what lies in it. Only if
     the cut left the band are all magnitudes partitioned.
 
+    Args:
+        parameters: A tensor or several.
+        sparsity: Share of all entries to set to zero.
+        num_kept: Entries that stay, instead of a sparsity.
+
     Example:
         >>> weight = torch.tensor([3.0, -1.0, 2.0])
         >>> project = L0Projection([weight], sparsity=0.4)
@@ -62,11 +91,18 @@ class L0Projection:
         tensor([3., 0., 2.])
     """
 
-    def __init__(self, parameters: Tensor | Iterable[Tensor], sparsity: float) -> None:
+    def __init__(
+        self,
+        parameters: Tensor | Iterable[Tensor],
+        sparsity: float = 0.0,
+        num_kept: int | None = None,
+    ) -> None:
         tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
         self._tensors = tensors
         total = sum(tensor.numel() for tensor in tensors)
-        self.num_kept = num_kept_weights(check_sparsity(sparsity, "weight sparsity"), total)
+        if num_kept is None:
+            num_kept = num_kept_weights(check_sparsity(sparsity, "weight sparsity"), total)
+        self.num_kept = num_kept
         self.num_zero = total - self.num_kept
         dtype = max((t.dtype for t in tensors), key=lambda d: d.itemsize, default=torch.float32)
         device = tensors[0].device if tensors else None

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from teddy.errors import InputError
+from teddy.numbers import check_count
 from teddy.sparsity import check_sparsity
-from teddy.weights.l0 import L0Projection
+from teddy.weights.budget import (
+    ExcludeLike,
+    check_schedule,
+    check_scope,
+    excluded_parameters,
+    pools,
+    reached_share,
+)
+from teddy.weights.l0 import projections
 from teddy.weights.units import UnitProjection, Units
 
 
@@ -24,56 +34,120 @@ class L0Projected(Optimizer):
     groups, state, closures, step hooks and learning-rate schedulers work as with the optimizer
     itself: both objects share one set of ``param_groups`` and ``state``.
 
+    Pruned are parameters that require a gradient and have received one. A parameter group with
+    a ``sparsity`` of its own has its own budget, and ``sparsity=0.0`` leaves a group dense.
+    ``optimizer.sparsity`` may be set at any time. The sparsity and the progress of a schedule are
+    part of :meth:`state_dict`.
+
+    A moving average of the weights, such as ``torch.optim.swa_utils.AveragedModel``, has more
+    weights that are not zero than the model. Project the average itself, by
+    :func:`teddy.project_l0_`, before it is used.
+
     Args:
         optimizer: The optimizer that makes the step.
-        sparsity: Share of ALL its parameters together to keep at zero, in [0, 1].
+        sparsity: Share of the weights to keep at zero, in [0, 1].
         units: Project onto whole units of these hidden layers, such as ``model.units()`` of a
             GCN, instead of single weights; see :class:`~teddy.weights.units.UnitProjection`.
+        scope: ``balanced``: parameters with two or more dimensions are pruned each by itself,
+            small ones less, and vectors such as biases stay dense. ``matrix``: the same share of
+            each. ``global``, the paper's choice: all parameters together, which can remove whole
+            layers if their scales differ. See :class:`~teddy.weights.budget.WeightBudget`.
+        exclude: Parameters that stay dense and do not count: name patterns (``"*.bias"``) and
+            module classes (``nn.Embedding``) of ``model``.
+        model: The model whose names ``exclude`` refers to.
+        schedule: ``constant``, or ``linear`` or ``cubic``: the sparsity rises from 0, see
+            :func:`~teddy.weights.budget.reached_share`.
+        ramp_steps: Steps after which a rising sparsity is full.
 
     Example:
         >>> import torch, teddy
-        >>> weight = torch.nn.Parameter(torch.tensor([3.0, -1.0, 2.0]))
+        >>> weight = torch.nn.Parameter(torch.tensor([[3.0, -1.0, 2.0]]))
         >>> optimizer = teddy.L0Projected(torch.optim.SGD([weight], lr=1.0), sparsity=0.4)
         >>> weight.sum().backward()
         >>> optimizer.step()
         >>> weight.data
-        tensor([ 2., -2.,  0.])
+        tensor([[ 2., -2.,  0.]])
     """
 
-    _projection: Callable[[], None] | None
-
     def __init__(
-        self, optimizer: Optimizer, sparsity: float, units: Sequence[Units] | None = None
+        self,
+        optimizer: Optimizer,
+        sparsity: float,
+        units: Sequence[Units] | None = None,
+        *,
+        scope: str = "balanced",
+        exclude: Sequence[ExcludeLike] = (),
+        model: nn.Module | None = None,
+        schedule: str = "constant",
+        ramp_steps: int | None = None,
     ) -> None:
         if not isinstance(optimizer, Optimizer):
             name = type(optimizer).__name__
             raise InputError(f"L0Projected got a {name}, expected a torch.optim.Optimizer")
         self.optimizer = optimizer
-        self.sparsity = check_sparsity(sparsity, "weight sparsity")
-        self.units = units
+        self.sparsity = sparsity
+        self.units, self.scope = units, check_scope(scope)
+        self.schedule, self.ramp_steps = check_schedule(schedule), ramp_steps
+        if (schedule == "constant") != (ramp_steps is None):
+            raise InputError(
+                f"schedule is '{schedule}' and ramp_steps {ramp_steps}, expected both or neither"
+            )
+        if ramp_steps is not None:
+            check_count(ramp_steps, "ramp_steps")
+        if exclude and model is None:
+            raise InputError(
+                "exclude came without model, expected the model that it names parts of"
+            )
+        names = excluded_parameters(model, exclude) if model is not None and exclude else set()
+        self.excluded = [p for n, p in model.named_parameters() if n in names] if model else []
+        self.steps_done = 0
         super().__init__(optimizer.param_groups, optimizer.defaults)
         self._share()
+        self._check_any()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Let the wrapped optimizer step, then project."""
         loss = self.optimizer.step() if closure is None else self.optimizer.step(closure)
-        if self._projection is None:
-            self._projection = self._make_projection()
-        self._projection()
+        self._project()
         return loss
+
+    @property
+    def current_sparsity(self) -> float:
+        """Sparsity of the last step; below ``sparsity`` while a schedule rises."""
+        if self.ramp_steps is None:
+            return self.sparsity
+        return self.sparsity * reached_share(self.schedule, self.steps_done / self.ramp_steps)
+
+    @property
+    def sparsity(self) -> float:
+        """Share of the weights to keep at zero."""
+        return self._sparsity
+
+    @sparsity.setter
+    def sparsity(self, sparsity: float) -> None:
+        self._sparsity = check_sparsity(sparsity, "weight sparsity")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients."""
         self.optimizer.zero_grad(set_to_none)
 
+    def state_dict(self) -> dict[str, Any]:
+        """The wrapped optimizer's state, and under ``l0`` the sparsity and the steps done."""
+        own = {"sparsity": self.sparsity, "steps_done": self.steps_done}
+        return {**self.optimizer.state_dict(), "l0": own}
+
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the wrapped optimizer's state."""
+        """Restore what :meth:`state_dict` or the wrapped optimizer has saved."""
+        state_dict = dict(state_dict)
+        own = state_dict.pop("l0", {})
         self.optimizer.load_state_dict(state_dict)
+        self.sparsity = own.get("sparsity", self.sparsity)
+        self.steps_done = own.get("steps_done", self.steps_done)
         self._share()
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters; they count towards the sparsity from the next step on."""
-        if hasattr(self, "_projection"):
+        if hasattr(self, "_projections"):
             self.optimizer.add_param_group(param_group)
             self._share()
         else:  # called by Optimizer.__init__ for groups that the wrapped optimizer has already
@@ -83,21 +157,75 @@ class L0Projected(Optimizer):
         self.param_groups = self.optimizer.param_groups
         self.state = self.optimizer.state
         self.defaults = self.optimizer.defaults
-        self._projection = None
+        self._received: set[int] = set()
+        self._made_for: Any = None
+        self._projections: list[Callable[[], None]] = []
 
-    def _make_projection(self) -> Callable[[], None]:
-        if self.units is None:
-            return L0Projection(self._parameters(), self.sparsity)
-        return UnitProjection(self.units, self._parameters(), self.sparsity)
+    def _groups(self) -> list[tuple[float, list[Tensor]]]:
+        """Budgets: a sparsity and the trainable parameters that it holds for."""
+        excluded = {id(parameter) for parameter in self.excluded}
+        common: list[Tensor] = []
+        found = [(self.sparsity, common)]
+        for group in self.param_groups:
+            trainable = [p for p in group["params"] if p.requires_grad and id(p) not in excluded]
+            own = group.get("sparsity")
+            if own is None:
+                common += trainable
+            else:
+                found.append((check_sparsity(own, "sparsity of a parameter group"), trainable))
+        return found
 
-    def _parameters(self) -> list[Tensor]:
-        return [tensor for group in self.param_groups for tensor in group["params"]]
+    def _check_any(self) -> None:
+        """Raise if there is nothing that a sparsity could hold for."""
+        for index, (sparsity, parameters) in enumerate(self._groups()):
+            if sparsity == 0 or not parameters:
+                continue
+            if self.units is not None:
+                if index:
+                    raise InputError(
+                        f"a parameter group has sparsity {sparsity}, expected none or 0 with units"
+                    )
+            elif not pools([p.shape for p in parameters], self.scope, sparsity):
+                raise InputError(
+                    "no parameter has two or more dimensions, expected scope='global' to prune "
+                    "vectors"
+                )
+
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    def _project(self) -> None:
+        self.steps_done += 1
+        share = self.current_sparsity / self.sparsity if self.sparsity else 1.0
+        groups = [(share * sparsity, parameters) for sparsity, parameters in self._groups()]
+        for _, parameters in groups:
+            self._received |= {id(p) for p in parameters if p.grad is not None}
+        groups = [(s, [p for p in found if id(p) in self._received]) for s, found in groups]
+        made_for = [(sparsity, [id(p) for p in parameters]) for sparsity, parameters in groups]
+        if made_for != self._made_for:
+            self._projections = [p for group in groups for p in self._projections_of(*group)]
+            self._made_for = made_for
+        for projection in self._projections:
+            projection()
+
+    def _projections_of(
+        self, sparsity: float, parameters: list[Tensor]
+    ) -> list[Callable[[], None]]:
+        if not parameters or sparsity == 0:
+            return []
+        if self.units is not None:
+            return [UnitProjection(self.units, parameters, sparsity)]
+        return list(projections(parameters, sparsity, self.scope))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"optimizer": self.optimizer, "sparsity": self.sparsity, "units": self.units}
+        names = ("optimizer", "sparsity", "units", "scope", "schedule", "ramp_steps")
+        rest = {"excluded": self.excluded, "steps_done": self.steps_done}
+        return {"settings": {name: getattr(self, name) for name in names}, "rest": rest}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        L0Projected.__init__(self, **state)
+        L0Projected.__init__(self, **state["settings"])
+        self.__dict__.update(state["rest"])
 
     def __repr__(self) -> str:
-        return f"L0Projected(sparsity={self.sparsity}, {self.optimizer!r})"
+        parts = [f"sparsity={self.sparsity}", f"scope={self.scope}"]
+        if self.ramp_steps is not None:
+            parts += [f"schedule={self.schedule}", f"ramp_steps={self.ramp_steps}"]
+        return f"L0Projected({', '.join(parts)}, {self.optimizer!r})"

@@ -1,0 +1,304 @@
+r"""The weight budget: which weights are compared with each other, and when the budget is reached.
+
+The paper projects all parameters as one vector (Eq. 10). That compares magnitudes of parameters
+whose scales have nothing in common, such as an embedding drawn from N(0, 1) and a linear map drawn
+within :math:`1/\sqrt{\text{fan-in}}`, so that whole layers can lose every weight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
+from typing import Any
+
+from torch import nn
+
+from teddy.errors import InputError
+from teddy.sparsity import check_sparsity, num_kept_weights
+
+#: Weights that share a budget: all together, or each matrix by itself, with the same share of
+#: each, or with a larger share of small matrices.
+SCOPES = ("global", "matrix", "balanced")
+
+#: Shapes of the way from sparsity 0 to the full sparsity.
+SCHEDULES = ("constant", "linear", "cubic")
+
+#: A parameter or module that keeps all its weights, by name pattern or by module class.
+ExcludeLike = str | type[nn.Module]
+
+
+@dataclass(frozen=True)
+class WeightBudget:
+    r"""Settings of the weight budget.
+
+    Args:
+        scope: ``global``, the paper's choice: the largest of all weights stay. ``matrix``: the
+            largest of each parameter with two or more dimensions stay, the same share of each, and
+            vectors such as biases and normalisation parameters are not pruned. ``balanced``: the
+            same with a larger share of small matrices, see :func:`balanced_counts`. None:
+            ``global`` for built-in models, ``balanced`` for your own.
+        exclude: Parameters that are not pruned and do not count: patterns of parameter or module
+            names (``"*.bias"``, ``"embedding"``) and module classes (``nn.BatchNorm1d`` or
+            ``"BatchNorm1d"``).
+        schedule: ``constant``: the full sparsity from the first step on. ``linear`` or ``cubic``:
+            the sparsity rises from 0, see :func:`reached_share`.
+        ramp: Share of the epochs after which a rising sparsity is full, in (0, 1].
+
+    Example:
+        >>> WeightBudget(exclude=["*.bias", nn.BatchNorm1d])
+        WeightBudget(scope=None, exclude=('*.bias', 'BatchNorm1d'), schedule='constant', ramp=0.5)
+        >>> WeightBudget(scope="layer")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: weight_scope is 'layer', expected one of: global, matrix,
+        balanced
+    """
+
+    scope: str | None = None
+    exclude: Sequence[ExcludeLike] = ()
+    schedule: str = "constant"
+    ramp: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.scope is not None:
+            check_scope(self.scope)
+        check_schedule(self.schedule)
+        object.__setattr__(self, "exclude", exclude_patterns(self.exclude))
+        if check_sparsity(self.ramp, "weight_ramp") == 0:
+            raise InputError(f"weight_ramp is {self.ramp}, expected a number above 0, up to 1")
+
+    @staticmethod
+    def from_settings(settings: Mapping[str, Any]) -> WeightBudget:
+        """A budget from settings by their public names, such as ``weight_scope``.
+
+        Example:
+            >>> WeightBudget.from_settings({"weight_scope": "matrix"}).scope
+            'matrix'
+        """
+        return WeightBudget(**{k.removeprefix("weight_"): v for k, v in settings.items()})
+
+    def scope_for(self, model: nn.Module) -> str:
+        """The scope, by default the one that is safe for a model.
+
+        Built-in models say so by ``GLOBAL_BUDGET``: their weights have comparable scales.
+
+        Example:
+            >>> WeightBudget().scope_for(nn.Linear(1, 1))
+            'balanced'
+        """
+        safe = "global" if getattr(model, "GLOBAL_BUDGET", False) else "balanced"
+        return self.scope or safe
+
+    def settings(self, model: nn.Module | None = None) -> dict[str, Any]:
+        """Settings by their public names, those that are not the paper's.
+
+        Args:
+            model: The model; with it the scope is the one that holds for the model.
+
+        Example:
+            >>> WeightBudget(schedule="linear").settings(nn.Linear(1, 1))
+            {'weight_scope': 'balanced', 'weight_schedule': 'linear'}
+        """
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        paper = {field.name: field.default for field in fields(self)}
+        if model is not None:
+            plain["scope"], paper["scope"] = self.scope_for(model), "global"
+        return {
+            f"weight_{name}": list(value) if isinstance(value, tuple) else value
+            for name, value in plain.items()
+            if value != paper[name]
+        }
+
+    def ramp_epochs(self, epochs: int) -> int:
+        """Number of epochs before the sparsity is full.
+
+        Example:
+            >>> WeightBudget(schedule="cubic").ramp_epochs(200), WeightBudget().ramp_epochs(200)
+            (100, 0)
+        """
+        return 0 if self.schedule == "constant" else min(round(self.ramp * epochs), epochs - 1)
+
+    def sparsity(self, full: float, epoch: int, epochs: int) -> float:
+        """Sparsity during an epoch of a training.
+
+        Args:
+            full: The sparsity to reach.
+            epoch: Number of the epoch, from 0.
+            epochs: Number of epochs of the training.
+
+        Example:
+            >>> budget = WeightBudget(schedule="linear")
+            >>> [budget.sparsity(0.8, epoch, 8) for epoch in range(5)]
+            [0.0, 0.2, 0.4, 0.6000000000000001, 0.8]
+        """
+        ramp = self.ramp_epochs(epochs)
+        return full * reached_share(self.schedule, epoch / ramp if ramp else 1.0)
+
+
+def check_scope(scope: str) -> str:
+    """Return a known scope, or raise."""
+    if scope not in SCOPES:
+        raise InputError(f"weight_scope is '{scope}', expected one of: {', '.join(SCOPES)}")
+    return scope
+
+
+def check_schedule(schedule: str) -> str:
+    """Return a known schedule, or raise."""
+    if schedule not in SCHEDULES:
+        known = ", ".join(SCHEDULES)
+        raise InputError(f"weight_schedule is '{schedule}', expected one of: {known}")
+    return schedule
+
+
+def reached_share(schedule: str, progress: float) -> float:
+    r"""Share of the full sparsity that is reached at some progress :math:`t` of the ramp.
+
+    ``constant``: 1. ``linear``: :math:`t`. ``cubic``: :math:`1 - (1 - t)^3`, as in `Zhu and Gupta
+    (2017) <https://arxiv.org/abs/1710.01878>`_.
+
+    Example:
+        >>> [reached_share("cubic", t) for t in (0.0, 0.5, 1.0, 2.0)]
+        [0.0, 0.875, 1.0, 1.0]
+    """
+    t = min(max(progress, 0.0), 1.0)
+    return {"constant": 1.0, "linear": t, "cubic": 1.0 - (1.0 - t) ** 3}[check_schedule(schedule)]
+
+
+def exclude_patterns(exclude: ExcludeLike | Iterable[ExcludeLike]) -> tuple[str, ...]:
+    """Name patterns of what is excluded; a module class by its name.
+
+    Example:
+        >>> exclude_patterns(nn.LayerNorm)
+        ('LayerNorm',)
+    """
+    items = [exclude] if isinstance(exclude, str | type) else list(exclude)
+    for item in items:
+        if not isinstance(item, str) and not (
+            isinstance(item, type) and issubclass(item, nn.Module)
+        ):
+            raise InputError(
+                f"weight_exclude has {item!r}, expected name patterns such as '*.bias', or "
+                "module classes such as torch.nn.BatchNorm1d"
+            )
+    return tuple(item if isinstance(item, str) else item.__name__ for item in items)
+
+
+def excluded_parameters(model: nn.Module, exclude: Sequence[ExcludeLike]) -> set[str]:
+    """Names of the parameters that patterns match.
+
+    A pattern matches a parameter by its name, by the name of a module that it is part of, or by
+    the class of such a module.
+
+    Args:
+        model: The model.
+        exclude: Patterns and module classes, see :class:`WeightBudget`.
+
+    Raises:
+        InputError: if a pattern matches nothing.
+
+    Example:
+        >>> model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+        >>> sorted(excluded_parameters(model, ["0.bias", nn.BatchNorm1d]))
+        ['0.bias', '1.bias', '1.weight']
+    """
+    modules = dict(model.named_modules())
+    known: dict[str, set[str]] = {}
+    for name, _ in model.named_parameters():
+        parts = name.split(".")
+        inside = [".".join(parts[:end]) for end in range(1, len(parts))]
+        classes = {kind.__name__ for path in inside for kind in type(modules[path]).__mro__}
+        known[name] = {name, *inside} | (classes - {"Module", "object"})
+    found: set[str] = set()
+    for pattern in exclude_patterns(exclude):
+        matched = {
+            name for name, words in known.items() if any(fnmatchcase(w, pattern) for w in words)
+        }
+        if not matched:
+            first = ", ".join(list(known)[:6])
+            raise InputError(
+                f"weight_exclude '{pattern}' matches no parameter of the {type(model).__name__}, "
+                f"expected patterns of names such as {first}, or module classes"
+            )
+        found |= matched
+    return found
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Parameters of which the largest entries stay, compared with each other.
+
+    Attributes:
+        places: Their places in the list of all parameters.
+        num_kept: Number of entries that stay.
+    """
+
+    places: tuple[int, ...]
+    num_kept: int
+
+
+def pools(shapes: Sequence[Sequence[int]], scope: str, sparsity: float) -> list[Pool]:
+    r"""Parameters that share a budget, and the budget.
+
+    Args:
+        shapes: Shapes of all parameters.
+        scope: See :class:`WeightBudget`.
+        sparsity: Share :math:`p_\theta` to remove.
+
+    Example:
+        >>> shapes = [[64, 8], [8], [8, 2]]  # weight, bias, weight
+        >>> pools(shapes, "global", 0.5)
+        [Pool(places=(0, 1, 2), num_kept=268)]
+        >>> pools(shapes, "matrix", 0.5)
+        [Pool(places=(0,), num_kept=256), Pool(places=(2,), num_kept=8)]
+        >>> pools(shapes, "balanced", 0.5)
+        [Pool(places=(0,), num_kept=248), Pool(places=(2,), num_kept=16)]
+    """
+    sizes = [math.prod(shape) for shape in shapes]
+    if check_scope(scope) == "global":
+        return [Pool(tuple(range(len(sizes))), num_kept_weights(sparsity, sum(sizes)))]
+    matrices = [place for place, shape in enumerate(shapes) if len(shape) >= 2]
+    if scope == "matrix":
+        counts = [num_kept_weights(sparsity, sizes[place]) for place in matrices]
+    else:
+        total = num_kept_weights(sparsity, sum(sizes[place] for place in matrices))
+        counts = balanced_counts([shapes[place] for place in matrices], total)
+    return [Pool((place,), count) for place, count in zip(matrices, counts, strict=True)]
+
+
+def balanced_counts(shapes: Sequence[Sequence[int]], total: int) -> list[int]:
+    r"""Entries that stay of each matrix, in proportion to the sum of its dimensions.
+
+    This is the Erdos-Renyi allocation of `Mocanu et al. (2018)
+    <https://arxiv.org/abs/1707.04780>`_: a matrix of :math:`n \times m` entries keeps
+    :math:`\epsilon (n + m)` of them, at most all, with the :math:`\epsilon` that makes the sum
+    ``total``. Fractions are rounded down, and what is left goes to the largest fractions.
+
+    Args:
+        shapes: Shapes of the matrices.
+        total: Entries that stay of all together.
+
+    Example:
+        >>> balanced_counts([[100, 50], [50, 7]], 1000)
+        [725, 275]
+        >>> balanced_counts([[100, 50], [2, 2]], 1000)
+        [996, 4]
+    """
+    sizes = [math.prod(shape) for shape in shapes]
+    counts, open_places = list(sizes), list(range(len(sizes)))
+    while open_places:
+        left = total - sum(sizes) + sum(sizes[place] for place in open_places)
+        sums = sum(sum(shapes[place]) for place in open_places)
+        wanted = {place: left * sum(shapes[place]) / sums for place in open_places}
+        full = [place for place in open_places if wanted[place] >= sizes[place]]
+        if full:
+            open_places = [place for place in open_places if place not in full]
+            continue
+        for place in open_places:
+            counts[place] = int(wanted[place])
+        by_fraction = sorted(open_places, key=lambda place: counts[place] - wanted[place])
+        for place in by_fraction[: total - sum(counts)]:
+            counts[place] += 1
+        break
+    return counts
