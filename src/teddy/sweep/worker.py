@@ -149,8 +149,9 @@ def _results(
     levels = [level_of(spec, cell.simulation) for cell in sparse]
     tickets = spec.method.tickets(problem, levels, **dict(spec.options))
     forget_peak_memory()
+    test_rows = int(problem.given.test_mask.sum())
     for cell, ticket in zip(sparse, tickets, strict=True):
-        yield cell, ticket_row(cell, ticket, problem.deployed.data), ticket
+        yield cell, ticket_row(cell, ticket, problem.deployed.data, test_rows), ticket
         forget_peak_memory()
 
 
