@@ -84,6 +84,8 @@ def compare(
             ]
             found[score] = [next(ticket).info for ticket in tickets]
         test, chance = ([info.ticket.test for info in found[name]] for name in (score, "random"))
+        test_rows = int(problems[0].given.test_mask.sum())
+        over = paired_difference(test, chance, test_rows=test_rows)
         yield {
             "model": model,
             "homophily": homophily,
@@ -92,7 +94,7 @@ def compare(
             "chosen": [info.score for info in found[score]],
             "dense": [info.dense.test for info in found[score]],
             "test": test,
-            "over_random": None if score == "random" else vars(paired_difference(test, chance)),
+            "over_random": None if score == "random" else vars(over),
         }
 
 

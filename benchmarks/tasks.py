@@ -82,6 +82,7 @@ def compare(
     ]
     facts = {"task": task, "dataset": dataset, "model": model}
     dense = [own[DISTILL[0]].dense().accuracy.test for own in problems]
+    test_rows = int(problems[0][DISTILL[0]].given.test_mask.sum())
     yield {**facts, "method": "dense", "level": 0, "distill": None, "test": dense}
     by_chance: dict[tuple[int, float], list[float]] = {}
     for method, level, distill in product(
@@ -97,9 +98,9 @@ def compare(
             by_chance[level, distill] = test
         chance = by_chance.get((level, distill))
         row = {**facts, "method": method, "level": level, "distill": distill, "test": test}
-        row["over_dense"] = vars(paired_difference(test, dense))
+        row["over_dense"] = vars(paired_difference(test, dense, test_rows=test_rows))
         if method != "random" and chance is not None:
-            row["over_random"] = vars(paired_difference(test, chance))
+            row["over_random"] = vars(paired_difference(test, chance, test_rows=test_rows))
         if infos[0].links is not None:
             row["hits"] = [info.links["hits"]["ticket"]["test"] for info in infos if info.links]
         yield row

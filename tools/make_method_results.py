@@ -42,7 +42,7 @@ def cell(summary: Summary | None) -> str:
     if summary is None:
         return ""
     spread = f" ± {summary.deviation:.1f}" if summary.seeds > 1 else ""
-    mark = {"winning": " w", "losing": " l", "undecided": ""}[summary.verdict]
+    mark = {"winning": " w", "losing": " l"}.get(summary.verdict, "")
     return f"{summary.mean:.1f}{spread}{mark}"
 
 

@@ -80,7 +80,8 @@ def compare(rows: Iterable[dict[str, Any]]) -> list[Compared]:
                 both = sorted(seeds.keys() & scores.get(rival, {}).keys())
                 if rival != score and both:
                     ours, theirs = ([s[n]["test"] for n in both] for s in (seeds, scores[rival]))
-                    over[rival] = paired_difference(ours, theirs)
+                    test_rows = seeds[both[0]]["test_rows"]
+                    over[rival] = paired_difference(ours, theirs, test_rows=test_rows)
             dense = round(sum(row["dense_test"] for row in seeds.values()) / len(tests), 4)
             mean = round(sum(tests) / len(tests), 4)
             found.append(Compared(setting, score, len(tests), mean, spread(tests), dense, over))
@@ -131,20 +132,12 @@ def verdicts_table(found: list[Compared]) -> Iterator[str]:
             above = sum(all(d.mean > 0 for d in c.over.values()) for c in here)
             counts = [
                 sum(judge(c.over[rival]) for c in here)
-                for judge in (_clearly_above, _clearly_below)
+                for judge in (Difference.clearly_above, Difference.clearly_below)
                 for rival in RIVALS
             ]
             way = "with" if distilled else "without"
             line = [score, way, str(len(here)), str(above), *map(str, counts)]
             yield "| " + " | ".join(line) + " |"
-
-
-def _clearly_above(difference: Difference) -> bool:
-    return difference.low is not None and difference.low > 0
-
-
-def _clearly_below(difference: Difference) -> bool:
-    return difference.high is not None and difference.high < 0
 
 
 def _interval(d: Difference | None) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from teddy.edges import relation_scores as relation_scores
     from teddy.errors import InputError as InputError
     from teddy.methods import find_ticket as find_ticket
+    from teddy.sweep import find_over_seeds as find_over_seeds
     from teddy.ticket import Ticket as Ticket
     from teddy.weights import L0Projected as L0Projected
     from teddy.weights import project_l0_ as project_l0_
@@ -45,6 +46,7 @@ _HOME = {
     "SparsifyEdges": "teddy.edges",
     "Ticket": "teddy.ticket",
     "edge_scores": "teddy.edges",
+    "find_over_seeds": "teddy.sweep",
     "find_ticket": "teddy.methods",
     "graph_health": "teddy.edges",
     "graph_set": "teddy.data",

@@ -149,3 +149,15 @@ def test_ctrl_c_with_a_checkpoint_says_how_to_go_on(tmp_path, monkeypatch):
     without = run_here("find", *FAST, cwd=tmp_path)
     assert without.returncode == 130
     assert "interrupted, nothing was written" in without.stderr
+
+
+@pytest.mark.parametrize("command", ["sweep", "search", "tune"])
+def test_a_set_of_graphs_is_refused_in_one_line_before_anything_is_trained(command, tmp_path):
+    done = run_here(command, "solubility", "--out", "o", cwd=tmp_path)
+    refused(done)
+    assert done.stderr == (
+        "teddy: solubility: is a set of graphs, expected one graph: sweeps, search and tuning take "
+        "node classification only; use `teddy find solubility --task graph-classification "
+        "--seeds 5`\n"
+    )
+    assert not (tmp_path / "o").exists()

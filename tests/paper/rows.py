@@ -14,14 +14,14 @@ def row(dataset, model, method, simulation, test, seed=0, dense=DENSE, **columns
         "dataset": dataset, "model": model, "method": method, "simulation": simulation,
         "seed": seed, "test": test, "last_test": test - 1, "dense_test": dense,
         "graph_sparsity": level.graph_sparsity, "weight_sparsity": level.weight_sparsity,
-        "seconds_round": 0.0, "seconds_sparse": 1.0, **columns,
+        "seconds_round": 0.0, "seconds_sparse": 1.0, "test_rows": 1000, **columns,
     }  # fmt: skip
 
 
 def curve(dataset, model, method, tests, simulations=(1, 5, 10, 15, 20), **columns):
-    """Two seeds at several levels, alike in both, so that every difference is a clear one."""
+    """Three seeds at several levels, alike in both, so that every difference is a clear one."""
     return [
         row(dataset, model, method, i, test, seed, **columns)
         for i, test in zip(simulations, tests, strict=True)
-        for seed in range(2)
+        for seed in range(3)
     ]

@@ -229,11 +229,16 @@ def test_contrasts_change_one_factor_and_are_paired():
     ]  # fmt: skip
     table = REPRODUCTIONS["attribution"].make(Results(rows), SCOPE).tables[0]
     found = {line[3]: line[4:] for line in table.rows}
-    assert found["teddy - random edges, distillation: all nodes"] == [-0.5, -0.5, -0.5]
-    assert found["teddy - random edges, distillation: none"] == [4.0, 4.0, 4.0]
-    assert found["distillation: all nodes - none"] == [10.0, 10.0, 10.0]
-    assert found["dense - projected weights, distillation: all nodes"] == [1.0, 1.0, 1.0]
-    assert len(found) == 4
+    means = {
+        "teddy - random edges, distillation: all nodes": -0.5,
+        "teddy - random edges, distillation: none": 4.0,
+        "distillation: all nodes - none": 10.0,
+        "dense - projected weights, distillation: all nodes": 1.0,
+    }
+    assert found.keys() == means.keys()
+    reach = 4.302653 * 0.1 / 3**0.5  # seeds that agree: a standard deviation of one test node
+    for name, mean in means.items():
+        assert found[name] == pytest.approx([mean, mean - reach, mean + reach])
 
 
 def test_quarters_of_the_degree_keep_equal_degrees_together():

@@ -18,7 +18,8 @@ def row(method="teddy", simulation=5, seed=0, *, gain=0.0, dense=70.0, **changes
     share = simulation_sparsity(simulation)
     plain = {
         "dataset": "citeseer", "model": "gcn", "method": method, "simulation": simulation,
-        "seed": seed, "split": "public", "graph_sparsity": share, "weight_sparsity": share,
+        "seed": seed, "split": "public", "test_rows": 1000, "graph_sparsity": share,
+        "weight_sparsity": share,
         "distill": 10.0, "test": dense + gain, "val": 71.0, "best_epoch": 20,
         "last_test": dense + gain - 1, "dense_test": dense, "dense_val": 70.5,
         "dense_best_epoch": 30, "dense_last_test": dense - 0.5, "edges_total": 1000,

@@ -126,8 +126,12 @@ def test_headlines_when_nothing_wins():
     assert losing.verdict == "none"
     assert losing.sentence.startswith("No winning ticket among 2; the nearest is random at sim")
     one = headlines(summarize([row(gain=1.0)]))[0]
-    assert one.verdict == "one seed"
+    assert one.verdict == "too few seeds"
+    assert one.sentence.startswith("Too few seeds for a verdict, which takes 3; the highest mean")
     assert one.sentence.endswith("+1.00 points against dense (1 seed).")
+    two = headlines(summarize([row(gain=1.0, seed=seed) for seed in range(2)]))[0]
+    assert (two.verdict, two.sentence[:13]) == ("too few seeds", "Too few seeds")
+    assert "2 seeds" in two.sentence
     dense = headlines(summarize([row(simulation=0)]))[0]
     assert dense.sentence == "Only the dense model is there: 70.00% test accuracy, 1 seed."
 

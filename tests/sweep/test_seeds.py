@@ -17,7 +17,7 @@ VALUES = st.lists(st.tuples(st.floats(0, 100), st.floats(0, 100)), min_size=2, m
 @given(values=VALUES)
 def test_the_interval_equals_scipys(values):
     ours, theirs = zip(*values, strict=True)
-    result = paired_difference(ours, theirs)
+    result = paired_difference(ours, theirs, test_rows=10**9)
     if np.ptp(np.subtract(ours, theirs)) < 1e-6:
         assert result.high - result.low < 1e-4
         return
@@ -29,14 +29,34 @@ def test_the_interval_equals_scipys(values):
     ("ours", "theirs", "verdict"),
     [
         ([71, 70, 72], [68, 68, 68], "winning"),
-        ([70, 70, 70], [70, 70, 70], "winning"),  # not below
         ([60, 61, 62], [68, 68, 68], "losing"),
         ([70, 60, 71], [68, 68, 68], "undecided"),
-        ([99], [1], "undecided"),
+        ([70, 70, 70], [70, 70, 70], "undecided"),  # the next seed may be a node below
+        ([70] * 9, [70.1] * 9, "losing"),  # nine seeds are surer of a node than the floor
+        ([70] * 9, [69.9] * 9, "winning"),
+        ([99], [1], "too few seeds"),
+        ([70, 70], [70.1, 70.1], "too few seeds"),
+        ([1, 2], [99, 99], "too few seeds"),
     ],
 )
 def test_verdicts_by_hand(ours, theirs, verdict):
-    assert paired_difference(ours, theirs).verdict == verdict
+    assert paired_difference(ours, theirs, test_rows=1000).verdict == verdict
+
+
+def test_seeds_that_are_one_test_node_below_do_not_lose():
+    found = paired_difference([79.9, 70.4, 75.0], [80.0, 70.5, 75.1], test_rows=1000)
+    reach = 4.302653 * 0.1 / 3**0.5  # a standard deviation of one node, t(2)
+    assert (found.mean, found.low, found.high) == pytest.approx((-0.1, -0.1 - reach, -0.1 + reach))
+    assert found.verdict == "undecided"
+    more = paired_difference([79.9, 70.4, 75.0], [80.0, 70.5, 75.1], test_rows=100_000)
+    assert more.verdict == "losing"  # a hundred nodes below
+
+
+def test_a_difference_without_the_number_of_test_rows_is_refused():
+    with pytest.raises(TypeError, match="test_rows"):
+        paired_difference([70, 71, 72], [70, 70, 70])
+    with pytest.raises(teddy.InputError, match="test_rows is 0, expected a whole number from 1"):
+        paired_difference([70, 71, 72], [70, 70, 70], test_rows=0)
 
 
 def test_seeds_are_paired_and_the_best_is_chosen_on_validation():
@@ -71,7 +91,8 @@ def test_a_study_compares_the_ticket_with_the_dense_model_not_the_other_way():
     result = study.to_dict()
     assert result["ticket"]["test_mean"] < result["dense"]["test_mean"]  # nothing is left of it
     assert result["difference"]["mean"] < 0
-    assert result["verdict"] == "losing"
+    assert result["test_rows"] == int(data.test_mask.sum())
+    assert result["verdict"] == ("losing" if result["difference"]["high"] < 0 else "undecided")
 
 
 def test_a_study_reports_both_graphs_epochs_and_costs():

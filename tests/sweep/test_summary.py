@@ -17,7 +17,8 @@ def rows(method, simulation, tests, dense=80.0, seeds=None):
     return [
         {"dataset": "cora", "model": "gcn", "method": method, "simulation": simulation,
          "seed": seed, "graph_sparsity": 0.1, "weight_sparsity": 0.1, "test": test,
-         "dense_test": dense, "last_test": test - 1, "seconds_round": 1.0, "seconds_sparse": 2.0}
+         "dense_test": dense, "test_rows": 1000, "last_test": test - 1, "seconds_round": 1.0,
+         "seconds_sparse": 2.0}
         for seed, test in zip(seeds or range(len(tests)), tests, strict=True)
     ]  # fmt: skip
 
@@ -68,16 +69,14 @@ def test_the_command_says_it_all(tmp_path):
             "2", "--epochs", "3", "--hidden", "8", "--out", "runs"]  # fmt: skip
     done = run("sweep", graph, *grid, "--against", "random", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for words in ("test accuracy %, 2 seeds, dense", "inning ticket", "Difference to random",
+    for words in ("test accuracy %, 2 seeds, dense", "f too few seeds (a verdict takes 3)",
+                  "Too few seeds for a verdict: ", "Difference to random",
                   "12 of 12 cells, 12 computed now"):  # fmt: skip
         assert words in " ".join(done.stdout.split())
     again = run("sweep", "--summary", "--out", "runs", "--json", cwd=tmp_path)
     report = json.loads(again.stdout)
     assert len(report["summary"]) == 6
-    assert {row["verdict"] for row in report["summary"]} <= {
-        "dense",
-        "winning",
-        "losing",
-        "undecided",
-    }
+    assert {row["verdict"] for row in report["summary"]} == {"dense", "too few seeds"}
+    assert {row["simulation"] for row in report["sparsest"]} == {None}
+    assert "inning ticket" not in done.stdout
     assert {row["method"] for row in report["sparsest"]} == {"teddy", "random"}

@@ -12,6 +12,7 @@ import typer
 from teddy.cli import launched
 from teddy.cli.bench import bench
 from teddy.cli.datasets import datasets
+from teddy.cli.defaults import CommandWithDefaults
 from teddy.cli.export import export
 from teddy.cli.find import find
 from teddy.cli.inspect import inspect
@@ -35,19 +36,11 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command()(find)
-app.command()(sweep)
-app.command()(search)
-app.command()(tune)
-app.command()(reproduce)
-app.command()(report)
-app.command()(sparsify)
-app.command()(inspect)
-app.command()(predict)
-app.command()(export)
-app.command()(push)
-app.command()(datasets)
-app.command()(bench)
+for command in (
+    find, sweep, search, tune, reproduce, report, sparsify, inspect, predict, export, push,
+    datasets, bench,
+):  # fmt: skip
+    app.command(cls=CommandWithDefaults)(command)
 
 
 @app.callback(invoke_without_command=True)

@@ -26,7 +26,6 @@ from teddy.cli.options import (
     Inductive,
     Json,
     Layers,
-    LearningRate,
     Load,
     LoaderWord,
     Nodes,
@@ -38,7 +37,6 @@ from teddy.cli.options import (
     Temperature,
     Track,
     Tuned,
-    WeightDecay,
     WeightExclude,
     WeightRamp,
     WeightSchedule,
@@ -54,19 +52,14 @@ def find(
     dataset: Dataset = "citeseer",
     model: Annotated[
         str,
-        typer.Option(
-            help="gcn, gat, gin, sage, unimp, nagphormer or specformer; options after colons, "
-            "as in nagphormer:hops=3."
-        ),
+        typer.Option(help="One of {models}; options after colons, as in nagphormer:hops=3."),
     ] = "gin",
     graph_sparsity: Annotated[float, typer.Option(help="Share of edges to remove.")] = 0.64,
     weight_sparsity: Annotated[float, typer.Option(help="Share of weights to remove.")] = 0.64,
     seeds: Annotated[int, typer.Option(help="How many seeds: 0, 1, ...")] = 1,
     distill: Annotated[
         float | None,
-        typer.Option(
-            help="Strength lambda of the distillation: 10, ugs and wd-glt 0.", show_default=False
-        ),
+        typer.Option(help="Strength lambda of the distillation: {distill}.", show_default=False),
     ] = None,
     epochs: Epochs = 200,
     out: Annotated[
@@ -122,10 +115,13 @@ def find(
     dropout: DropoutShare = None,
     dimensions: Annotated[
         int | None,
-        typer.Option(help="Outputs of a node, for links: 64.", show_default=False),
+        typer.Option(
+            help="Outputs of a node, for link prediction: {dimensions}.", show_default=False
+        ),
     ] = None,
     hits_at: Annotated[
-        int | None, typer.Option(help="k of hits@k, for links: 50.", show_default=False)
+        int | None,
+        typer.Option(help="k of hits@k, for link prediction: {hits_at}.", show_default=False),
     ] = None,
     budget: Annotated[
         str | None,
@@ -139,8 +135,17 @@ def find(
         str | None,
         typer.Option(help="Of nodes' outputs, for graphs: mean, sum or max.", show_default=False),
     ] = None,
-    lr: LearningRate = None,
-    weight_decay: WeightDecay = None,
+    lr: Annotated[
+        float | None,
+        typer.Option(
+            help="Learning rate: {lr}; for link prediction {link_lr}, the others as before.",
+            show_default=False,
+        ),
+    ] = None,
+    weight_decay: Annotated[
+        float | None,
+        typer.Option(help="L2 penalty: {weight_decay}; for link prediction 0.", show_default=False),
+    ] = None,
     temperature: Temperature = 1.0,
     divergence: Divergence = "dense-sparse",
     patience: Patience = None,

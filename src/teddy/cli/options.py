@@ -72,24 +72,22 @@ Tuned = Annotated[
     bool,
     typer.Option("--tuned", help="Lambda that was tuned for the paper's data sets and models."),
 ]
+# Names in braces are defaults of models and methods: teddy.cli.defaults.
 Hidden = Annotated[
-    int | None, typer.Option(help="Hidden units: 512, gat and unimp 64 a head.", show_default=False)
+    int | None,
+    typer.Option(help="Hidden units, of each head in gat and unimp: {hidden}.", show_default=False),
 ]
-Layers = Annotated[int | None, typer.Option(help="Layers: 2.", show_default=False)]
-Heads = Annotated[int | None, typer.Option(help="Heads: gat and unimp 8.", show_default=False)]
-DropoutShare = Annotated[
-    float | None, typer.Option(help="Dropout: 0.5, gat and unimp 0.6, gin 0.", show_default=False)
-]
+Layers = Annotated[int | None, typer.Option(help="Layers: {layers}.", show_default=False)]
+Heads = Annotated[int | None, typer.Option(help="Heads: {heads}.", show_default=False)]
+DropoutShare = Annotated[float | None, typer.Option(help="Dropout: {dropout}.", show_default=False)]
 Epochs = Annotated[int, typer.Option(help="Epochs of each training.")]
 LearningRate = Annotated[
     float | None,
-    typer.Option(help="Learning rate; default: the model's own, mostly 0.01.", show_default=False),
+    typer.Option(help="Learning rate: {lr}.", show_default=False),
 ]
 WeightDecay = Annotated[
     float | None,
-    typer.Option(
-        help="L2 penalty; default: the model's own, mostly 5e-4; of links 0.", show_default=False
-    ),
+    typer.Option(help="L2 penalty: {weight_decay}.", show_default=False),
 ]
 WeightScope = Annotated[
     str | None,

@@ -71,7 +71,8 @@ def sweep(
     distill: Annotated[
         float | None,
         typer.Option(
-            help="Strength lambda for methods that distil by themselves: 10.", show_default=False
+            help="Strength lambda for methods that distil by themselves: {distilling}.",
+            show_default=False,
         ),
     ] = None,
     tuned: Tuned = False,

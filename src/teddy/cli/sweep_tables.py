@@ -6,10 +6,11 @@ from typing import Any
 
 from teddy.cli.tables import print_table, print_text
 from teddy.sparsity import simulation_sparsity
-from teddy.sweep.statistics import Difference
+from teddy.sweep.statistics import ENOUGH_SEEDS, TOO_FEW, Difference
 from teddy.sweep.summary import Summary, best_methods, sparsest_winning
 
-_MARK = {"winning": "w", "losing": "l", "undecided": "?"}
+_MARK = {"winning": "w", "losing": "l", "undecided": "?", TOO_FEW: "f"}
+_JUDGED = ("winning", "losing", "undecided")
 
 
 def sweep_tables(summaries: list[Summary], against: str | None) -> None:
@@ -37,8 +38,8 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
             rows,
         )
     print_text(
-        "w winning, l losing, ? undecided against the dense models of the same seeds; * the "
-        "highest of its column; (n) of n seeds only"
+        "w winning, l losing, ? undecided against the dense models of the same seeds, f too few "
+        f"seeds (a verdict takes {ENOUGH_SEEDS}); * the highest of its column; (n) of n seeds only"
     )
     sparsest = sparsest_winning(summaries)
     if any(sparsest.values()):
@@ -47,9 +48,14 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
             ("", "simulation", "removed", "accuracy %", "difference"),
             [_winner(key, found) for key, found in sparsest.items() if found is not None],
         )
-    without = [" ".join(key) for key, found in sparsest.items() if found is None]
-    if without:
-        print_text(f"No winning ticket: {', '.join(without)}")
+    judged = {(s.dataset, s.model, s.method) for s in summaries if s.verdict in _JUDGED}
+    without = [key for key, found in sparsest.items() if found is None]
+    for what, keys in (
+        ("No winning ticket", [key for key in without if key in judged]),
+        ("Too few seeds for a verdict", [key for key in without if key not in judged]),
+    ):
+        if keys:
+            print_text(f"{what}: {', '.join(' '.join(key) for key in keys)}")
     if against is not None:
         print_table(
             f"Difference to {against}, paired over seeds, 95% interval",

@@ -117,16 +117,19 @@ def hits_rows(links: Sequence[dict[str, Any] | None]) -> list[tuple[str, str, st
 
 
 def _verdict(result: dict[str, Any]) -> str:
+    from teddy.sweep.statistics import ENOUGH_SEEDS, TOO_FEW
+
     difference, verdict = result["difference"], result["verdict"]
-    if difference["low"] is None:
-        return "Verdict: undecided; one seed gives no interval, use --seeds 5."
+    if verdict == TOO_FEW:
+        seeds = len(result["seeds"])
+        return f"Verdict: {verdict} ({seeds}), expected at least {ENOUGH_SEEDS}; use --seeds 5."
     interval = (
         f"95% interval of the difference [{difference['low']:+.1f}, {difference['high']:+.1f}]"
     )
     meaning = {
         "winning": "not below the dense model",
         "losing": "below the dense model",
-        "undecided": "the interval holds zero; more seeds narrow it",
+        "undecided": "the interval contains zero; more seeds narrow it",
     }
     return f"Verdict: {verdict}, {meaning[verdict]}; {interval}."
 

@@ -17,8 +17,8 @@ def all_above(
 ) -> Finding:
     """Judge that every difference is above a number.
 
-    False takes a difference whose 95% interval lies below it; true takes all that the claim is
-    about, computed and with their means above. Else the runs can't tell.
+    False takes a difference of three seeds or more whose 95% interval lies below it; true takes
+    all that the claim is about, computed and with their means above. Else the runs can't tell.
 
     Args:
         claim: Its id.
@@ -27,7 +27,7 @@ def all_above(
         least: The number, in points.
 
     Example:
-        >>> found = [Difference(1.0, 0.5, 1.5), Difference(0.2, -0.5, 0.9), None]
+        >>> found = [Difference(1.0, 0.5, 1.5, 3), Difference(0.2, -0.5, 0.9, 3), None]
         >>> finding = all_above("accuracy-beats-baselines", found, "TEDDY minus UGS")
         >>> finding.holds, finding.evidence
         (None, 'TEDDY minus UGS: above 0 in 2 of 2, clearly in 1, clearly below in 0 (+0.2 to +1.0
@@ -37,8 +37,8 @@ def all_above(
     if not known:
         return Finding(claim, None, f"{what}: not computed")
     above = sum(d.mean > least for d in known)
-    clearly = sum(d.low is not None and d.low > least for d in known)
-    below = sum(d.high is not None and d.high < least for d in known)
+    clearly = sum(d.clearly_above(least) for d in known)
+    below = sum(d.clearly_below(least) for d in known)
     means = [d.mean for d in known]
     holds = False if below else (above == len(found)) or None
     text = (

@@ -54,13 +54,17 @@ class Results:
     ) -> Difference | None:
         """Test accuracy of one method minus another's, paired over the seeds that both have."""
         mine, others = (
-            {row["seed"]: row["test"] for row in self._cells.get(key, [])}
+            {row["seed"]: row for row in self._cells.get(key, [])}
             for key in ((dataset, model, name, simulation) for name in (ours, theirs))
         )
         both = sorted(mine.keys() & others.keys())
         if not both:
             return None
-        return paired_difference([mine[seed] for seed in both], [others[seed] for seed in both])
+        return paired_difference(
+            [mine[seed]["test"] for seed in both],
+            [others[seed]["test"] for seed in both],
+            test_rows=mine[both[0]]["test_rows"],
+        )
 
     def to_dense(
         self,

@@ -18,7 +18,8 @@ def accuracy_chart(rows: Sequence[Row]) -> Chart:
     Example:
         >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 5,
         ...     "seed": 0, "graph_sparsity": 0.25, "weight_sparsity": 0.5, "test": 82.0,
-        ...     "last_test": 80.0, "dense_test": 81.0, "seconds_round": 1.0, "seconds_sparse": 2.0}
+        ...     "last_test": 80.0, "dense_test": 81.0, "seconds_round": 1.0, "seconds_sparse": 2.0,
+        ...     "test_rows": 1000}
         >>> panel, = accuracy_chart([row]).panels
         >>> panel.title, panel.level, panel.marks
         ('gcn on cora', 81.0, [Line(label='teddy', x=[25.0], y=[82.0], spread=None)])

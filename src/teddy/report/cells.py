@@ -25,7 +25,7 @@ def cells_of(rows: Sequence[Row]) -> list[dict[str, Any]]:
         >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 5,
         ...     "graph_sparsity": 0.25, "weight_sparsity": 0.5, "last_test": 80.0,
         ...     "dense_test": 81.0, "seconds_dense": 2.0, "seconds_round": 1.0,
-        ...     "seconds_sparse": 2.0, "macs_dense": 100, "macs_ticket": 40}
+        ...     "seconds_sparse": 2.0, "macs_dense": 100, "macs_ticket": 40, "test_rows": 1000}
         >>> cell, = cells_of([{**row, "seed": s, "test": 82.0 + s} for s in range(3)])
         >>> cell["best"]["mean"], cell["graph"], cell["macs"], cell["relative"], cell["speedup"]
         (83.0, 25.0, 2.5, 1.5, None)
@@ -136,7 +136,8 @@ def _last(rows: list[Row]) -> dict[str, Any] | None:
     tests = [row["last_test"] for row in known]
     difference = None
     if all(row.get("dense_last_test") is not None for row in known):
-        difference = asdict(paired_difference(tests, [row["dense_last_test"] for row in known]))
+        dense = [row["dense_last_test"] for row in known]
+        difference = asdict(paired_difference(tests, dense, test_rows=known[0]["test_rows"]))
     return {"mean": _mean(tests), "deviation": spread(tests), "difference": difference}
 
 

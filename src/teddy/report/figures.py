@@ -24,7 +24,8 @@ def page_data(rows: Sequence[Row], facts: Mapping[str, Any]) -> dict[str, Any]:
         >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 5,
         ...     "seed": 0, "graph_sparsity": 0.25, "weight_sparsity": 0.5, "test": 82.0,
         ...     "last_test": 80.0, "dense_test": 81.0, "seconds_dense": 2.0,
-        ...     "seconds_round": 1.0, "seconds_sparse": 2.0}
+        ...     "seconds_round": 1.0, "seconds_sparse": 2.0,
+        ...     "test_rows": 1000}
         >>> data = page_data([row], {})
         >>> timing, = data["places"][0]["timing"]
         >>> timing["relative"], timing["masks"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from teddy.sparsity import simulation_sparsity
-from teddy.sweep.statistics import Difference
+from teddy.sweep.statistics import ENOUGH_SEEDS, TOO_FEW, Difference
 from teddy.sweep.summary import Summary, sparsest_winning
 
 #: Data set, model, method, simulation.
@@ -20,7 +20,7 @@ class Headline:
     Attributes:
         dataset: The graph.
         model: The model.
-        verdict: ``winning``, ``none`` (of the tickets wins), ``one seed`` or ``dense`` (only).
+        verdict: ``winning``, ``none`` (of the tickets wins), ``too few seeds`` or ``dense`` (only).
         sentence: What was found.
         more: What should be known beside it; may be empty.
     """
@@ -44,7 +44,7 @@ def headlines(
     Example:
         >>> level = 1 - 0.95**5
         >>> found = Summary("cora", "gcn", "teddy", 5, level, level, 3, 82.0, 0.5, 81.5, 81.0,
-        ...     Difference(1.0, 0.2, 1.8), None, 3.0)
+        ...     Difference(1.0, 0.2, 1.8, 3), None, 3.0)
         >>> line, = headlines([found])
         >>> line.sentence
         'The sparsest winning ticket is teddy at simulation 5, with 22.6% of the edges and of the
@@ -73,7 +73,8 @@ def removed(summary: Summary) -> str:
     """What a ticket leaves out.
 
     Example:
-        >>> removed(Summary("", "", "", 5, 0.5, 0.0, 1, 0, 0, 0, 0, Difference(0, 0, 0), None, 0))
+        >>> same = Difference(0, 0, 0, 1)
+        >>> removed(Summary("", "", "", 5, 0.5, 0.0, 1, 0, 0, 0, 0, same, None, 0))
         '50.0% of the edges'
     """
     edges, weights = (f"{100 * s:.1f}%" for s in (summary.graph_sparsity, summary.weight_sparsity))
@@ -105,9 +106,12 @@ def _headline(here: list[Summary], last: Mapping[Key, Difference]) -> Headline:
             more += f" Winning, too: {names}."
         return Headline(dataset, model, "winning", sentence, more.strip())
     best = max(tickets, key=lambda s: s.difference.mean)
-    if all(s.difference.low is None for s in tickets):
-        sentence = f"One seed can't say which tickets win; the highest is {_ticket(best)}."
-        return Headline(dataset, model, "one seed", sentence, _last_epoch(best, last))
+    if all(s.verdict == TOO_FEW for s in tickets):
+        sentence = (
+            f"Too few seeds for a verdict, which takes {ENOUGH_SEEDS}; the highest mean is "
+            f"{_ticket(best)}."
+        )
+        return Headline(dataset, model, TOO_FEW, sentence, _last_epoch(best, last))
     sentence = f"No winning ticket among {len(tickets)}; the nearest is {_ticket(best)}."
     return Headline(dataset, model, "none", sentence, _last_epoch(best, last))
 

@@ -34,7 +34,8 @@ def make_page(rows: Sequence[Row], facts: Mapping[str, Any], title: str | None =
     Example:
         >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 5,
         ...     "seed": 0, "graph_sparsity": 0.25, "weight_sparsity": 0.5, "test": 82.0,
-        ...     "last_test": 80.0, "dense_test": 81.0, "seconds_round": 1.0, "seconds_sparse": 2.0}
+        ...     "last_test": 80.0, "dense_test": 81.0, "seconds_round": 1.0, "seconds_sparse": 2.0,
+        ...     "test_rows": 1000}
         >>> page = make_page([row], {"settings": {"epochs": 200}})
         >>> page[:15], "Graph lottery tickets: cora" in page, "plotly.js" in page
         ('<!doctype html>', True, True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from teddy.report.headline import signed
 from teddy.report.style import method_order
+from teddy.sweep.statistics import TOO_FEW
 from teddy.sweep.summary import Row
 
 Cell = dict[str, Any]
@@ -126,7 +127,7 @@ def _texts(cell: Cell) -> dict[str, str]:
 
 def _sorts(cell: Cell) -> dict[str, Any]:
     best, last = cell["best"], cell["last"]
-    order = {"losing": 0, "undecided": 1, "winning": 2, "dense": 3}
+    order = {"losing": 0, "undecided": 1, "winning": 2, "dense": 3, TOO_FEW: 4}
     return {
         **{name: cell[name] for name, _, _ in VERDICT_COLUMNS if name in cell},
         "ticket": best["mean"],

@@ -58,11 +58,11 @@ class Candidates:
         self.jobs, self.plugins, self.progress = jobs, plugins, progress
         self.computed = 0
 
-    def resolution(self, nodes: str = "val_mask") -> float:
-        """Points of accuracy that one node makes, of those to validate or to test on."""
+    def num_nodes(self, mask: str) -> int:
+        """Number of nodes in ``val_mask`` or ``test_mask``."""
         source = source_of(self.dataset)
         version = data_version(source, self.settings)
-        return 100.0 / int(cached_dataset(source, self.settings, version)[nodes].sum())
+        return int(cached_dataset(source, self.settings, version)[mask].sum())
 
     def sparsities(self, point: Point, seeds: int) -> tuple[float, float]:
         """Shares of edges and weights that went, not those asked for; means over seeds."""

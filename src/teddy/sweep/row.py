@@ -29,19 +29,20 @@ SECONDS = ("dense", "search", "round", "sparse")
 _TURNS = 7
 
 
-def ticket_row(cell: Cell, ticket: Ticket, data: Data) -> dict[str, Any]:
+def ticket_row(cell: Cell, ticket: Ticket, data: Data, test_rows: int) -> dict[str, Any]:
     """The row of a ticket.
 
     Args:
         cell: What it is the ticket of.
         ticket: The ticket.
         data: The graph that it was found on, or tested on where that is another.
+        test_rows: Number of nodes that it was tested on.
 
     Example:
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
         >>> ticket = teddy.find_ticket(data, "gcn", 0.05, 0.05, epochs=2, hidden=8)
-        >>> row = ticket_row(Cell("citeseer", "gcn", "teddy", 0, 1), ticket, data)
+        >>> row = ticket_row(Cell("citeseer", "gcn", "teddy", 0, 1), ticket, data, 1000)
         >>> row["edges_kept"], row["isolated"], row["pruned_degree"]
         (4324, 52, 31.5...)
     """
@@ -52,6 +53,7 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Data) -> dict[str, Any]:
     return {
         **vars(cell),
         "split": info.split,
+        "test_rows": test_rows,
         "graph_sparsity": info.graph_sparsity,
         "weight_sparsity": info.weight_sparsity,
         **asdict(info.ticket),
@@ -80,6 +82,7 @@ def dense_row(problem: Problem, cell: Cell) -> dict[str, Any]:
     return {
         **vars(cell),
         "split": str(problem.given.get("split", "given")),
+        "test_rows": int(problem.given.test_mask.sum()),
         "graph_sparsity": 0.0,
         "weight_sparsity": 0.0,
         **accuracy,

@@ -86,7 +86,7 @@ def search_sparsest(
     candidates = Candidates(
         dataset, model, spec, out, settings or Settings(), jobs, plugins, progress
     )
-    rule = replace(rule, resolution=candidates.resolution())
+    rule = replace(rule, resolution=100.0 / candidates.num_nodes("val_mask"))
     tried: list[Tried] = []
 
     def accepts(point: Point, share: float) -> bool:
@@ -166,5 +166,5 @@ def _answer(candidates: Candidates, tried: Tried) -> Answer:
         seed=candidates.best_seed(tried.point, tried.judgement.seeds),
         ticket=ticket,
         dense=dense,
-        test=paired_difference(ticket, dense, floor=candidates.resolution("test_mask")),
+        test=paired_difference(ticket, dense, test_rows=candidates.num_nodes("test_mask")),
     )

@@ -16,6 +16,7 @@ from teddy.errors import InputError
 from teddy.methods import find_ticket
 from teddy.sparsity import nearest_simulation
 from teddy.sweep.grid import Cell
+from teddy.sweep.resolution import num_test_rows
 from teddy.sweep.row import ticket_row
 from teddy.sweep.statistics import Difference, paired_difference, spread
 from teddy.ticket import Accuracy, Ticket
@@ -30,12 +31,14 @@ class Study:
 
     Attributes:
         tickets: One a seed.
+        test_rows: Number of nodes, links or graphs that they were tested on.
         health: Of the graph before pruning and of what the best ticket leaves; of a heterogeneous
             graph none.
         seconds: Wall-clock time of the whole.
     """
 
     tickets: list[Ticket]
+    test_rows: int
     health: dict[str, GraphHealth]
     seconds: float
 
@@ -48,7 +51,11 @@ class Study:
     def difference(self) -> Difference:
         """Ticket minus dense, test accuracy, paired over seeds."""
         infos = [ticket.info for ticket in self.tickets]
-        return paired_difference([i.ticket.test for i in infos], [i.dense.test for i in infos])
+        return paired_difference(
+            [info.ticket.test for info in infos],
+            [info.dense.test for info in infos],
+            test_rows=self.test_rows,
+        )
 
     def rows(self, data: Data, method: str | None = None) -> list[dict[str, Any]]:
         """A row for each ticket, as in the table of a sweep.
@@ -63,7 +70,7 @@ class Study:
             model = str(info.model.get("name", info.model.get("class")))
             level = nearest_simulation(max(info.graph_sparsity, info.weight_sparsity))
             cell = Cell(info.dataset, model, method or info.method, info.seed, level)
-            rows.append(ticket_row(cell, ticket, data))
+            rows.append(ticket_row(cell, ticket, data, self.test_rows))
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,6 +92,7 @@ class Study:
             "distill": best.config["distill"],
             "epochs": best.config["epochs"],
             "seeds": [info.seed for info in infos],
+            "test_rows": self.test_rows,
             "edges": asdict(best.edges),
             "inductive": best.inductive,
             "weights": asdict(best.weights),
@@ -117,21 +125,23 @@ def find_over_seeds(
     checkpoint: StrPath | None = None,
     **settings: Any,
 ) -> Study:
-    """Find a ticket for each seed.
+    """Find a ticket for each seed, and compare them with the dense models of the same seeds.
 
     Args:
         data: The graph.
         seeds: The seeds.
         progress: Called with seed, phase, epoch and the share of this seed that is done.
-        checkpoint: A folder with one for each seed to go on from.
-        settings: As of :func:`teddy.find_ticket`.
+        checkpoint: A folder with a checkpoint for each seed to resume from.
+        settings: Arguments of :func:`teddy.find_ticket`, except for ``seed``.
 
     Example:
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
-        >>> study = find_over_seeds(data, seeds=[0, 1], model="gcn", epochs=2, hidden=8)
-        >>> len(study.tickets), study.to_dict()["edges"]
-        (2, {'total': 4552, 'kept': 1638})
+        >>> study = teddy.find_over_seeds(data, seeds=range(3), model="gcn", epochs=2, hidden=8)
+        >>> len(study.tickets), study.best.info.edges
+        (3, Count(total=4552, kept=1638))
+        >>> study.difference.seeds, study.test_rows
+        (3, 1000)
     """
     if not seeds:
         raise InputError("got no seeds, expected at least one")
@@ -146,7 +156,7 @@ def find_over_seeds(
         folder = None if checkpoint is None else Path(checkpoint) / f"seed-{seed}"
         settings = {**settings, "progress": report, "checkpoint": folder}
         tickets.append(find_ticket(data, seed=seed, **settings))
-    study = Study(tickets, {}, 0.0)
+    study = Study(tickets, num_test_rows(tickets[0].info, data), {}, 0.0)
     if not isinstance(data, HeteroData):
         y = data.y if study.best.task.name == "classification" else None
         data = graph_for(study.best.info, data)

@@ -1,4 +1,4 @@
-"""What several seeds together say."""
+"""Differences over seeds: intervals and verdicts."""
 
 from __future__ import annotations
 
@@ -9,61 +9,112 @@ from dataclasses import dataclass
 import numpy as np
 
 from teddy.errors import InputError
+from teddy.numbers import check_count
+
+#: Seeds that a verdict takes.
+ENOUGH_SEEDS = 3
+
+#: Verdict where there are fewer.
+TOO_FEW = "too few seeds"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean difference with a confidence interval; None where one seed can't give one."""
+    """Mean difference over seeds with a confidence interval.
+
+    Attributes:
+        mean: In points.
+        low: Lower end of the interval; None for one seed, which gives none.
+        high: Upper end of the interval; None for one seed.
+        seeds: Number of seeds.
+    """
 
     mean: float
     low: float | None
     high: float | None
+    seeds: int
 
     @property
     def verdict(self) -> str:
         """``winning``: not below (Definition 1); ``losing``: below; else ``undecided``.
 
+        Fewer than three seeds give no verdict: ``too few seeds``.
+
         Example:
-            >>> Difference(1.0, 0.5, 1.5).verdict, Difference(-1.0, -1.5, -0.5).verdict
+            >>> Difference(1.0, 0.5, 1.5, 5).verdict, Difference(-1.0, -1.5, -0.5, 5).verdict
             ('winning', 'losing')
-            >>> Difference(1.0, -0.5, 2.5).verdict
-            'undecided'
+            >>> Difference(1.0, -0.5, 2.5, 5).verdict, Difference(1.0, 0.5, 1.5, 2).verdict
+            ('undecided', 'too few seeds')
         """
-        if self.low is not None and self.low >= 0:
+        if self.low is None or self.seeds < ENOUGH_SEEDS:
+            return TOO_FEW
+        if self.low >= 0:
             return "winning"
-        if self.high is not None and self.high < 0:
-            return "losing"
-        return "undecided"
+        return "losing" if self.clearly_below() else "undecided"
+
+    def clearly_above(self, value: float = 0.0) -> bool:
+        """Whether there are three seeds, and the whole interval is above a value.
+
+        Example:
+            >>> Difference(1.0, 0.5, 1.5, 3).clearly_above(), Difference(1, 0, 2, 3).clearly_above()
+            (True, False)
+        """
+        return self.seeds >= ENOUGH_SEEDS and self.low is not None and self.low > value
+
+    def clearly_below(self, value: float = 0.0) -> bool:
+        """Whether there are three seeds, and the whole interval is below a value.
+
+        Example:
+            >>> Difference(1.0, 0.5, 1.5, 3).clearly_below(2), Difference(-2, -3, -1, 2).verdict
+            (True, 'too few seeds')
+        """
+        return self.seeds >= ENOUGH_SEEDS and self.high is not None and self.high < value
 
 
 def paired_difference(
-    ours: Sequence[float], theirs: Sequence[float], level: float = 0.95, floor: float = 0.0
+    ours: Sequence[float], theirs: Sequence[float], *, test_rows: int, level: float = 0.95
 ) -> Difference:
     r"""Mean of the seed-by-seed differences with Student's interval.
 
     .. math::
-        \bar d \pm t_{n-1} \, s_d / \sqrt n, \qquad d_i = \mathrm{ours}_i - \mathrm{theirs}_i
+        \bar d \pm t_{n-1} \, s / \sqrt n, \qquad d_i = \mathrm{ours}_i - \mathrm{theirs}_i,
+        \qquad s = \max(s_d, 100 / \mathrm{rows})
 
-    The intervals are those of the seeds tried: they say what another seed would give, not another
-    graph. The standard deviation s is taken to be ``floor`` at least.
+    The interval is about other seeds of the same graph and split, not about other graphs.
+
+    The standard deviation is at least what one test row is worth. Seeds that agree to the row may
+    differ by one row at the next seed, so equal differences give an interval, too. In accuracy a
+    row is worth 100 / rows points exactly. The same floor holds for the other metrics, in which a
+    row may be worth more or less: in R2 it is a row whose squared error changes by the variance of
+    the targets, in AUC a link that passes half of the links of the other kind, in micro-F1 one
+    node.
+
+    Args:
+        ours: Metric of each seed, in percent.
+        theirs: The same of what it is compared with, in the same order of seeds.
+        test_rows: Number of nodes, links or graphs that the metric was measured on.
+        level: Confidence of the interval.
 
     Example:
-        >>> paired_difference([71.0, 70.0, 72.0], [68.0, 68.0, 68.0])
-        Difference(mean=3.0, low=0.5158..., high=5.4841...)
-        >>> paired_difference([71.0], [68.0])
-        Difference(mean=3.0, low=None, high=None)
+        >>> paired_difference([71.0, 70.0, 72.0], [68.0, 68.0, 68.0], test_rows=1000)
+        Difference(mean=3.0, low=0.5158..., high=5.4841..., seeds=3)
+        >>> paired_difference([67.9, 67.9, 67.9], [68.0, 68.0, 68.0], test_rows=1000).verdict
+        'undecided'
+        >>> paired_difference([71.0], [68.0], test_rows=1000)
+        Difference(mean=3.0, low=None, high=None, seeds=1)
     """
     if len(ours) != len(theirs) or not ours:
         raise InputError(f"got {len(ours)} and {len(theirs)} values, expected as many, at least 1")
+    check_count(test_rows, "test_rows")
     difference = np.subtract(ours, theirs)
     n, mean = difference.size, float(difference.mean())
     if n == 1:
-        return Difference(mean, None, None)
+        return Difference(mean, None, None, n)
     from scipy.special import stdtrit
 
-    deviation = max(float(difference.std(ddof=1)), floor)
+    deviation = max(float(difference.std(ddof=1)), 100 / test_rows)
     reach = float(stdtrit(n - 1, (1 + level) / 2)) * deviation / math.sqrt(n)
-    return Difference(mean, mean - reach, mean + reach)
+    return Difference(mean, mean - reach, mean + reach, n)
 
 
 def spread(values: Sequence[float]) -> float:

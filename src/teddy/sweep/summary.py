@@ -1,4 +1,4 @@
-"""What a sweep says: which method wins where, and the sparsest winning ticket of each."""
+"""Results of a sweep over seeds: verdicts, and the sparsest winning ticket of each method."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Summary:
 
     @property
     def verdict(self) -> str:
-        """``winning``, ``losing`` or ``undecided`` against dense; ``dense`` for that itself."""
+        """That of the difference to dense; ``dense`` for the dense model itself."""
         return self.difference.verdict if self.simulation else "dense"
 
     def to_dict(self) -> Row:
@@ -69,7 +69,7 @@ def summarize(rows: Iterable[Row], against: str | None = None) -> list[Summary]:
     Example:
         >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 1,
         ...     "graph_sparsity": 0.05, "weight_sparsity": 0.05, "last_test": 80.0,
-        ...     "seconds_round": 0.0, "seconds_sparse": 2.0}
+        ...     "seconds_round": 0.0, "seconds_sparse": 2.0, "test_rows": 1000}
         >>> rows = [{**row, "seed": seed, "test": 82.0 + seed, "dense_test": 81.0}
         ...     for seed in range(3)]
         >>> summary, = summarize(rows)
@@ -124,10 +124,13 @@ def best_methods(summaries: Iterable[Summary]) -> dict[tuple[str, str, int], str
 def _summary(rows: list[Row], ours: dict[int, Row], other: dict[int, Row]) -> Summary:
     first, tests = rows[0], [row["test"] for row in rows]
     both = sorted(ours.keys() & other.keys())
+    test_rows = first["test_rows"]
     against = None
     if both:
         against = paired_difference(
-            [ours[seed]["test"] for seed in both], [other[seed]["test"] for seed in both]
+            [ours[seed]["test"] for seed in both],
+            [other[seed]["test"] for seed in both],
+            test_rows=test_rows,
         )
     names = ("dataset", "model", "method", "simulation", "graph_sparsity", "weight_sparsity")
     return Summary(
@@ -137,7 +140,9 @@ def _summary(rows: list[Row], ours: dict[int, Row], other: dict[int, Row]) -> Su
         deviation=spread(tests),
         last=_mean([row["last_test"] for row in rows]),
         dense=_mean([row["dense_test"] for row in rows]),
-        difference=paired_difference(tests, [row["dense_test"] for row in rows]),
+        difference=paired_difference(
+            tests, [row["dense_test"] for row in rows], test_rows=test_rows
+        ),
         against=against,
         seconds=_mean([row["seconds_round"] + row["seconds_sparse"] for row in rows]),
     )

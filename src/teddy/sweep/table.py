@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from teddy.atomic import write_atomically
 from teddy.errors import InputError
 from teddy.sweep.folder import Folder
+from teddy.sweep.resolution import with_test_rows
 
 #: A row is a cell.
 SCHEMA = pa.schema(
@@ -22,6 +23,7 @@ SCHEMA = pa.schema(
         ("simulation", pa.int32()),
         ("seed", pa.int32()),
         ("split", pa.string()),
+        ("test_rows", pa.int64()),
         ("graph_sparsity", pa.float64()),
         ("weight_sparsity", pa.float64()),
         ("distill", pa.float64()),
@@ -85,9 +87,9 @@ def read_table(path: str | Path) -> list[dict[str, Any]]:
         rows = list(pq.read_table(file).to_pylist())
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{file}: not a table of results ({error})") from None
-    if not set(SCHEMA.names) <= set(rows[0] if rows else SCHEMA.names):
+    if not set(SCHEMA.names) <= {"test_rows", *(rows[0] if rows else SCHEMA.names)}:
         raise InputError(f"{file}: not a table of results, expected the columns of a sweep")
-    return rows
+    return with_test_rows(rows)
 
 
 def _ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from teddy.errors import InputError
-from teddy.methods import Level, Problem
-from teddy.methods.find import check_device
+from teddy.methods import Level
 from teddy.methods.plugin import load_file
 from teddy.methods.spec import MethodSpec
 from teddy.models import parse_model
 from teddy.numbers import check_count
 from teddy.sweep.folder import Folder, try_lock
-from teddy.sweep.grid import Settings, Task, file_name
-from teddy.sweep.limits import ended_with_parent, limited_threads
+from teddy.sweep.grid import Settings, Task, distill_of, file_name
+from teddy.sweep.limits import limited_threads
 from teddy.sweep.run import checked, source_of
-from teddy.sweep.worker import cached_dataset, data_version
+from teddy.sweep.worker import build_problem, cached_dataset, data_version
 from teddy.training import TrainConfig
 
 #: What can be searched, all on a log scale; the paper searches lambda in [0.01, 200].
@@ -146,7 +145,7 @@ def tune(
             values = {
                 name: trial.suggest_float(name, *RANGES[name], log=True) for name in search.names
             }
-            tried = replace(settings, config=_with(settings.config, search, values))
+            tried = replace(settings, config=_config(search, settings, values))
             try:
                 scores = Parallel(n_jobs=jobs, batch_size=1)(
                     delayed(_validation)(replace(run, settings=tried, seed=seed))
@@ -208,7 +207,7 @@ def _tried(study: Any) -> list[Any]:
 
 
 def _default(search: Search, settings: Settings) -> dict[str, float]:
-    config = _with(settings.config, search, {}).of(search.model)
+    config = _config(search, settings, {}).of(search.model)
     return {name: getattr(config, name) for name in search.names}
 
 
@@ -216,16 +215,13 @@ def _in_range(values: dict[str, float]) -> bool:
     return all(RANGES[name][0] <= value <= RANGES[name][1] for name, value in values.items())
 
 
-def _with(config: TrainConfig, search: Search, values: dict[str, float]) -> TrainConfig:
-    """The settings of a trial."""
+def _config(search: Search, settings: Settings, values: dict[str, float]) -> TrainConfig:
+    """Training settings of a trial: the given ones, except for the values that it tries."""
     spec = MethodSpec.parse(search.method)
-    distill = spec.method.distill if spec.distill is None else spec.distill
-    return replace(
-        config,
-        distill=values.get("distill", distill),
-        lr=values.get("lr", config.lr),
-        weight_decay=values.get("weight_decay", config.weight_decay),
-    )
+    task = Task(search.dataset, search.model, search.method, 0, ())
+    config = spec.configure(settings.config, distill_of(spec, task, settings))
+    tried: dict[str, Any] = dict(values)
+    return replace(config, **tried)
 
 
 @dataclass(frozen=True)
@@ -246,24 +242,16 @@ def _validation(run: _Run) -> float:
     """Validation accuracy of one seed's ticket."""
     for plugin in run.plugins:
         load_file(plugin)
-    search, settings, seed = run.search, run.settings, run.seed
+    search, settings = run.search, run.settings
     spec, config = MethodSpec.parse(search.method), settings.config
+    task = Task(search.dataset, search.model, search.method, run.seed, ())
     # The dense model depends on what it was trained with; the rounds of masks, on everything.
     of_dense = f"lr {config.lr} weight decay {config.weight_decay}"
-    task = Task(search.dataset, search.model, f"{spec} {config}", seed, ())
-    store = Folder(run.out).store(task)
+    store = Folder(run.out).store(replace(task, method=f"{spec} {config}"))
     store.shared = store.shared / file_name(of_dense)
     with limited_threads(settings.threads):
-        problem = Problem(
-            cached_dataset(run.source, settings, run.version),
-            search.model,
-            settings.model_options,
-            seed,
-            config,
-            check_device(settings.device),
-            ended_with_parent(run.parent),
-            store,
-        )
+        data = cached_dataset(run.source, settings, run.version)
+        problem = build_problem(data, task, settings, config.distill, store, run.parent)
         levels: Sequence[Level] = [spec.level(search.level)]
         (ticket,) = spec.method.tickets(problem, levels, **dict(spec.options))
     return ticket.info.ticket.val

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data
 
 from teddy.data import load_dataset
 from teddy.edges import SimpleGraph
@@ -20,6 +20,7 @@ from teddy.methods import Problem
 from teddy.methods.find import check_device
 from teddy.methods.plugin import load_file
 from teddy.methods.spec import MethodSpec
+from teddy.methods.store import Store
 from teddy.sweep.folder import Folder, try_lock
 from teddy.sweep.grid import Cell, Settings, Task, distill_of, level_of
 from teddy.sweep.limits import ended_with_parent, limited_threads, memory_limit, show_messages
@@ -127,18 +128,13 @@ def _results(
         load_file(plugin)
     task, settings = job.task, job.settings
     spec = MethodSpec.parse(task.method)
-    problem = Problem(
+    problem = build_problem(
         cached_dataset(job.source, settings, job.data),
-        task.model,
-        settings.model_options,
-        task.seed,
-        spec.configure(settings.config, distill_of(spec, task, settings)),
-        check_device(settings.device),
-        ended_with_parent(job.parent),
+        task,
+        settings,
+        distill_of(spec, task, settings),
         folder.store(task),
-        settings.inductive,
-        spec.inference or "scored",
-        weight_budget=spec.budget,
+        job.parent,
     )
     forget_peak_memory()
     with folder.lock(f"dense-{task.dense_key}"):  # trained once, whoever comes first
@@ -150,9 +146,47 @@ def _results(
     levels = [level_of(spec, cell.simulation) for cell in sparse]
     tickets = spec.method.tickets(problem, levels, **dict(spec.options))
     forget_peak_memory()
+    test_rows = int(problem.given.test_mask.sum())
     for cell, ticket in zip(sparse, tickets, strict=True):
-        yield cell, ticket_row(cell, ticket, problem.deployed.data), ticket
+        yield cell, ticket_row(cell, ticket, problem.deployed.data, test_rows), ticket
         forget_peak_memory()
+
+
+def build_problem(
+    data: Data,
+    task: Task,
+    settings: Settings,
+    distill: float,
+    store: Store,
+    parent: int | None = None,
+) -> Problem:
+    """Build the problem of a task; the only place where settings become a training.
+
+    Sweeps and tuning build their problems here, so neither can leave out a setting or an option of
+    the method. The number of threads is the caller's, as it is set for the whole process.
+
+    Args:
+        data: The graph, as :func:`cached_dataset` returns it.
+        task: Model, method with its options, and seed.
+        settings: Settings that all tasks share.
+        distill: Strength of the distillation.
+        store: Store to resume from.
+        parent: Process to end with; None: none.
+    """
+    spec = MethodSpec.parse(task.method)
+    return Problem(
+        data,
+        task.model,
+        settings.model_options,
+        task.seed,
+        spec.configure(settings.config, distill),
+        check_device(settings.device),
+        ended_with_parent(parent),
+        store,
+        inductive=settings.inductive,
+        inference=spec.inference or "scored",
+        weight_budget=spec.budget,
+    )
 
 
 def data_version(name: str, settings: Settings) -> str:
@@ -182,6 +216,12 @@ _LOADED: dict[tuple[Any, ...], Data] = {}
 
 
 def _load(name: str, settings: Settings) -> Data:
-    return load_dataset(
+    data = load_dataset(
         name, split=settings.split, seed=settings.split_seed, data_dir=settings.data_dir
     )
+    if isinstance(data, Batch):
+        raise InputError(
+            f"{name}: is a set of graphs, expected one graph: sweeps, search and tuning take node "
+            f"classification only; use `teddy find {name} --task graph-classification --seeds 5`"
+        )
+    return data
