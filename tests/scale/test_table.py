@@ -32,10 +32,10 @@ def test_a_folder_and_a_glob(tmp_path, engine):
 
 
 def test_to_a_folder(tmp_path, monkeypatch):
-    from teddy.scale import output
+    from teddy.scale import output, row_writer
 
     monkeypatch.setattr(output, "GROUP", 1)
-    monkeypatch.setattr(output, "FILE", 2)
+    monkeypatch.setattr(row_writer, "FILE", 2)
     sparsify(write(tmp_path / "in.parquet", ROWS), tmp_path / "out")
     files = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert files == ["part-00000.parquet", "part-00001.parquet"]
@@ -79,7 +79,7 @@ def test_text_of_csv_stays_as_it_is(tmp_path):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_csv_to_parquet_has_types(tmp_path, engine):
-    (tmp_path / "in.csv").write_text("source,target,weight\n 0,1,0.5\n1, 2,1\n2,0,2\n2,3,3\n")
+    (tmp_path / "in.csv").write_text("source,target,weight\n0,1,0.5\n1,2,1\n2,0,2\n2,3,3\n")
     sparsify(tmp_path / "in.csv", tmp_path / "out.parquet", engine=engine)
     left = parquet.read_table(tmp_path / "out.parquet")
     assert left.schema.types == [pa.int64(), pa.int64(), pa.float64()]
@@ -151,13 +151,15 @@ def test_bad_tables(tmp_path, case, engine):
     assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
 
 
-def test_integers_that_become_text(tmp_path):
-    """After the first megabyte, by which they are judged."""
+@pytest.mark.parametrize("engine", ENGINES)
+def test_integers_that_become_text(tmp_path, engine):
+    """One id that isn't an integer makes all of them text, wherever it is."""
     (tmp_path / "in.csv").write_text("source,target\n" + "1,2\n" * 300_000 + "3,x9\n")
-    with pytest.raises(InputError, match="row 300001: target is 'x9', expected a 64-bit integer"):
-        sparsify(tmp_path / "in.csv", tmp_path / "out.csv", engine="stream")
-    done = sparsify(tmp_path / "in.csv", tmp_path / "out.csv", engine="stream", ids="text")
+    done = sparsify(tmp_path / "in.csv", tmp_path / "out.parquet", engine=engine)
     assert done.degrees.nodes == 4
+    assert parquet.read_schema(tmp_path / "out.parquet").types == [pa.string()] * 2
+    with pytest.raises(InputError, match="row 300001: target is 'x9', expected a 64-bit integer"):
+        sparsify(tmp_path / "in.csv", tmp_path / "o.csv", engine=engine, ids="integer")
 
 
 def test_files_of_other_columns(tmp_path):

@@ -21,7 +21,7 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
 
 def sparsify(
     table: Annotated[
-        str, typer.Argument(metavar="IN", help="Parquet or CSV: a file, a folder or a glob.")
+        str, typer.Argument(metavar="IN", help="Parquet, CSV or TSV: a file, a folder or a glob.")
     ],
     out: Annotated[
         str, typer.Argument(metavar="OUT", help="A .parquet or .csv file, or a folder of files.")
@@ -46,7 +46,9 @@ def sparsify(
         str | None,
         typer.Option(help="What it may take, as 4GB; default: what is free.", show_default=False),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace OUT.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace OUT; of folders, those of earlier runs.")
+    ] = False,
     spark_master: Annotated[
         str | None,
         typer.Option(help="Where Spark runs; default: local, on all cores.", show_default=False),

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from teddy.errors import InputError
 from teddy.scale import kernels
 from teddy.scale.ahead import map_ahead
+from teddy.scale.writing import writing
 
 Keys = NDArray[np.uint64]
 
@@ -43,11 +45,12 @@ class Buckets:
         self._fill = np.zeros(len(self._paths), np.int64)
         for path in self._paths:
             path.touch()
-        self.num_loops, self.num_edges = 0, 0
+        self.num_loops, self.num_edges, self._num_rows = 0, 0, 0
 
     def add(self, sources: NDArray[Any], targets: NDArray[Any]) -> None:
         """Add rows."""
         place = 0
+        self._num_rows += sources.size
         while place < sources.size:
             place, loops = kernels.to_buckets(
                 place, sources, targets, self._directed, self._shift, self._gathered, self._fill
@@ -57,14 +60,16 @@ class Buckets:
 
     def _write(self, buckets: Iterable[int]) -> None:
         for bucket in buckets:
-            with self._paths[bucket].open("ab") as file:
-                self._gathered[bucket, : self._fill[bucket]].tofile(file)
+            path = self._paths[bucket]
+            with writing(path), path.open("ab") as file:  # ndarray.tofile hides a full disk
+                file.write(self._gathered[bucket, : self._fill[bucket]].data)
             self._fill[bucket] = 0
 
     def unique(self) -> Iterator[Keys]:
         """End the adding; every edge once, a bucket at a time, sorted; and so on disk from now."""
         self._write(range(len(self._paths)))
         del self._gathered
+        self._check_size(self._num_rows - self.num_loops)
         parts = [part for path in self._paths for part in _parts(path)]
         self._paths = [part.result for part in parts]
         for part, keys in zip(parts, map_ahead(_unique_keys, parts), strict=True):
@@ -77,15 +82,36 @@ class Buckets:
         """All edges, a chunk at a time."""
         return map_ahead(_read, self._places(), threads=1)
 
-    def _places(self) -> Iterator[tuple[Path, int]]:
+    def _check_size(self, keys: int) -> None:
+        """Raise unless the files hold so many keys."""
+        size = sum(path.stat().st_size for path in self._paths)
+        if size != 8 * keys:
+            raise InputError(
+                f"{self._paths[0].parent}: has {size:,} bytes of edges, expected {8 * keys:,}; "
+                "the disk has lost some, or somebody else writes there"
+            )
+
+    def _places(self) -> Iterator[_Place]:
+        self._check_size(self.num_edges)
         for path in self._paths:
-            for start in range(0, path.stat().st_size // 8, CHUNK):
-                yield path, start
+            yield from _chunks_of(path)
 
 
-def _read(place: tuple[Path, int]) -> Keys:
-    path, start = place
-    return np.fromfile(path, np.uint64, CHUNK, offset=8 * start)
+#: A file, where a chunk of it begins, and its keys.
+_Place = tuple[Path, int, int]
+
+
+def _chunks_of(path: Path) -> Iterator[_Place]:
+    size = path.stat().st_size // 8
+    return ((path, start, min(CHUNK, size - start)) for start in range(0, size, CHUNK))
+
+
+def _read(place: _Place) -> Keys:
+    path, start, count = place
+    keys = np.fromfile(path, np.uint64, count, offset=8 * start)
+    if keys.size != count:  # NumPy is silent about a disk that can't be read
+        raise InputError(f"{path}: has {keys.size:,} keys from {start:,} on, expected {count:,}")
+    return keys
 
 
 @dataclass(frozen=True)
@@ -114,16 +140,16 @@ def _unique_keys(part: _Part) -> Keys:
     """Sort keys, and write them if they aren't as they should be on disk."""
     size = part.path.stat().st_size // 8
     if part.of == 1:
-        keys = np.fromfile(part.path, np.uint64)
+        keys = _read((part.path, 0, size))
     else:
         found = []
-        for start in range(0, size, CHUNK):
-            chunk = _read((part.path, start))
+        for chunk in map(_read, _chunks_of(part.path)):
             count = kernels.slice_of(chunk, part.number, part.of, out := np.empty_like(chunk))
             found.append(out[:count].copy())
         keys = np.concatenate(found)
     keys.sort()
     keys = keys[: kernels.unique_sorted(keys)]
     if keys.size < size:
-        keys.tofile(part.result)
+        with writing(part.result):
+            part.result.write_bytes(keys.data)
     return keys

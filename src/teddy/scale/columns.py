@@ -40,6 +40,9 @@ def find_ends(
 ) -> tuple[str, str]:
     """The columns of ids: those that are given, or of the usual names."""
     names = schema.names
+    if len(set(names)) < len(names):
+        twice = next(column for column in names if names.count(column) > 1)
+        raise InputError(f"{name}: column '{twice}' occurs twice, expected it once")
     for end in (source, target):
         if end is not None and end not in names:
             raise InputError(f"{name}: no column '{end}', got {columns_of(schema)}")

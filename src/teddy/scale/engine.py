@@ -124,6 +124,7 @@ class Engine(ABC):
             done += rows
             self.job.progress("rows written", done, table.num_rows)
         writer.close()
+        table.inputs.check_unchanged()
         output.publish(writer.path)
         return writer.num_rows
 

@@ -1,42 +1,140 @@
-"""Which files a name stands for, their format, and what is wrong with them."""
+"""Files of a table: the ones that a name stands for, their format, and what is wrong with them."""
 
 from __future__ import annotations
 
 import glob
+import os
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from teddy.data.reading import reason, shorten
 from teddy.errors import InputError
 
-FORMATS = ("parquet", "csv")
+#: Suffixes that are read, and their format; TSV is CSV with tabs.
+SUFFIXES = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".tsv": "csv",
+    ".tsv.gz": "csv",
+}
+#: Suffixes that are written.
+WRITTEN = (".parquet", ".pq", ".csv")
+#: Files that tell a table format whose folder holds removed rows, too.
+TABLE_FORMATS = {"delta": "_delta_log", "hudi": ".hoodie", "iceberg": "metadata/*.metadata.json"}
+_MARKERS = ("_SUCCESS", "_metadata", "_common_metadata")
 
 
 def table_format(path: str) -> str | None:
-    """The format that a name stands for.
+    """Format of a file by its name.
 
     Example:
-        >>> table_format("a/edges.csv"), table_format("a/edges")
+        >>> table_format("a/edges.csv.gz"), table_format("a/edges")
         ('csv', None)
     """
-    suffix = Path(path).suffix.lower().removeprefix(".")
-    return {"pq": "parquet"}.get(suffix, suffix if suffix in FORMATS else None)
+    suffix = _suffix(path)
+    return None if suffix is None else SUFFIXES[suffix]
+
+
+def output_format(path: str) -> str | None:
+    """Format of an output by its name; None for a folder of files.
+
+    Example:
+        >>> output_format("few.parquet"), output_format("few")
+        ('parquet', None)
+        >>> output_format("few.tsv")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: few.tsv: .tsv can't be written, expected .parquet, .csv or a folder
+    """
+    suffix = _suffix(path)
+    if suffix is not None and suffix not in WRITTEN:
+        raise InputError(f"{path}: {suffix} can't be written, expected .parquet, .csv or a folder")
+    return table_format(path)
+
+
+def _suffix(path: str) -> str | None:
+    name = Path(path).name.lower()
+    return next((s for s in reversed(SUFFIXES) if name.endswith(s) and name != s), None)
+
+
+def is_marker(name: str) -> bool:
+    """Whether a file is ignored in a folder: hidden, or written by Hadoop and Spark beside tables.
+
+    Example:
+        >>> [is_marker(name) for name in (".part.crc", "_SUCCESS", "_edges.csv")]
+        [True, True, False]
+    """
+    return name.startswith((".", "_committed_", "_started_")) or name in _MARKERS
+
+
+def is_left_out(name: str) -> bool:
+    """Whether Spark ignores a file or folder for its name, as no marker but something else.
+
+    Example:
+        >>> [is_left_out(name) for name in ("_temporary", "_p=1", "year=2020")]
+        [True, False, False]
+    """
+    return (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
 
 
 def find_files(name: str) -> tuple[Path, ...]:
-    """The files of a name: itself, those of a folder, or those that a pattern fits."""
+    """The files of a name: itself, those of a folder, or those that a pattern fits.
+
+    Raises:
+        InputError: If a folder holds files that aren't read, so that no row is lost unnoticed.
+    """
     path = Path(name)
+    found: set[Path] = {path}
+    left_out: list[Path] = []
     if path.is_file():
-        return (path,)
-    if path.is_dir():
-        found = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p, path))
-        found = [p for p in found if table_format(p.name)]
-        if not found:
+        pass
+    elif path.is_dir():
+        found, left_out = _split(_walk(path))
+        if not found and not left_out:
             raise InputError(f"{name}: no .parquet or .csv in this folder, expected at least one")
-        return tuple(found)
-    found = sorted(p for p in map(Path, glob.glob(name, recursive=True)) if p.is_file())  # noqa: PTH207
-    if not found:
-        raise InputError(f"{name}: no such file or folder, nor a pattern that fits any")
-    return tuple(found)
+    elif path.exists():
+        raise InputError(f"{name}: is neither a file nor a folder, expected one that can be reread")
+    else:
+        found, left_out = _split(_fitting(name))
+        if not found and not left_out:
+            raise InputError(f"{name}: no such file or folder, nor a pattern that fits any")
+    parents = {str(folder) for file in (*found, *left_out) for folder in file.absolute().parents}
+    refuse_table_formats(name, parents, _has)
+    refuse_left_out(name, left_out)
+    return tuple(sorted(found))
+
+
+def refuse_left_out(name: str, paths: Iterable[object]) -> None:
+    """Raise if there is anything that isn't read."""
+    names = sorted(map(str, paths))
+    if names:
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        raise InputError(
+            f"{name}: can't be read whole, expected {', '.join(SUFFIXES)} only, got {shown}; "
+            "move these, or name the files to read by a pattern such as 'FOLDER/*.parquet'"
+        )
+
+
+def refuse_table_formats(
+    name: str, folders: Iterable[str], has: Callable[[str, str], bool]
+) -> None:
+    """Raise if a folder belongs to a Delta, Hudi or Iceberg table.
+
+    Args:
+        name: The table, as the user calls it.
+        folders: Folders with files of the table, and those above them.
+        has: Whether in a folder (first) a pattern (second) fits anything.
+    """
+    for folder in sorted(folders):
+        for kind, pattern in TABLE_FORMATS.items():
+            if has(folder, pattern):
+                raise InputError(
+                    f"{name}: {folder} is a table in {kind.capitalize()}, whose files hold removed "
+                    "rows, too; expected plain files: write its current rows first, in Spark by "
+                    f"spark.read.format('{kind}').load(IN).write.parquet(COPY)"
+                )
 
 
 def common_format(name: str, files: tuple[Path, ...]) -> str:
@@ -58,6 +156,51 @@ def why(error: BaseException) -> str:
     return shorten(reason(ValueError(str(error).split("Invalid: ")[-1])))
 
 
-def _hidden(path: Path, folder: Path) -> bool:
-    """What engines leave beside their files, such as _SUCCESS and .part.crc."""
-    return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+def _split(paths: Iterable[tuple[Path, bool]]) -> tuple[set[Path], list[Path]]:
+    """Files to read, and the others."""
+    wanted = dict(paths)
+    found = {p for p, read in wanted.items() if read and p.is_file() and table_format(p.name)}
+    return found, sorted(wanted.keys() - found)
+
+
+def _walk(folder: Path, above: tuple[str, ...] = ()) -> Iterator[tuple[Path, bool]]:
+    """All files of a folder but markers, and folders that aren't entered; whether they are read."""
+    own = os.path.realpath(folder)
+    for path in _entries(folder):
+        if is_marker(path.name):
+            continue
+        if is_left_out(path.name) or os.path.realpath(path) in (own, *above):
+            yield path, False
+        elif path.is_dir():
+            yield from _walk(path, (own, *above))
+        else:
+            yield path, True
+
+
+def _fitting(pattern: str) -> Iterator[tuple[Path, bool]]:
+    """All files that a pattern fits, and those of folders that it fits; whether they are read."""
+    parts = Path(pattern).parts
+    for end in range(1, len(parts)):  # glob skips folders that it can't read
+        above = str(Path(*parts[:end]))
+        for folder in glob.glob(above, recursive=True) if glob.has_magic(above) else ():  # noqa: PTH207
+            if Path(folder).is_dir():
+                _entries(Path(folder))
+    for path in map(Path, glob.glob(pattern, recursive=True)):  # noqa: PTH207
+        folders = path.parts if path.is_dir() else path.parts[:-1]
+        if any(is_left_out(part) and part not in parts for part in folders):
+            yield path, False
+        elif path.is_dir():
+            yield from _walk(path)
+        elif not is_marker(path.name):
+            yield path, True
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError as error:
+        raise InputError(f"{folder}: can't be read ({error.strerror})") from None
+
+
+def _has(folder: str, pattern: str) -> bool:
+    return bool(glob.glob(f"{glob.escape(folder)}/{pattern}"))  # noqa: PTH207

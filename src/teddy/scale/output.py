@@ -1,25 +1,27 @@
-"""What is written: whole or not there."""
+"""The output: whole or not there, and never in the place of something else."""
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 import shutil
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
 from teddy.errors import InputError
-from teddy.scale.csv_lines import CSVFile
-from teddy.scale.files import table_format
+from teddy.scale.files import output_format
+from teddy.scale.row_writer import GROUP, GROUP_BYTES, RowWriter
 from teddy.scale.table import EdgeTable, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Rows of a row group in Parquet, its bytes where rows are wide, and rows of a file in a folder.
-GROUP, GROUP_BYTES, FILE = 1 << 20, 1 << 27, 1 << 26
+# Files that this writes to a folder.
+_OWN = re.compile(r"part-\d{5,}\.(parquet|csv)|_SUCCESS")
 
 
 class Output:
@@ -31,7 +33,8 @@ class Output:
     Args:
         path: ``*.parquet`` or ``*.csv`` for one file; any other name for a folder.
         table: What it is made from, which it can't replace.
-        overwrite: Whether a folder or file of that name may be replaced.
+        overwrite: Whether a file of that name may be replaced, or a folder that an earlier run
+            has written and that holds nothing else.
 
     Attributes:
         work: A folder for whatever the run needs.
@@ -39,13 +42,14 @@ class Output:
 
     def __init__(self, path: str, table: EdgeTable, overwrite: bool = False) -> None:
         self.path, self.table = Path(path).absolute(), table
-        self.format = table_format(path) or table.format
-        self.one_file = table_format(path) is not None
-        self._check(path, overwrite)
+        self.format = output_format(path) or table.format
+        self.one_file = output_format(path) is not None
+        self.overwrite = overwrite
+        self._check(path)
         self.work = self.path.parent / f".{self.path.name}.teddy"
         self._lock = FileLock(f"{self.work}.lock")
 
-    def _check(self, path: str, overwrite: bool) -> None:
+    def _check(self, path: str) -> None:
         parent = self.path.parent
         if not parent.is_dir():
             raise InputError(f"{path}: there is no folder {Path(path).parent}")
@@ -54,16 +58,18 @@ class Output:
         ours = {file.resolve() for file in self.table.files}
         if any(self.path.resolve() in (file, *file.parents) for file in ours):
             raise InputError(f"{path}: holds the input, expected another place")
-        if Path(self.table.name).is_dir() and Path(self.table.name).resolve() in (
-            self.path.resolve().parents
-        ):
+        folders = (Path(folder) for folder in (self.table.name, *glob.glob(self.table.name)))  # noqa: PTH207
+        above = self.path.resolve().parents
+        if any(folder.is_dir() and folder.resolve() in above for folder in folders):
             raise InputError(f"{path}: is in the input's folder, expected another place")
         if os.path.lexists(self.path):
             if self.path.is_dir() == self.one_file:
                 kind = "folder" if self.one_file else "file"
                 raise InputError(f"{path}: is a {kind}, expected a new name")
-            if not overwrite:
+            if not self.overwrite:
                 raise InputError(f"{path}: exists, expected a new name or --overwrite")
+            if not self.one_file:
+                self._check_own(self.path)
 
     def __enter__(self) -> Output:
         try:
@@ -117,95 +123,69 @@ class Output:
         return RowWriter(self.work / "rows", self.format, self.schema(), self.one_file, group)
 
     def publish(self, made: Path) -> None:
-        """Put a whole file or folder of the work in its place."""
-        if self.path.is_dir():
-            self.path.rename(self.work / "replaced")
-        made.replace(self.path)
+        """Put a whole file or folder of the work in its place.
+
+        Raises:
+            InputError: If something is there now that may not be replaced.
+        """
+        try:
+            if self.one_file:
+                self._publish_file(made)
+            else:
+                self._publish_folder(made)
+        except FileExistsError:
+            raise self._appeared() from None
+        except OSError as error:
+            raise InputError(f"{self.path}: can't be written ({error.strerror})") from error
         folder = os.open(self.path.parent, os.O_RDONLY)
         os.fsync(folder)
         os.close(folder)
 
-
-class RowWriter:
-    """Rows to a file, or to files in a folder; whatever the batches, the files are the same.
-
-    Args:
-        path: The file or the folder.
-        kind: ``parquet`` or ``csv``.
-        schema: Of the rows.
-        one_file: Whether it is a file.
-        group: Rows that are written together.
-
-    Attributes:
-        num_rows: Rows so far.
-    """
-
-    def __init__(
-        self, path: Path, kind: str, schema: pa.Schema, one_file: bool, group: int = GROUP
-    ) -> None:
-        self.path, self.num_rows, self._group = path, 0, group
-        self._kind, self._schema, self._one_file = kind, schema, one_file
-        self._waiting: list[pa.RecordBatch] = []
-        self._held, self._files, self._in_file = 0, 0, 0
-        self._file: Any = None
-        if not one_file:
-            path.mkdir()
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Take a batch."""
-        self.num_rows += batch.num_rows
-        self._waiting.append(batch)
-        self._held += batch.num_rows
-        while self._held >= self._group:
-            self._flush(self._group)
-
-    def close(self) -> None:
-        """Write what is left, to the disk."""
-        if self._held or self._file is None:
-            self._flush(self._held)
-        self._end_file()
-
-    def _flush(self, rows: int) -> None:
-        import pyarrow as pa
-
-        table = pa.Table.from_batches(self._waiting, self._schema)
-        self._waiting = table.slice(rows).to_batches()
-        self._held -= rows
-        if self._file is None:
-            self._begin_file()
-        self._file.write_table(table.slice(0, rows).combine_chunks())
-        self._in_file += rows
-        if not self._one_file and self._in_file >= FILE:
-            self._end_file()
-
-    def _begin_file(self) -> None:
-        from pyarrow import parquet
-
-        name = f"part-{self._files:05}.{self._kind}"
-        self._stream = open(self.path if self._one_file else self.path / name, "wb")  # noqa: SIM115, PTH123
-        if self._kind == "csv":
-            self._file = CSVFile(self._stream, self._schema)
-        else:
-            self._file = parquet.ParquetWriter(
-                self._stream, self._schema, use_dictionary=_repeating(self._schema)
-            )
-        self._files += 1
-
-    def _end_file(self) -> None:
-        if self._file is None:
+    def _publish_file(self, made: Path) -> None:
+        if self.overwrite:
+            made.replace(self.path)
             return
-        self._file.close()
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
-        self._stream.close()
-        self._file, self._in_file = None, 0
+        try:
+            os.link(made, self.path)  # fails if there is anything, unlike a rename
+        except FileExistsError:
+            raise
+        except OSError:  # a disk without links
+            if os.path.lexists(self.path):
+                raise self._appeared() from None
+            made.rename(self.path)
+
+    def _publish_folder(self, made: Path) -> None:
+        if self.overwrite and os.path.lexists(self.path):
+            replaced = self.work / "replaced"
+            self.path.rename(replaced)
+            try:
+                self._check_own(replaced)
+            except InputError:
+                replaced.rename(self.path)
+                raise
+        try:
+            made.rename(self.path)  # fails if there is anything but an empty folder
+        except OSError:
+            if os.path.lexists(self.path):
+                raise self._appeared() from None
+            raise
+
+    def _check_own(self, folder: Path) -> None:
+        """Raise if a folder holds anything but what this writes."""
+        others = sorted(path.name for path in folder.iterdir() if not _is_own(path))
+        if others:
+            shown = ", ".join(others[:3]) + (", ..." if len(others) > 3 else "")
+            raise InputError(
+                f"{self.path}: holds {shown}, which --overwrite would delete; expected a folder "
+                "with nothing but part-*.parquet or part-*.csv of an earlier run, or a new name"
+            )
+
+    def _appeared(self) -> InputError:
+        return InputError(
+            f"{self.path}: was made by somebody else during the run, so nothing was written; "
+            "expected a new name or --overwrite"
+        )
 
 
-def _repeating(schema: pa.Schema) -> list[str]:
-    """Columns whose values may repeat enough for a dictionary; for numbers it costs time only."""
-    import pyarrow as pa
-
-    def number(kind: pa.DataType) -> bool:
-        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-    return [field.name for field in schema if not number(field.type)]
+def _is_own(path: Path) -> bool:
+    return _OWN.fullmatch(path.name) is not None and path.is_file()

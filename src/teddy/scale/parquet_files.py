@@ -14,19 +14,23 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def schema_of(files: tuple[Path, ...]) -> pa.Schema:
-    """The columns that all files have."""
+def survey(files: tuple[Path, ...]) -> tuple[pa.Schema, tuple[int, ...], int]:
+    """By their footers: the columns that all files have, rows of each file, bytes of all rows."""
     from pyarrow import parquet
 
-    schema = parquet.read_schema(files[0])
-    for file in files[1:]:
-        other = parquet.read_schema(file)
+    schema, rows, size = parquet.read_schema(files[0]), [], 0
+    for file in files:
+        footer = parquet.read_metadata(file)
+        other = footer.schema.to_arrow_schema()
         if not other.equals(schema):
             got, expected = columns_of(other), columns_of(schema)
             raise InputError(
                 f"{file.name}: columns are {got}, expected {expected} as in {files[0].name}"
             )
-    return without_views(schema)
+        rows.append(int(footer.num_rows))
+        groups = map(footer.row_group, range(footer.num_row_groups))
+        size += sum(int(group.total_byte_size) for group in groups)
+    return without_views(schema), tuple(rows), size
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:
@@ -94,18 +98,6 @@ def has_text_ids(name: str, schema: pa.Schema, ends: tuple[str, str], ids: str) 
     if ids != "auto":
         return ids == "text"
     return any(text)
-
-
-def num_bytes(files: tuple[Path, ...]) -> int:
-    """Bytes of all rows, without compression."""
-    from pyarrow import parquet
-
-    footers = (parquet.read_metadata(file) for file in files)
-    return sum(
-        int(footer.row_group(group).total_byte_size)
-        for footer in footers
-        for group in range(footer.num_row_groups)
-    )
 
 
 def id_ranges(files: tuple[Path, ...], ends: tuple[str, str]) -> list[tuple[int, int]] | None:

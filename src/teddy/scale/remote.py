@@ -2,30 +2,97 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from teddy.data.reading import reason
 from teddy.errors import InputError
 from teddy.scale.columns import check_ids, find_ends
+from teddy.scale.files import is_left_out, is_marker, refuse_left_out, refuse_table_formats
+from teddy.scale.inputs import Inputs, State
 from teddy.scale.parquet_files import has_text_ids
 from teddy.scale.table import EdgeTable
+
+# Files that Spark writes to a folder.
+_OWN = re.compile(r"part-\d{5,}-.*\.parquet|_SUCCESS|\..*\.crc")
+
+
+@dataclass(frozen=True)
+class RemoteInputs(Inputs):
+    """Files of a table wherever Spark reads, each with its size and time.
+
+    Attributes:
+        folder: How Hadoop reads folders.
+    """
+
+    folder: RemoteFolder
+
+    @staticmethod
+    def at(session: Any, name: str) -> RemoteInputs:
+        """The files of a table as they are now."""
+        folder = RemoteFolder(session, name)
+        return RemoteInputs(name, folder.states(name), folder)
+
+    def now(self) -> dict[str, State]:
+        """The files and their states at this moment."""
+        return self.folder.states(self.name)
+
+
+class RemoteFolder:
+    """Files as Hadoop lists them.
+
+    Args:
+        session: Of Spark.
+        path: A file or folder there.
+    """
+
+    def __init__(self, session: Any, path: str) -> None:
+        self.as_path: Any = session._jvm.org.apache.hadoop.fs.Path
+        configuration = session._jsc.hadoopConfiguration()
+        self.system: Any = self.as_path(path).getFileSystem(configuration)
+
+    def states(self, name: str) -> dict[str, State]:
+        """All files of a table; raise if Spark would leave some out, or read removed rows."""
+        found: dict[str, State] = {}
+        left_out, folders = [], set()
+        for status in self._below(self.system.globStatus(self.as_path(name)) or ()):
+            path = str(status.getPath().toString())
+            above = status.getPath().getParent()
+            while above is not None:
+                folders.add(str(above.toString()))
+                above = above.getParent()
+            if is_left_out(status.getPath().getName()):
+                left_out.append(path)
+            else:
+                found[path] = (int(status.getLen()), int(status.getModificationTime()))
+        refuse_table_formats(name, folders, self._has)
+        refuse_left_out(name, left_out)
+        return dict(sorted(found.items()))
+
+    def names(self, folder: str) -> list[str]:
+        """Names of all that is in a folder."""
+        return [str(s.getPath().getName()) for s in self.system.listStatus(self.as_path(folder))]
+
+    def _below(self, statuses: Any) -> Iterator[Any]:
+        for status in statuses:
+            name = status.getPath().getName()
+            if is_marker(name):
+                continue
+            if status.isDirectory() and not is_left_out(name):
+                yield from self._below(self.system.listStatus(status.getPath()))
+            else:
+                yield status
+
+    def _has(self, folder: str, pattern: str) -> bool:
+        escaped = re.sub(r"([*?\[\]{}\\])", r"\\\1", folder.rstrip("/"))
+        return bool(self.system.globStatus(self.as_path(f"{escaped}/{pattern}")))
 
 
 @dataclass(frozen=True)
 class RemoteTable(EdgeTable):
-    """A table in Parquet wherever Spark reads: ``hdfs://``, ``s3a://``, ``file://``.
-
-    Attributes:
-        rows: Its rows.
-    """
-
-    rows: int = 0
-
-    @property
-    def num_rows(self) -> int:
-        """Its rows."""
-        return self.rows
+    """A table in Parquet wherever Spark reads: ``hdfs://``, ``s3a://``, ``file://``."""
 
     @staticmethod
     def at(session: Any, name: str, source: str | None, target: str | None, ids: str) -> EdgeTable:
@@ -34,6 +101,7 @@ class RemoteTable(EdgeTable):
         from pyspark.errors import AnalysisException
         from pyspark.sql.pandas.types import to_arrow_schema
 
+        inputs = RemoteInputs.at(session, name)
         try:
             frame = session.read.parquet(name)
         except AnalysisException as error:
@@ -41,7 +109,14 @@ class RemoteTable(EdgeTable):
         schema = to_arrow_schema(frame.schema)
         ends = find_ends(name, schema, source, target)
         text = has_text_ids(name, schema, ends, ids)
-        return RemoteTable(name, (), "parquet", schema, *ends, text, frame.count())
+        rows = int(frame.count())
+        below = int(session.read.option("recursiveFileLookup", "true").parquet(name).count())
+        if rows != below:  # Spark skips files that aren't as deep as others
+            raise InputError(
+                f"{name}: Spark reads {rows:,} of {below:,} rows, expected all files in folders of "
+                "one depth, or named by a pattern"
+            )
+        return RemoteTable(inputs, "parquet", schema, *ends, text, (rows,), 0)
 
 
 class RemoteOutput:
@@ -59,16 +134,15 @@ class RemoteOutput:
 
     def __init__(self, session: Any, table: str, path: str, overwrite: bool) -> None:
         self.path, self.work = path.rstrip("/"), f"{path.rstrip('/')}.teddy"
-        jvm: Any = session._jvm
-        self._as_path = jvm.org.apache.hadoop.fs.Path
-        self._files = self._as_path(path).getFileSystem(session._jsc.hadoopConfiguration())
+        self._folder = RemoteFolder(session, path)
+        self._as_path, self._files = self._folder.as_path, self._folder.system
+        self._overwrite = overwrite
         if f"{self._qualified(table)}/".startswith(f"{self._qualified(self.path)}/"):
             raise InputError(f"{path}: holds the input, expected another place")
         if f"{self._qualified(self.path)}/".startswith(f"{self._qualified(table)}/"):
             raise InputError(f"{path}: is in the input's folder, expected another place")
         self._restore()
-        if self._exists(self.path) and not overwrite:
-            raise InputError(f"{path}: exists, expected a new name or --overwrite")
+        self._check_replaceable()
 
     def __enter__(self) -> RemoteOutput:
         self._remove(self.work)
@@ -86,9 +160,24 @@ class RemoteOutput:
         if self._exists(self._replaced) and not self._exists(self.path):
             self._rename(self._replaced, self.path)
 
+    def _check_replaceable(self) -> None:
+        """Raise if there is something that may not be replaced."""
+        if not self._exists(self.path):
+            return
+        if not self._overwrite:
+            raise InputError(f"{self.path}: exists, expected a new name or --overwrite")
+        others = sorted(n for n in self._folder.names(self.path) if not _OWN.fullmatch(n))
+        if others:
+            shown = ", ".join(others[:3]) + (", ..." if len(others) > 3 else "")
+            raise InputError(
+                f"{self.path}: holds {shown}, which --overwrite would delete; expected a folder "
+                "with nothing but part-*.parquet of Spark, or a new name"
+            )
+
     def publish(self, made: str) -> None:
         """Put a whole folder in its place; what was there goes when it is."""
         old = self._replaced
+        self._check_replaceable()
         there = self._exists(self.path)
         if there:
             self._remove(old)

@@ -88,6 +88,7 @@ class SparkEngine(SQLEngine):
         kept = self.connection.compile(self.kept(self.rows).select("row"))
         made = f"{output.work}/rows"
         self.session.sql(kept).select("row.*").write.parquet(made)
+        self.job.table.inputs.check_unchanged()
         output.publish(made)
         return int(self.session.read.parquet(output.path).count())
 

@@ -17,12 +17,13 @@ from teddy.registry import Registry
 from teddy.scale import memory as memory_engine
 from teddy.scale import stream
 from teddy.scale.engine import Degrees, Engine, Job, Progress
-from teddy.scale.files import table_format
+from teddy.scale.files import output_format
 from teddy.scale.memory import MemoryEngine
 from teddy.scale.output import Output
 from teddy.scale.stream import StreamEngine
 from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import Threshold
+from teddy.scale.writing import FULL, disk_full
 from teddy.sparsity import check_sparsity, num_pruned_edges
 
 
@@ -103,7 +104,7 @@ def sparsify_table(
     self-loops stay; other columns are carried along.
 
     Args:
-        table: Parquet or CSV: a file, a folder or a glob.
+        table: Parquet, CSV or TSV: a file, a folder or a glob. It must not change during the run.
         out: ``*.parquet`` or ``*.csv`` for one file, any other name for a folder of files.
         sparsity: Share :math:`p_g` of edges to remove, in [0, 1].
         engine: ``memory``, ``stream``, ``duckdb``, ``spark``, or ``auto`` by size and memory.
@@ -113,7 +114,8 @@ def sparsify_table(
         target: The column of the other's.
         ids: ``integer``, ``text`` or ``auto``.
         memory: Bytes that it may take; by default what is free.
-        overwrite: Whether ``out`` may be replaced.
+        overwrite: Whether ``out`` may be replaced; a folder only if an earlier run has written all
+            that is in it.
         spark_master: Where Spark runs; by default here.
         progress: Called with what is being done, how much is done, and all of it.
 
@@ -142,8 +144,9 @@ def sparsify_table(
                                        spark_master, overwrite)  # fmt: skip
             name, why = "spark", "the table is where Spark reads"
         else:
-            as_text = table_format(out) != "parquet"
+            as_text = output_format(out) != "parquet"
             edges = EdgeTable.open(table, source, target, ids, as_text=as_text)
+            stack.enter_context(edges.inputs.guarded())
             name, why = choose_engine(edges, room) if engine == "auto" else (engine, "asked for")
             output = Output(out, edges, overwrite)
         stack.enter_context(output)
@@ -160,6 +163,8 @@ def sparsify_table(
             kept = worker.write(output)
             written = time.perf_counter()
         except worker.failures as error:
+            if FULL in str(error):
+                raise disk_full(output.work, FULL) from error
             raise InputError(f"{name}: {reason(error)}") from error
     stay = worker.num_edges - num_pruned_edges(sparsity, worker.num_edges)
     return Sparsified(
@@ -198,7 +203,9 @@ def _elsewhere(
         stack.callback(session.stop)
     try:
         output = RemoteOutput(session, table, out, overwrite)
-        return RemoteTable.at(session, table, source, target, ids), output
+        edges = RemoteTable.at(session, table, source, target, ids)
+        stack.enter_context(edges.inputs.guarded())
+        return edges, output
     except FAILURES as error:
         raise InputError(f"spark: {reason(error)}") from error
 

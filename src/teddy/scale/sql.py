@@ -15,7 +15,8 @@ from teddy.edges.ties import pair_digests
 from teddy.errors import InputError
 from teddy.scale import expressions
 from teddy.scale.engine import Degrees, Engine, Job
-from teddy.scale.output import Output, RowWriter
+from teddy.scale.output import Output
+from teddy.scale.row_writer import RowWriter
 from teddy.scale.threshold import Bins, Candidates, Threshold, find_threshold
 
 if TYPE_CHECKING:

@@ -16,7 +16,10 @@ from teddy.errors import InputError
 from teddy.scale import csv_files, parquet_files
 from teddy.scale.ahead import read_ahead
 from teddy.scale.columns import check_ids, find_ends
-from teddy.scale.files import common_format, find_files, why
+from teddy.scale.csv_quotes import reading_csv
+from teddy.scale.csv_survey import survey
+from teddy.scale.files import common_format, why
+from teddy.scale.inputs import Inputs
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,22 +43,24 @@ class EdgeTable:
     """An edge table on disk; nothing of it is kept in memory.
 
     Attributes:
-        name: What the user called it.
-        files: Its files, in the order of their rows.
+        inputs: Its files, as they were when it was opened.
         format: ``parquet`` or ``csv``.
         schema: Columns as they are read.
         source: The column of one end's ids.
         target: The column of the other's.
         text_ids: Whether ids are text; else they are 64-bit integers.
+        rows: Rows of each file.
+        num_bytes: Bytes of all rows: as Parquet says, without compression, or of the CSV.
     """
 
-    name: str
-    files: tuple[Path, ...]
+    inputs: Inputs
     format: str
     schema: pa.Schema
     source: str
     target: str
     text_ids: bool
+    rows: tuple[int, ...]
+    num_bytes: int
 
     @staticmethod
     def open(
@@ -71,8 +76,8 @@ class EdgeTable:
             name: A file, a folder or a glob.
             source: The column of one end; by default one of :data:`~teddy.scale.columns.ENDS`.
             target: The column of the other.
-            ids: ``integer``, ``text``, or ``auto``: what the column is, or in CSV what its first
-                rows look like.
+            ids: ``integer``, ``text``, or ``auto``: what the column is, or in CSV integers if all
+                of them are written as such.
             as_text: Take the other columns of CSV as they are written, without types.
 
         Example:
@@ -84,35 +89,52 @@ class EdgeTable:
             ('src', False, 1)
         """
         check_ids(ids)
-        files = find_files(name)
-        kind = common_format(name, files)
-        try:
-            schema = (
-                parquet_files.schema_of(files)
-                if kind == "parquet"
-                else csv_files.schema_of(files[0], as_text)
-            )
-            _check_once(name, schema)
-            ends = find_ends(name, schema, source, target)
+        inputs = Inputs.find(name)
+        kind = common_format(name, inputs.files)
+        with inputs.guarded():
             if kind == "parquet":
-                text = parquet_files.has_text_ids(name, schema, ends, ids)
-            else:
-                schema = csv_files.with_text(schema, ends)
-                text = csv_files.has_text_ids(files, ends) if ids == "auto" else ids == "text"
+                return EdgeTable._in_parquet(inputs, source, target, ids)
+            return EdgeTable._in_csv(inputs, source, target, ids, as_text)
+
+    @staticmethod
+    def _in_parquet(inputs: Inputs, source: str | None, target: str | None, ids: str) -> EdgeTable:
+        try:
+            schema, rows, size = parquet_files.survey(inputs.files)
         except InputError:
             raise
         except (OSError, ValueError, KeyError) as error:  # pyarrow's are of these
-            raise InputError(f"{name}: can't be read as {kind} ({why(error)})") from error
-        return EdgeTable(name, files, kind, schema, *ends, text)
+            raise InputError(f"{inputs.name}: can't be read as parquet ({why(error)})") from error
+        ends = find_ends(inputs.name, schema, source, target)
+        text = parquet_files.has_text_ids(inputs.name, schema, ends, ids)
+        return EdgeTable(inputs, "parquet", schema, *ends, text, rows, size)
+
+    @staticmethod
+    def _in_csv(
+        inputs: Inputs, source: str | None, target: str | None, ids: str, as_text: bool
+    ) -> EdgeTable:
+        first = inputs.files[0]
+        with reading_csv(first):
+            header = csv_files.text_schema(first)
+        ends = find_ends(inputs.name, header, source, target)
+        found = survey(inputs.name, inputs.files, header, ends, as_text, ids)
+        return EdgeTable(
+            inputs, "csv", found.schema, *ends, found.text_ids, found.rows, found.num_bytes
+        )
+
+    @property
+    def name(self) -> str:
+        """What the user called it."""
+        return self.inputs.name
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Its files, in the order of their rows."""
+        return self.inputs.files
 
     @cached_property
     def num_rows(self) -> int:
-        """Its rows: read from Parquet's footers, counted in CSV."""
-        if self.format == "csv":
-            return sum(batch.num_rows for batch in self.batches([self.source]))
-        from pyarrow import parquet
-
-        return sum(int(parquet.read_metadata(file).num_rows) for file in self.files)
+        """Its rows."""
+        return sum(self.rows)
 
     @cached_property
     def id_bytes(self) -> float:
@@ -139,22 +161,23 @@ class EdgeTable:
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """All rows in their order, a batch at a time, a few of them ahead."""
-        for file in self.files:
+        for file, expected in zip(self.files, self.rows, strict=True):
+            rows = 0
             try:
-                yield from read_ahead(_merged(self._read(file, columns)))
+                for batch in read_ahead(_merged(self._read(file, columns))):
+                    rows += batch.num_rows
+                    yield batch
             except InputError:
                 raise
             except (OSError, ValueError, KeyError) as error:  # pyarrow's are of these
                 raise InputError(f"{file.name}: {why(error)}") from error
+            if rows != expected:
+                raise self.inputs.changed(str(file), f"had {expected:,} rows, now {rows:,}")
 
-    @cached_property
+    @property
     def row_bytes(self) -> float:
-        """Bytes of a row, at least one: as Parquet says, without compression, or in the CSV."""
-        if self.format == "csv":
-            size: float = sum(file.stat().st_size for file in self.files)
-        else:
-            size = parquet_files.num_bytes(self.files)
-        return max(1.0, size / max(self.num_rows, 1))
+        """Bytes of a row, at least one."""
+        return max(1.0, self.num_bytes / max(self.num_rows, 1))
 
     def _read(self, file: Path, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
         # Not by pyarrow.dataset, which reads ahead as far as the memory goes.
@@ -187,7 +210,6 @@ class EdgeTable:
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
         if self.format == "csv":
-            column = pc.utf8_trim_whitespace(column)
             column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
         if column.null_count:
             row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
@@ -238,9 +260,3 @@ def _merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             waiting = []
     if waiting:
         yield pa.concat_batches(waiting)
-
-
-def _check_once(name: str, schema: pa.Schema) -> None:
-    if len(set(schema.names)) < len(schema.names):
-        twice = next(column for column in schema.names if schema.names.count(column) > 1)
-        raise InputError(f"{name}: column '{twice}' occurs twice, expected it once")

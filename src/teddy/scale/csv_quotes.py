@@ -1,0 +1,114 @@
+"""Quoted cells of CSV: an unclosed quote, which would swallow the rows after it, is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from teddy.errors import InputError
+from teddy.scale.csv_files import delimiter, open_bytes
+from teddy.scale.files import why
+
+_BLOCK = 1 << 20
+
+
+class CheckedStream:
+    """Bytes of a CSV file, unpacked, that raise where a quoted cell doesn't end as it should.
+
+    A quote opens a cell only at its start; within the cell quotes are doubled; after the closing
+    quote comes a delimiter or the end of the line. Anything else is read differently by every
+    program, and mostly comes from a quote that isn't closed.
+
+    Args:
+        file: The file; ``.gz`` is unpacked.
+
+    Attributes:
+        num_bytes: Bytes so far.
+        closed: As pyarrow expects of a file.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "edges.csv"
+        >>> _ = file.write_text('source,target,note\\n1,2,"a, b"\\n2,3,"c\\n3,4,d\\n')
+        >>> CheckedStream(file).drain()
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: edges.csv: line 3: a cell begins with a quote that isn't closed,
+        expected one at the cell's end and doubled quotes within it
+    """
+
+    closed = False
+
+    def __init__(self, file: Path) -> None:
+        self.num_bytes = 0
+        self._file, self._ends = file, f"{delimiter(file)}\r\n".encode()
+        self._opening = re.compile(rb'(?<=[%b])"' % self._ends)
+        self._rest_of_cell = re.compile(rb'[^"]*(?:""[^"]*)*"(?!")')
+        self._stream = open_bytes(file)
+        self._held = b"\n"  # the byte before those that are next, and quotes that may be half pairs
+        self._opened: int | None = None  # where the cell begins that isn't closed yet
+
+    def read(self, size: int = _BLOCK) -> bytes:
+        """The next bytes, checked."""
+        block: bytes = self._stream.read(size)
+        self._check(block)
+        self.num_bytes += len(block)
+        return block
+
+    def drain(self) -> None:
+        """Check all that is left."""
+        while self.read():
+            pass
+
+    def close(self) -> None:
+        """Close the file."""
+        self.closed = True
+        self._stream.close()
+
+    def _check(self, block: bytes) -> None:
+        data, place = self._held + block, 1
+        first = self.num_bytes - len(self._held)  # offset of data
+        end = len(data.rstrip(b'"')) if block else len(data)
+        while place < end:
+            if self._opened is None:
+                opening = self._opening.search(data, place, end)
+                if opening is None:
+                    break
+                self._opened, place = first + opening.start(), opening.end()
+            rest = self._rest_of_cell.match(data, place, end)
+            if rest is None:
+                break
+            place = rest.end()
+            if data[place : place + 1] not in (b"", *(bytes([byte]) for byte in self._ends)):
+                raise self._error(self._opened)
+            self._opened = None
+        if not block and self._opened is not None:
+            raise self._error(self._opened)
+        self._held = data[max(end, 1) - 1 :]
+
+    def _error(self, place: int) -> InputError:
+        lines = 1
+        with open_bytes(self._file) as stream:
+            while place > 0 and (block := stream.read(min(_BLOCK, place))):
+                lines += block.count(b"\n") or block.count(b"\r")
+                place -= len(block)
+        return InputError(
+            f"{self._file.name}: line {lines}: a cell begins with a quote that isn't closed, "
+            "expected one at the cell's end and doubled quotes within it"
+        )
+
+
+@contextmanager
+def reading_csv(file: Path) -> Iterator[None]:
+    """Turn whatever pyarrow raises into one line; an unclosed quote is the better explanation."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError) as error:  # pyarrow's are of these
+        if not isinstance(error, OSError):
+            with closing(CheckedStream(file)) as stream:
+                stream.drain()
+        raise InputError(f"{file.name}: can't be read as csv ({why(error)})") from error
