@@ -103,7 +103,7 @@ def _graph_facts(
     # Not the ticket: its network might be a module of the user's own.
     edges = ChosenEdges(content.info, content.keep)
     if content.info.graphs is None:
-        graph, keep, _ = edges.prune(data)
+        graph, keep = edges.prune(data)
     elif node is not None:
         raise InputError(f"node is '{node}', expected none for a set of graphs")
     else:
