@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
-from torch_geometric.nn import GCNConv, global_mean_pool
+from torch_geometric.nn import GCNConv, GraphSAGE, global_mean_pool
 
 import teddy
 from cli.command import refused, run_here
@@ -265,6 +265,23 @@ def test_sparse_features_stay_sparse(citeseer):
     torch.testing.assert_close(run(ticket, sparse), ticket.logits(citeseer), rtol=1e-4, atol=1e-5)
 
 
+def test_features_are_as_a_module_of_ones_own_takes_them(citeseer):
+    torch.manual_seed(0)
+    ticket = teddy.find_ticket(
+        citeseer, GraphSAGE(3703, 4, num_layers=2, out_channels=6), 0.5, 0.5, epochs=1
+    )
+    assert citeseer.x.layout != torch.strided  # which PyG's SAGE can't take
+    torch.testing.assert_close(run(ticket, ticket.apply(citeseer)), ticket.logits(citeseer))
+    data = own_graph(kind="both")
+    double = teddy.find_ticket(data, Edged().double(), 0.5, 0.5, epochs=1)
+    sparse = double.apply(data)
+    assert sparse.x.dtype == sparse.edge_weight.dtype == sparse.edge_attr.dtype == torch.float64
+    torch.testing.assert_close(run(double, sparse), double.logits(data))
+    data.x = data.x.long()
+    ticket = teddy.find_ticket(data, Edged(), 0.5, 0.5, epochs=1)
+    torch.testing.assert_close(run(ticket, ticket.apply(data)), ticket.logits(data))
+
+
 def relisted(data, how):
     """A heterogeneous graph, its relations listed in another way."""
     again = copy.copy(data)
@@ -409,6 +426,46 @@ def test_the_command_line_takes_the_pruned_graph(inductive, tmp_path):
     for command in ("inspect", "bench"):
         done = run_here(command, "a.ticket", "pruned.pt", cwd=tmp_path)
         assert "expected the whole graph" in refused(done)
+
+
+def test_the_command_line_tells_pruned_graphs_of_a_set(tmp_path):
+    graphs = rings_and_trees()
+    ticket = teddy.find_ticket(graphs, "gcn", 0.5, 0.5, **TINY, task="graph-classification")
+    ticket.save(tmp_path / "a.ticket")
+    found = {}
+    for name, asked in {"whole": graphs, "pruned": ticket.apply(graphs).to_data_list()}.items():
+        torch.save(asked, tmp_path / f"{name}.pt")
+        done = run_here("predict", "a.ticket", f"{name}.pt", "--json", cwd=tmp_path)
+        found[name] = json.loads(done.stdout)
+    assert found["pruned"] == found["whole"]
+    done = run_here("inspect", "a.ticket", "pruned.pt", cwd=tmp_path)
+    assert "expected the whole graphs" in refused(done)
+
+
+OWN_FILE = """
+from torch import nn
+from torch_geometric.nn import GCNConv
+class Own(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = GCNConv(12, 3, normalize=False, add_self_loops=False)
+    def forward(self, x, edge_index):
+        return self.conv(x, edge_index)
+"""
+
+
+def test_the_command_line_keeps_self_loops_for_a_module(tmp_path):
+    (tmp_path / "own.py").write_text(OWN_FILE)
+    data, names = small_graph(), {}
+    exec(OWN_FILE, names)
+    ticket = teddy.find_ticket(data, names["Own"](), 0.5, 0.5, epochs=2)
+    ticket.save(tmp_path / "a.ticket")
+    torch.save(data, tmp_path / "whole.pt")
+    torch.save(ticket.apply(data), tmp_path / "pruned.pt")
+    for name in ("whole", "pruned"):
+        words = "predict", "a.ticket", f"{name}.pt", "--module", "own.py:Own", "--json"
+        found = json.loads(run_here(*words, cwd=tmp_path).stdout)
+        assert [int(row[1]) for row in found["predictions"]] == ticket.predict(data).tolist()
 
 
 def test_a_piece_of_a_graph_is_warned_of(caplog):

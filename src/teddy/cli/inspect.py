@@ -107,7 +107,7 @@ def _graph_facts(
     elif node is not None:
         raise InputError(f"node is '{node}', expected none for a set of graphs")
     else:
-        arcs, keep = graphs_kept(edges, data)
+        arcs, keep = graphs_kept(edges, data, whole=True)
         graph = arcs.graph
     ids = node_ids(data) if content.info.graphs is None else numbers_in_graphs(data)
     # Of other tasks nodes have no class: nothing to say of homophily, nor to colour them by.

@@ -110,7 +110,7 @@ class ChosenEdges:
             return keep
         if fingerprint != inductive.get("fingerprint"):
             refuse_marked(data)
-            warn_of_piece(data, inductive["nodes"])
+            warn_of_piece(data, inductive.get("nodes", 0))
         rule, score = inductive["inference"], inductive["score"]
         known = torch.zeros_like(every)
         if rule == "training" or (rule == "scored" and not scores_any_graph(score)):

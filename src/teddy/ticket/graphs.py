@@ -36,12 +36,17 @@ def refuse_graphs(info: TicketInfo) -> None:
         )
 
 
-def graphs_kept(ticket: ChosenEdges, batch: Batch) -> tuple[Arcs, Tensor]:
+def graphs_kept(ticket: ChosenEdges, batch: Batch, whole: bool = False) -> tuple[Arcs, Tensor]:
     """The edges of some graphs, and which of them stay, bool ``[M]``.
 
     Those of the set that the ticket was found on have their fate in it. Of any others the ticket's
     score chooses, in each graph by itself: what is predicted of one doesn't depend on the others.
     Graphs that the ticket has pruned already stay as they are.
+
+    Args:
+        ticket: The ticket.
+        batch: The graphs.
+        whole: Whether graphs that are pruned already are refused.
 
     Raises:
         InputError: if edges have no weights or attributes that the ticket was found with, or
@@ -53,6 +58,11 @@ def graphs_kept(ticket: ChosenEdges, batch: Batch) -> tuple[Arcs, Tensor]:
         return arcs, ticket.keep.to(arcs.graph.pairs.device)
     edge_index = arcs.fields()["edge_index"]
     if fingerprint == "kept_fingerprint" or is_marked(ticket, batch, edge_index, _nodes(batch)):
+        if whole:
+            raise InputError(
+                f"graphs are those that the ticket has pruned, with {arcs.graph.num_edges} edges, "
+                "expected the whole graphs"
+            )
         return arcs, torch.ones_like(arcs.graph.pairs[0], dtype=torch.bool)
     refuse_marked(batch)
     assert info.score is not None

@@ -17,6 +17,7 @@ from teddy.errors import InputError
 from teddy.models.hetero import HeteroModel
 from teddy.ticket.features import features_for
 from teddy.ticket.fingerprint import arcs_fingerprint
+from teddy.training.forward import dense_input
 from teddy.training.passes import forward_passes
 
 if TYPE_CHECKING:
@@ -96,11 +97,16 @@ def hetero_apply(ticket: Ticket, data: HeteroData) -> HeteroData:
     """The graph as the ticket's network runs on it: each kept edge of a relation once."""
     _, around = hetero_kept(ticket, data)
     kept = around.edge_index_dict
+    assert ticket.info.hetero is not None
     columns = {kind: listed_columns(data[kind].edge_index, kept[kind]) for kind in kept}
     sparse = keep_relations(data, columns)
     for name, found in {"edge_index": kept, **around.of_edges}.items():
         for kind, value in found.items():
             sparse[kind][name] = value
+    target = ticket.info.hetero["target"]
+    features = {**around.x_dict, target: _target_features(ticket.info, data)}
+    for kind, x in features.items():
+        sparse[kind].x = dense_input(ticket.model, x)
     return sparse
 
 
@@ -110,7 +116,7 @@ def hetero_logits(ticket: Ticket, data: HeteroData) -> Tensor:
     info = ticket.info
     assert info.hetero is not None
     (arcs, around), target = hetero_kept(ticket, data), info.hetero["target"]
-    x = features_for(info, target_data(data, target, labelled=False))
+    x = _target_features(info, data)
     got, expected = _widths(arcs), info.hetero["features"]
     for name in sorted({*got, *expected}):
         one, other = expected.get(name, 0), got.get(name, 0)
@@ -119,6 +125,11 @@ def hetero_logits(ticket: Ticket, data: HeteroData) -> Tensor:
     model = HeteroModel(ticket.model, target).to(x.device)
     edge_index: Any = around
     return forward_passes(model, x, edge_index).evaluation_logits()
+
+
+def _target_features(info: TicketInfo, data: HeteroData) -> Tensor:
+    assert info.hetero is not None
+    return features_for(info, target_data(data, info.hetero["target"], labelled=False))
 
 
 def _check_kind(data: HeteroData) -> None:
