@@ -30,4 +30,4 @@ print(f"directed {ticket.info.ticket.test:.1f}%, as undirected {mixed.info.ticke
 print(
     f"an edge and its reverse are one: {ticket.info.edges.kept} of {ticket.info.edges.total} stay"
 )
-print(f"of {data.num_edges} columns {ticket.apply(data).num_edges} stay, as they were listed")
+print(f"of {data.num_edges} columns {ticket.apply(data).num_edges} stay, as they run")

@@ -250,7 +250,7 @@ def test_inspect_without_the_graph_says_what_the_file_holds(home, tmp_path):
 
 def test_inspect_with_the_graph_says_what_is_left_of_it(home, ticket, tmp_path):
     data = teddy.load_dataset(home / "before")
-    graph, keep, _ = ticket.prune(data)
+    graph, keep = ticket.prune(data)
     kept = torch.bincount(graph.pairs[:, keep].flatten(), minlength=40)
     arguments = ["inspect", home / "a.ticket", home / "before"]
     left = json.loads(run_here(*arguments, "--json", cwd=tmp_path).stdout)["left"]

@@ -13,6 +13,7 @@ from torch_geometric.nn import GCNConv, global_mean_pool
 import teddy
 from conftest import small_graph
 from graph_sets import rings_and_trees
+from teddy.data.arcs import simple_arcs
 from teddy.data.checks import MASKS
 from teddy.edges.prune import keep_columns, prune_edges
 from teddy.edges.simple_graph import SimpleGraph
@@ -126,11 +127,16 @@ def test_a_module_gets_attributes_of_the_edges_that_stay(graphs):
         ticket.logits(graphs)
 
 
+def kept_of(graph, method="teddy"):
+    """The edges that a score keeps of a graph, as a model of ours is given them."""
+    keep = prune_edges(graph.edge_index, 0.5, graph.num_nodes, method)
+    return simple_arcs(graph.edge_index[:, keep], graph.num_nodes)[0]
+
+
 def test_budgets_of_each_graph_and_of_a_part(graphs):
     ticket = find(graphs)
     for graph, pruned in zip(graphs, ticket.apply(graphs).to_data_list(), strict=True):
-        keep = prune_edges(graph.edge_index, 0.5, graph.num_nodes)
-        assert torch.equal(pruned.edge_index, graph.edge_index[:, keep])
+        assert torch.equal(pruned.edge_index, kept_of(graph))
     together = find(graphs, budget="all")
     pruned = together.apply(graphs).to_data_list()
     for key in MASKS:
@@ -138,8 +144,7 @@ def test_budgets_of_each_graph_and_of_a_part(graphs):
         left = [p for g, p in zip(graphs, pruned, strict=True) if g[key]]
         batch = Batch.from_data_list([Data(edge_index=g.edge_index, num_nodes=g.num_nodes)
                                       for g in part])  # fmt: skip
-        keep = prune_edges(batch.edge_index, 0.5, batch.num_nodes)
-        assert sum(p.num_edges for p in left) == int(keep.sum())
+        assert sum(p.num_edges for p in left) == kept_of(batch).size(1)
         facts = together.info.graphs["parts"][key.removesuffix("_mask")]
         total = sum(number(g) for g in part)
         assert facts == {"graphs": len(part), "total": total, "kept": total - -(-total // 2)}
@@ -178,8 +183,7 @@ def test_new_graphs_are_pruned_by_the_score_each_by_itself(graphs, method, budge
         del graph.y, graph.train_mask, graph.val_mask, graph.test_mask
     pruned = ticket.apply(new).to_data_list()
     for graph, own in zip(new, pruned, strict=True):
-        keep = prune_edges(graph.edge_index, 0.5, graph.num_nodes, method)
-        assert torch.equal(own.edge_index, graph.edge_index[:, keep])
+        assert torch.equal(own.edge_index, kept_of(graph, method))
     together = ticket.logits(new)
     alone = torch.cat([ticket.logits(graph) for graph in new])
     torch.testing.assert_close(together, alone)
@@ -218,8 +222,7 @@ def test_graphs_in_no_part_are_as_new_ones(graphs, budget):
     ticket = find(some, budget=budget)
     pruned = ticket.apply(some)
     for place in left_out:
-        keep = prune_edges(some[place].edge_index, 0.5, some[place].num_nodes)
-        assert torch.equal(pruned[place].edge_index, some[place].edge_index[:, keep])
+        assert torch.equal(pruned[place].edge_index, kept_of(some[place]))
     without = find([g for place, g in enumerate(some) if place not in left_out], budget=budget)
     assert without.info.ticket == ticket.info.ticket
     assert torch.equal(without.logits(graphs[:1]), ticket.logits(graphs[:1]))

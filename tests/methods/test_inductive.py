@@ -139,7 +139,7 @@ def test_a_ticket_is_the_same_whatever_the_test_nodes_are(model, method):
 def test_a_ticket_prunes_the_grown_graph_by_its_rule(method, rule, tmp_path):
     data = split_graph()
     _, ticket = trained(data, method=method, inference=rule)
-    graph, keep, _ = ticket.prune(data)
+    graph, keep = ticket.prune(data)
     total = graph.num_edges
     if rule == "scored" and method != "ugs":
         expected = prune_pairs(graph, 0.3, method, 0)

@@ -94,10 +94,10 @@ def test_features_choose_in_a_grown_graph_and_a_dense_model_does_not():
         teddy.find_ticket(data, "gcn", 0.5, 0.5, method=m, inductive=True, **SHORT)
         for m in ("cosine", "gain")
     )
-    graph, keep, _ = by_features.prune(data)
+    graph, keep = by_features.prune(data)
     expected = teddy.prune_edges(graph.pairs, 0.5, 40, "cosine", x=data.x)
     assert torch.equal(keep, expected)
-    graph, keep, _ = by_model.prune(data)
+    graph, keep = by_model.prune(data)
     both = data.train_mask[graph.pairs].all(dim=0)
     assert keep[~both].all()  # new edges stay
     assert torch.equal(keep[both], by_model.keep)
@@ -109,7 +109,7 @@ def test_a_changed_graph():
     by_features, by_model = (
         teddy.find_ticket(data, "gcn", 0.5, 0.5, method=m, **SHORT) for m in ("cosine", "gain")
     )
-    graph, keep, _ = by_features.transfer(changed).prune(changed)
+    graph, keep = by_features.transfer(changed).prune(changed)
     expected = teddy.prune_edges(graph.pairs, 0.5, 40, "cosine", x=changed.x)
     assert torch.equal(keep, expected)
     with pytest.raises(InputError, match="chosen by gain by what its training knew of the nodes"):

@@ -184,7 +184,7 @@ def test_passes_are_timed_way_by_way(data):
 def test_the_ways_differ_by_what_they_say(data):
     ticket = teddy.find_ticket(data, "gcn", 0.5, 0.6, epochs=3, hidden=8)
     ways = four_ways(ticket, data)
-    graph, keep, _ = ticket.prune(data)
+    graph, keep = ticket.prune(data)
     dense = dense_like(ticket.model)
     same(ways["dense"](), dense(data.x, graph.edge_index()).detach())
     same(ways["sparse graph"](), dense(data.x, graph.edge_index(keep)).detach())

@@ -103,11 +103,11 @@ def _graph_facts(
     # Not the ticket: its network might be a module of the user's own.
     edges = ChosenEdges(content.info, content.keep)
     if content.info.graphs is None:
-        graph, keep, _ = edges.prune(data)
+        graph, keep = edges.prune(data)
     elif node is not None:
         raise InputError(f"node is '{node}', expected none for a set of graphs")
     else:
-        arcs, keep = graphs_kept(edges, data)
+        arcs, keep = graphs_kept(edges, data, whole=True)
         graph = arcs.graph
     ids = node_ids(data) if content.info.graphs is None else numbers_in_graphs(data)
     # Of other tasks nodes have no class: nothing to say of homophily, nor to colour them by.

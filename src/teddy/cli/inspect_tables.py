@@ -61,7 +61,7 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
         _left(facts["left"])
     if "neighbourhood" in facts:
         _neighbours(facts["neighbourhood"]["nodes"][0], facts["neighbours"])
-    graph = {**info.graph, "fingerprint": info.graph["fingerprint"][:16]}
+    graph = {k: v[:16] if k.endswith("fingerprint") else v for k, v in info.graph.items()}
     print_table("Graph", ("", ""), graph.items())
     asked = {"graph_sparsity": info.graph_sparsity, "weight_sparsity": info.weight_sparsity}
     settings = {**info.config, **info.model.get("options", {}), **asked}

@@ -17,8 +17,9 @@ def simple_arcs(
     num_nodes: int,
     values: Mapping[str, Tensor] | None = None,
     directed: bool = False,
+    self_loops: bool = False,
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """Return each arc once, sorted by source, then target, without self-loops, and its values.
+    """Return each arc once, sorted by source, then target, and its values.
 
     Of an undirected graph both directions are arcs, with the same values: those of an edge that is
     listed once hold for both. Of a directed graph the arcs are those that are listed. What is
@@ -30,6 +31,7 @@ def simple_arcs(
         num_nodes: Number of nodes.
         values: Tensors ``[E, ...]`` by name, such as ``edge_weight``.
         directed: Whether messages run along the listed direction only.
+        self_loops: Whether self-loops are returned, each once; else they are left out.
 
     Example:
         >>> edges, weights = torch.tensor([[1, 2], [0, 1]]), torch.tensor([0.5, 2.0])
@@ -46,8 +48,10 @@ def simple_arcs(
                 f"{name} has shape {shape_text(value)}, expected {edges.size(1)} rows, one for "
                 "each column of edge_index"
             )
-    no_loop = edges[0] != edges[1]
-    edges, own = edges[:, no_loop], {key: v[no_loop] for key, v in (values or {}).items()}
+    own = dict(values or {})
+    if not self_loops:
+        no_loop = edges[0] != edges[1]
+        edges, own = edges[:, no_loop], {name: value[no_loop] for name, value in own.items()}
     if not directed:
         edges = torch.cat([edges, edges.flip(0)], dim=1)
         own = {name: torch.cat([value, value]) for name, value in own.items()}
@@ -82,7 +86,9 @@ def one_each(name: str, value: Tensor, arcs: Tensor, place: Tensor, directed: bo
         source, target = arcs[:, place[column]].tolist()
         one, other = (_short(part[i]) for part, i in ((found, place[column]), (value, column)))
         what, hint = f"edge ({source}, {target})", "; directed=True has one for each direction"
-        if directed:
+        if source == target:
+            what, hint = f"the self-loop of node {source}", ""
+        elif directed:
             what, hint = f"the edge from {source} to {target}", ""
         raise InputError(f"{name} of {what} is {one} and {other}, expected one value{hint}")
     return found

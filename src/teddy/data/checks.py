@@ -19,6 +19,8 @@ _LAYOUTS = (torch.strided, torch.sparse_csr, torch.sparse_coo, torch.sparse_csc)
 MASKS = ("train_mask", "val_mask", "test_mask")
 #: What links have, as PyG calls it: their ends, and whether there is an edge.
 LINK_FIELDS = ("edge_label_index", "edge_label")
+#: What ``Ticket.apply`` notes in a graph, so that no ticket prunes it a second time.
+PRUNED_BY = "pruned_by"
 
 
 def check_data(data: Data, source: str = "data", task: str = "classification") -> Data:

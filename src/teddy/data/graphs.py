@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from teddy.data.arcs import check_edge_values
-from teddy.data.checks import MASKS, check_edges, check_features, check_masks
+from teddy.data.checks import MASKS, PRUNED_BY, check_edges, check_features, check_masks
 from teddy.data.splits import Masks, split_nodes
 from teddy.data.targets import TARGETS
 from teddy.data.tensors import as_integers, as_tensor
@@ -177,7 +177,7 @@ def _one(graph: Any, source: str) -> Data:
     for key in _VALUES:
         if graph.get(key) is not None:
             part[key] = check_edge_values(key, graph[key], edges.size(1), source)
-    for key in ("y", *MASKS):
+    for key in ("y", PRUNED_BY, *MASKS):
         value = graph.get(key)
         if value is None:
             continue

@@ -48,10 +48,10 @@ def split_links(
         source: What messages call it.
 
     Returns:
-        ``x``; ``edge_index`` of the training edges, both directions, with what edges have; the
-        links ``edge_label_index`` int64 ``[2, P]``, ``edge_label`` float ``[P]`` (1: an edge);
-        ``train_mask``, ``val_mask``, ``test_mask`` bool ``[P]``; ``split``, ``split_seed`` and the
-        names that came with the graph
+        ``x``; ``edge_index`` of the training edges, both directions, and of all self-loops, with
+        what edges have; the links ``edge_label_index`` int64 ``[2, P]``, ``edge_label`` float
+        ``[P]`` (1: an edge); ``train_mask``, ``val_mask``, ``test_mask`` bool ``[P]``; ``split``,
+        ``split_seed`` and the names that came with the graph
 
     Example:
         >>> import teddy
@@ -73,7 +73,7 @@ def split_links(
         for name in _OF_EDGES
         if name in graph
     }
-    arcs, values = simple_arcs(graph.edge_index, num_nodes, values)
+    arcs, values = simple_arcs(graph.edge_index, num_nodes, values, self_loops=True)
     edges = pair_keys(arcs[:, arcs[0] < arcs[1]])
     counts = [round(val * edges.size), round(test * edges.size)]
     if 0 in counts or sum(counts) >= edges.size:
@@ -88,7 +88,8 @@ def split_links(
     apart = draw_no_edges(trained, num_nodes, trained.size, (seed, 2))
     parts = [(trained, apart)]
     parts += zip(*(np.split(keys, [counts[0]]) for keys in (held, absent)), strict=True)
-    stays = torch.from_numpy(np.isin(pair_keys(arcs), trained)).to(arcs.device)
+    loop = arcs[0] == arcs[1]
+    stays = torch.from_numpy(np.isin(pair_keys(arcs), trained)).to(arcs.device) | loop
     found = Data(
         x=graph.x,
         edge_index=arcs[:, stays],

@@ -11,7 +11,7 @@ from torch_geometric.data import Batch, Data
 
 from teddy.data.arcs import check_edge_values, simple_arcs
 from teddy.data.catalog import DATASETS
-from teddy.data.checks import MASKS, check_graph, check_mask, check_masks
+from teddy.data.checks import MASKS, PRUNED_BY, check_graph, check_mask, check_masks
 from teddy.data.features import compact
 from teddy.data.files import read_path
 from teddy.data.graphs import TASK as OF_GRAPHS
@@ -110,6 +110,7 @@ def load_to_predict(
     nodes: StrPath | None = None,
     task: str = "classification",
     directed: bool = False,
+    self_loops: bool = False,
 ) -> Data:
     """Return a graph of which labels are to be predicted: they and a split may be missing.
 
@@ -124,6 +125,7 @@ def load_to_predict(
         nodes: As there.
         task: As there.
         directed: As there.
+        self_loops: Whether self-loops are kept, for a module that is given them.
 
     Example:
         >>> import tempfile
@@ -150,10 +152,12 @@ def load_to_predict(
     graph = check_graph(raw, source, task, labelled=False)
     data = Data(
         x=compact(graph.x),
-        **_edges(graph, directed, source),
+        **_edges(graph, directed, source, self_loops),
         num_nodes=graph.x.size(0),
         name=label,
     )
+    if PRUNED_BY in raw:
+        data[PRUNED_BY] = raw[PRUNED_BY]
     if graph.get("y") is not None:
         data.y = graph.y
         _check_classes(data, classes, source)
@@ -201,16 +205,16 @@ def _named(data: Data, raw: Data, of_classes: bool = True) -> Data:
     return data
 
 
-def _edges(graph: Data, directed: bool, source: str) -> dict[str, Tensor]:
-    """The simple graph, and weights of its edges where they have any."""
+def _edges(graph: Data, directed: bool, source: str, self_loops: bool = False) -> dict[str, Tensor]:
+    """The simple graph, perhaps with self-loops, and weights of edges where they have any."""
     num_nodes = graph.x.size(0)
-    if not directed and "edge_weight" not in graph:
+    if not directed and not self_loops and "edge_weight" not in graph:
         return {"edge_index": normalise_edges(graph.edge_index, num_nodes)}
     values = {}
     if "edge_weight" in graph:
         columns = graph.edge_index.size(1)
         values["edge_weight"] = check_edge_values("edge_weight", graph.edge_weight, columns, source)
-    edge_index, values = simple_arcs(graph.edge_index, num_nodes, values, directed)
+    edge_index, values = simple_arcs(graph.edge_index, num_nodes, values, directed, self_loops)
     return {"edge_index": edge_index, **values}
 
 

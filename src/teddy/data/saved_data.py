@@ -15,7 +15,7 @@ from torch_geometric.data.storage import (
     NodeStorage,
 )
 
-from teddy.data.checks import LINK_FIELDS, MASKS
+from teddy.data.checks import LINK_FIELDS, MASKS, PRUNED_BY
 from teddy.data.reading import reading
 from teddy.errors import InputError
 
@@ -66,5 +66,5 @@ def read_saved_data(path: Path) -> Data | list[Data]:
                 f"{path.name}: holds a {type(saved).__name__}, "
                 "expected a PyG Data, or a list of them, saved with torch.save"
             )
-        keys = ("x", "edge_index", "edge_weight", "y", "num_nodes", *MASKS, *LINK_FIELDS)
+        keys = ("x", "edge_index", "edge_weight", "y", "num_nodes", PRUNED_BY, *MASKS, *LINK_FIELDS)
         return Data(**{key: saved[key] for key in keys if key in saved})

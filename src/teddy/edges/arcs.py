@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.data.arcs import check_edge_values, simple_arcs
 from teddy.edges.induced import induced_graph
+from teddy.edges.prune import keep_columns
 from teddy.edges.scores.edge_score import positions
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.edges.weighted_graph import WeightedGraph
@@ -22,12 +24,13 @@ class Arcs:
 
     What is pruned are undirected edges: both directions of one share its fate, and degrees and
     scores are those of the simple undirected graph. Messages run along the arcs of those that stay.
+    Self-loops, where the model sees any, are arcs that no edge stands for: they always stay.
 
     Attributes:
         graph: The undirected edges.
         directed: Whether only listed directions are arcs; else both of each edge are.
-        index: int64 ``[2, A]``, without self-loops or duplicates; None of an undirected graph
-            without values, whose arcs are known from its edges.
+        index: int64 ``[2, A]``, each arc once; None of an undirected graph without values and
+            self-loops, whose arcs are known from its edges.
         values: ``edge_weight`` ``[A]``, ``edge_attr`` ``[A, ...]``; those that the model takes.
 
     Example:
@@ -50,26 +53,40 @@ class Arcs:
         num_nodes: int | None = None,
         values: Mapping[str, Tensor] | None = None,
         directed: bool = False,
+        self_loops: bool = False,
     ) -> Arcs:
         """Of an ``edge_index``, and values of each column; see :func:`simple_arcs`."""
-        graph, _ = SimpleGraph.of(edge_index, num_nodes)
-        if not directed and not values:
+        graph, edge_of_column = SimpleGraph.of(edge_index, num_nodes)
+        self_loops = self_loops and bool((edge_of_column < 0).any())
+        if not directed and not values and not self_loops:
             return Arcs(graph)
-        index, found = simple_arcs(edge_index, graph.num_nodes, values, directed)
+        index, found = simple_arcs(edge_index, graph.num_nodes, values, directed, self_loops)
         return Arcs(graph, directed, index, found)
 
     @staticmethod
-    def of_data(data: Data, names: Iterable[str] = (), directed: bool = False) -> Arcs:
+    def of_data(
+        data: Data, names: Iterable[str] = (), directed: bool = False, self_loops: bool = False
+    ) -> Arcs:
         """Of a graph, with the values of these names, which it must have."""
         columns = data.edge_index.size(1)
         values = {name: check_edge_values(name, data[name], columns) for name in names}
-        return Arcs.of(data.edge_index, data.num_nodes, values, directed)
+        return Arcs.of(data.edge_index, data.num_nodes, values, directed, self_loops)
 
     @cached_property
     def edge(self) -> Tensor:
-        """Which undirected edge each arc is of, int64 ``[A]``."""
+        """Which undirected edge each arc is of, int64 ``[A]``; -1: a self-loop."""
         index = self.graph.edge_index() if self.index is None else self.index
-        return positions(self.graph, index)
+        no_loop = index[0] != index[1]
+        edge = torch.full_like(index[0], -1)
+        edge[no_loop] = positions(self.graph, index[:, no_loop])
+        return edge
+
+    @cached_property
+    def self_loops(self) -> Tensor:
+        """The nodes that have a self-loop, int64 ``[L]``, ascending."""
+        if self.index is None:
+            return self.graph.pairs[0, :0]
+        return self.index[0, self.index[0] == self.index[1]]
 
     @cached_property
     def weights(self) -> Tensor | None:
@@ -97,7 +114,7 @@ class Arcs:
             return {"edge_index": self.graph.edge_index(keep)}
         if keep is None:
             return {"edge_index": self.index, **self.values}
-        kept = keep[self.edge]
+        kept = keep_columns(keep, self.edge)
         values = {name: value[kept] for name, value in self.values.items()}
         return {"edge_index": self.index[:, kept], **values}
 
@@ -113,7 +130,7 @@ class Arcs:
         part, within = induced_graph(self.graph, nodes)
         if self.index is None:
             return Arcs(part), within
-        inside = within[self.edge]
+        inside = nodes[self.index].all(dim=0)
         number = nodes.long().cumsum(0) - 1
         values = {name: value[inside] for name, value in self.values.items()}
         return Arcs(part, self.directed, number[self.index[:, inside]], values), within

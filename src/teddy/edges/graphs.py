@@ -239,7 +239,8 @@ def keep_of_batch(batch: Batch, keep: Tensor) -> Batch:
 
     Args:
         batch: The batch.
-        keep: bool ``[E]``.
+        keep: bool ``[E]``; or int64, the numbers of the columns in their new order, those of one
+            graph after the other.
     """
     if not _as_it_was_made(batch):
         sparse = batch.edge_subgraph(keep)
@@ -248,7 +249,9 @@ def keep_of_batch(batch: Batch, keep: Tensor) -> Batch:
         return sparse
     sparse, before = copy.copy(batch), batch._slice_dict["edge_index"]
     sparse._slice_dict = dict(batch._slice_dict)
-    stays = torch.cat([keep.new_zeros(1, dtype=torch.long), keep.long().cumsum(0)]).cpu()
+    graph = batch.batch[batch.edge_index[0][keep]].cpu()
+    ends = torch.bincount(graph, minlength=batch.num_graphs).cumsum(0)
+    stays = torch.cat([torch.zeros(1, dtype=torch.long), ends])
     # A ring that is listed once has as many nodes as columns: then, as in PyG, the name tells.
     others = (torch.arange(batch.num_graphs + 1), batch.ptr.cpu())
     for key, places in batch._slice_dict.items():
@@ -256,7 +259,7 @@ def keep_of_batch(batch: Batch, keep: Tensor) -> Batch:
         if by_chance or not torch.equal(places, before):
             continue
         sparse[key] = select(batch[key], keep, dim=batch.__cat_dim__(key, batch[key]))
-        sparse._slice_dict[key] = stays[before]
+        sparse._slice_dict[key] = stays
     return sparse
 
 

@@ -287,7 +287,7 @@ def prune_relations(
 
 
 def keep_relations(data: HeteroData, keep: Mapping[EdgeType, Tensor]) -> HeteroData:
-    """The graph with some columns of each relation, and what belongs to them.
+    """The graph with some columns of each relation, by mask or number, and what belongs to them.
 
     All nodes stay, and all links to predict.
     """

@@ -65,7 +65,8 @@ def find_ticket(
     The same arguments, on the CPU of the same machine with as many threads, give the same ticket,
     byte for byte. The graph is taken as undirected unless asked for, however its edges are listed.
     ``data.edge_weight`` goes to the model, which must take it; ``data.edge_attr`` goes to modules
-    whose forward names it. An edge has one weight: both directions alike, or listed once.
+    whose forward names it. An edge has one weight: both directions alike, or listed once. A module
+    that isn't one of ours is given the self-loops that are listed; they are never pruned.
 
     Args:
         data: ``x`` (dense or sparse), ``edge_index``, ``y`` and the masks of a split; perhaps

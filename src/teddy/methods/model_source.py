@@ -10,7 +10,7 @@ from typing import Any
 from torch import nn
 
 from teddy.errors import InputError
-from teddy.models import MODELS, build_model, parse_model
+from teddy.models import GNN, MODELS, build_model, parse_model
 
 ModelLike = str | nn.Module | Callable[[], nn.Module]
 
@@ -64,3 +64,14 @@ class ModelSource:
         if isinstance(self.model, str):
             return MODELS[parse_model(self.model)[0]]
         return self.make(0, 0)
+
+    def takes_self_loops(self) -> bool:
+        """Whether a model is given the self-loops that are listed; models of ours add their own.
+
+        Example:
+            >>> ModelSource("gcn", {}).takes_self_loops()
+            False
+            >>> ModelSource(nn.Linear(3, 2), {}).takes_self_loops()
+            True
+        """
+        return not isinstance(self.model, str) and not isinstance(self.make(0, 0), GNN)

@@ -55,7 +55,7 @@ class Problem:
 
     The graph is taken as the simple one that ``data.edge_index`` stands for, undirected unless
     asked for, however its edges are listed. Weights and attributes of edges go along where the
-    model takes them.
+    model takes them. A module that isn't one of ours also gets the self-loops that are listed.
 
     Args:
         data: The graph.
@@ -149,12 +149,15 @@ class Problem:
         if directed and self.loader is not None:
             raise InputError("batches are of undirected graphs, expected no loader with directed")
         present = [name for name in EDGE_INPUTS if name in self.given]
-        names: list[str] = []
-        if present or directed:
-            with seeded(self.seed, self.device):
+        names, edges = list[str](), self.given.edge_index
+        self_loops = bool((edges[0] == edges[1]).any())
+        with seeded(self.seed, self.device):
+            if present or directed:
                 names = edge_inputs(self.source.kind(), present, directed)
+            if self_loops:
+                self_loops = self.source.takes_self_loops()
         listed = copy.copy(self.given).to(self.device, "edge_index", *names)
-        return Arcs.of_data(listed, names, directed)
+        return Arcs.of_data(listed, names, directed, self_loops)
 
     def train(
         self,

@@ -12,7 +12,7 @@ from teddy.data.feature_names import feature_names
 from teddy.data.links import LINKS
 from teddy.methods.collapse import warn_of_collapse
 from teddy.methods.level import Level
-from teddy.models import MODELS
+from teddy.models import GNN, MODELS
 from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
 from teddy.ticket.fingerprint import arcs_fingerprint, split_fingerprint
 from teddy.training import TrainResult
@@ -89,7 +89,9 @@ def make_ticket(
             "features": problem.data.x.size(1),
             outputs: problem.num_outputs,
             "fingerprint": arcs_fingerprint(arcs),
+            "kept_fingerprint": arcs_fingerprint(arcs, keep),
             "directed": arcs.directed,
+            "self_loops": not isinstance(network, GNN),
             "edge_inputs": arcs.names,
         },
         graph_sparsity=level.graph_sparsity,
@@ -123,6 +125,8 @@ def _inductive(problem: Problem, choice: Choice) -> dict[str, Any] | None:
         "weighted": choice.weighted,
         "nodes": problem.deployed.graph.num_nodes,
         "edges": asdict(Count(kept.numel(), int(kept.sum()))),
+        "fingerprint": arcs_fingerprint(problem.deployed.arcs),
+        "kept_fingerprint": arcs_fingerprint(problem.deployed.arcs, kept),
     }
 
 

@@ -19,6 +19,7 @@ from teddy.ticket.hetero import refuse_hetero
 from teddy.ticket.inference import check_rule, edges_at_inference, scores_any_graph
 from teddy.ticket.info import Count
 from teddy.ticket.links import refuse_links
+from teddy.ticket.mark import refuse_marked
 
 if TYPE_CHECKING:
     from teddy.ticket.ticket import Ticket
@@ -84,11 +85,18 @@ def transfer(
     if isinstance(data, Data):
         data = copy.copy(data).cpu("edge_index", *EDGE_INPUTS)
     arcs = ticket.arcs(data)
+    if ticket.is_pruned(data, arcs):
+        raise InputError(
+            "data is the graph that the ticket has pruned, which it takes as it is, expected no "
+            "transfer (--changed)"
+        )
+    if inference == "scored":
+        refuse_marked(data)
     graph = arcs.graph
     known, keep = torch.zeros(graph.num_edges, dtype=torch.bool), ticket.keep[:0]
     recognised: dict[str, Any] = {}
     if original is not None:
-        before, stays, _ = ticket.prune(original)
+        before, stays = ticket.prune(original)
         numbers = _numbers(original, data)
         known, keep = _known_edges(graph, before, stays, numbers)
         counts = {"nodes": int((numbers >= 0).sum()), "edges": int(known.sum())}
@@ -108,6 +116,7 @@ def transfer(
             "nodes": graph.num_nodes,
             "edges": graph.num_edges,
             "fingerprint": arcs_fingerprint(arcs),
+            "kept_fingerprint": arcs_fingerprint(arcs, kept),
         },
         edges=Count(graph.num_edges, int(kept.sum())),
         transferred={**first, "inference": inference, **recognised},

@@ -16,8 +16,9 @@ from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.ticket.graphs import refuse_graphs
 from teddy.ticket.heads import graph_for
 from teddy.ticket.hetero import refuse_hetero
-from teddy.ticket.inference import edges_at_inference, scores_any_graph
+from teddy.ticket.inference import edges_at_inference, scores_any_graph, warn_of_piece
 from teddy.ticket.info import TicketInfo
+from teddy.ticket.mark import is_marked, refuse_marked
 
 
 @dataclass(eq=False)
@@ -32,16 +33,16 @@ class ChosenEdges:
     info: TicketInfo
     keep: Tensor
 
-    def prune(self, data: Data) -> tuple[SimpleGraph, Tensor, Tensor]:
-        """The simple graph of some data, which of its edges stay, and the edge of each column.
+    def prune(self, data: Data) -> tuple[SimpleGraph, Tensor]:
+        """The simple graph of some data, which must be whole, and which of its edges stay.
 
         Raises:
-            InputError: if the ticket can't say which edges stay.
+            InputError: if the graph is pruned already, or the ticket can't say which edges stay.
         """
         data = graph_for(self.info, data)
         arcs = self._arcs(data, self._to_choose())
-        _, pair_of_column = SimpleGraph.of(data.edge_index, data.num_nodes)
-        return arcs.graph, self.kept(data, arcs), pair_of_column
+        self.check_whole(data, arcs)
+        return arcs.graph, self.kept(data, arcs)
 
     def arcs(self, data: Data) -> Arcs:
         """The edges of some data as the ticket's model takes them, before they are pruned."""
@@ -61,26 +62,66 @@ class ChosenEdges:
         for name in names:
             if data.get(name) is None:
                 raise InputError(f"the ticket was found with {name}, expected data that have it")
-        return Arcs.of_data(data, names, self.info.graph.get("directed", False))
+        directed, self_loops = (
+            bool(self.info.graph.get(key, False)) for key in ("directed", "self_loops")
+        )
+        return Arcs.of_data(data, names, directed, self_loops)
+
+    def is_pruned(self, data: Data, arcs: Arcs, fingerprint: str | None = None) -> bool:
+        """Whether a graph is one that this ticket has pruned already, and takes as it is.
+
+        By the fingerprint of the kept edges of the graph that it was found or, if inductive, tested
+        on; of any other graph by the mark that :meth:`~teddy.ticket.Ticket.apply` left.
+
+        Args:
+            data: The graph.
+            arcs: Its edges.
+            fingerprint: Of the edges, where it is known.
+        """
+        of = self.info.graph if self.info.inductive is None else self.info.inductive
+        fingerprint = fingerprint or arcs_fingerprint(arcs)
+        if fingerprint == of.get("fingerprint"):
+            return False
+        if fingerprint == of.get("kept_fingerprint"):
+            return True
+        return is_marked(self, data, arcs.fields()["edge_index"], [arcs.graph.num_nodes])
+
+    def check_whole(self, data: Data, arcs: Arcs) -> None:
+        """Raise if a graph is pruned already, for what compares it with the whole."""
+        if self.is_pruned(data, arcs):
+            raise InputError(
+                f"data is the graph that the ticket has pruned, with {arcs.graph.num_edges} edges, "
+                "expected the whole graph"
+            )
 
     def kept(self, data: Data, arcs: Arcs) -> Tensor:
-        """Which of the undirected edges behind some arcs stay, bool ``[M]``.
+        """Which of the undirected edges behind some arcs stay, bool ``[M]``; all if it is pruned.
 
         Raises:
             InputError: if the ticket can't say which.
         """
-        graph, inductive = arcs.graph, self.info.inductive
+        graph, inductive, fingerprint = arcs.graph, self.info.inductive, arcs_fingerprint(arcs)
         keep = self.keep.to(graph.pairs.device)
+        every = torch.ones_like(graph.pairs[0], dtype=torch.bool)
+        if self.is_pruned(data, arcs, fingerprint):
+            return every
         if inductive is None:
-            self._recognise(arcs)
+            self._recognise(data, arcs, fingerprint)
             return keep
+        if fingerprint != inductive.get("fingerprint"):
+            refuse_marked(data)
+            warn_of_piece(data, inductive.get("nodes", 0))
         rule, score = inductive["inference"], inductive["score"]
-        known = torch.zeros_like(graph.pairs[0], dtype=torch.bool)
+        known = torch.zeros_like(every)
         if rule == "training" or (rule == "scored" and not scores_any_graph(score)):
             if "train_mask" not in data:
                 raise InputError("the ticket knows its training nodes' edges, expected train_mask")
             training, known = arcs.induced(data.train_mask)
-            self._recognise(training)
+            # New edges stay, so the graph is pruned if that of the training nodes is.
+            fingerprint = arcs_fingerprint(training)
+            if fingerprint == self.info.graph.get("kept_fingerprint"):
+                return every
+            self._recognise(data, training, fingerprint)
         return edges_at_inference(
             rule, graph, known, keep, self.info.graph_sparsity, score, self.info.seed,
             arcs.weights if inductive.get("weighted") else None,
@@ -92,13 +133,17 @@ class ChosenEdges:
         looks = score is not None and "x" in needed_signals(score)
         return Signals(features_for(self.info, data) if looks else None)
 
-    def _recognise(self, arcs: Arcs) -> None:
+    def _recognise(self, data: Data, arcs: Arcs, fingerprint: str) -> None:
         expected, graph = self.info.graph, arcs.graph
-        if arcs_fingerprint(arcs) != expected["fingerprint"]:
+        if fingerprint != expected["fingerprint"]:
+            refuse_marked(data)
             changed = "; has it changed since: Ticket.transfer (--changed)"
             takes_others = self.info.inductive is None and self.info.links is None
+            loops = (
+                f" and {arcs.self_loops.numel()} self-loops" if expected.get("self_loops") else ""
+            )
             raise InputError(
                 f"the ticket belongs to {self.info.dataset} with {expected['nodes']} nodes and "
                 f"{expected['edges']} edges, got another graph with {graph.num_nodes} nodes and "
-                f"{graph.num_edges} edges{changed if takes_others else ''}"
+                f"{graph.num_edges} edges{loops}{changed if takes_others else ''}"
             )

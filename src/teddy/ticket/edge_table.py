@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from teddy.data.checks import LINK_FIELDS, MASKS
 from teddy.data.tensors import dtype_text
-from teddy.edges import Arcs
+from teddy.edges.messages import listed_columns
 from teddy.errors import InputError
 from teddy.ticket.changed import node_ids
 from teddy.ticket.heads import graph_for
@@ -28,11 +28,12 @@ _FLOATS = (torch.float16, torch.float32, torch.float64)
 def kept_edges(ticket: Ticket, data: Data) -> pa.Table:
     """Each kept undirected edge once: ``source``, ``target``, and what belongs to edges.
 
-    Of a directed ticket: each direction that there is, as messages run. Nodes are called by the
-    ids of the table that they came from (``node_ids``), else by their numbers. Every tensor of the
-    data with a value, or a row of values, for each column of ``edge_index`` becomes a column, of
-    lists if it has rows; of an edge that is listed twice, the value that is listed first.
-    ``edge_weight`` is called ``weight``, as a table of edges is read.
+    Of a directed ticket: each direction that there is, as messages run. Self-loops are among them
+    if the network is given any. Nodes are called by the ids of the table that they came from
+    (``node_ids``), else by their numbers. Every tensor of the data with a value, or a row of
+    values, for each column of ``edge_index`` becomes a column, of lists if it has rows; of an edge
+    that is listed twice, the value that is listed first. ``edge_weight`` is called ``weight``, as a
+    table of edges is read.
 
     Args:
         ticket: The ticket.
@@ -41,13 +42,10 @@ def kept_edges(ticket: Ticket, data: Data) -> pa.Table:
     import pyarrow as pa
 
     data = graph_for(ticket.info, data)
-    graph, keep, place = ticket.prune(data)
-    edges = graph.pairs
-    if ticket.info.graph.get("directed"):
-        arcs = Arcs.of(data.edge_index, graph.num_nodes, directed=True)
-        edges, keep = arcs.fields()["edge_index"], keep[arcs.edge]
-        place = _arc_of_column(edges, data.edge_index, graph.num_nodes)
-    source, target = edges[:, keep].tolist()
+    edges, listed = ticket.edge_index(data), data.edge_index
+    if not ticket.info.graph.get("directed"):
+        edges, listed = edges[:, edges[0] <= edges[1]], listed.sort(dim=0).values
+    source, target = edges.tolist()
     ids = node_ids(data)
     columns: dict[str, Any] = {
         "source": pa.array([ids[node] for node in source]),
@@ -56,7 +54,7 @@ def kept_edges(ticket: Ticket, data: Data) -> pa.Table:
     if not source:  # an empty list has no type
         kind = pa.array(list(ids)).type
         columns = {name: pa.array([], kind) for name in columns}
-    first = _first_columns(place, edges.size(1))[keep]
+    first = listed_columns(listed, edges)
     for name, value in data:
         if _belongs_to_edges(data, name, value):
             column = "weight" if name == "edge_weight" else name
@@ -98,28 +96,3 @@ def _column(name: str, values: Tensor) -> pa.Array:
         return pa.array(values.numpy())
     flat = pa.array(values.flatten().numpy())
     return pa.FixedSizeListArray.from_arrays(flat, values.size(1))
-
-
-def _arc_of_column(arcs: Tensor, edge_index: Tensor, num_nodes: int) -> Tensor:
-    """Which arc each column is; -1: a self-loop.
-
-    Example:
-        >>> arcs = torch.tensor([[0, 1, 1], [1, 0, 2]])
-        >>> _arc_of_column(arcs, torch.tensor([[1, 0, 2], [2, 1, 2]]), 3).tolist()
-        [2, 0, -1]
-    """
-    keys, columns = (index[0] * num_nodes + index[1] for index in (arcs, edge_index))
-    return torch.searchsorted(keys, columns).masked_fill(edge_index[0] == edge_index[1], -1)
-
-
-def _first_columns(pair_of_column: Tensor, num_pairs: int) -> Tensor:
-    """Where each edge is listed first.
-
-    Example:
-        >>> _first_columns(torch.tensor([1, -1, 0, 1]), 2).tolist()
-        [2, 0]
-    """
-    columns = torch.arange(pair_of_column.numel(), device=pair_of_column.device)
-    listed = pair_of_column >= 0
-    first = torch.full_like(columns[:1], columns.numel()).repeat(num_pairs)
-    return first.scatter_reduce(0, pair_of_column[listed], columns[listed], "amin")

@@ -24,16 +24,21 @@ def graph_fingerprint(graph: SimpleGraph) -> str:
         True
     """
     digest = hashlib.sha256(f"{graph.num_nodes} nodes, {graph.num_edges} edges\n".encode())
-    digest.update(graph.pairs.cpu().contiguous().numpy().astype("<i8").tobytes())
+    digest.update(_bytes(graph.pairs))
     return digest.hexdigest()
 
 
-def arcs_fingerprint(arcs: Arcs) -> str:
+def arcs_fingerprint(arcs: Arcs, keep: Tensor | None = None) -> str:
     """Return the fingerprint of the undirected graph; of a directed one, with the directions.
 
     Of a heterogeneous graph: of its types with their nodes, and its relations with their arcs.
+    Self-loops that the model sees are part of it.
 
     Weights and attributes of edges may change, as features may.
+
+    Args:
+        arcs: The graph.
+        keep: bool ``[M]``: of the graph with these edges only; None: all.
 
     Example:
         >>> import torch
@@ -44,14 +49,21 @@ def arcs_fingerprint(arcs: Arcs) -> str:
     """
     if isinstance(arcs, HeteroArcs):
         digest = hashlib.sha256(f"hetero {sorted(arcs.relations.nodes.items())}\n".encode())
-        for kind, index in arcs.index_of.items():
+        for kind, index in arcs.fields(keep)["edge_index"].edge_index_dict.items():
             digest.update(f"{kind} {index.size(1)}\n".encode())
-            digest.update(index.cpu().contiguous().numpy().astype("<i8").tobytes())
+            digest.update(_bytes(index))
         return digest.hexdigest()
-    if not arcs.directed:
-        return graph_fingerprint(arcs.graph)
-    digest = hashlib.sha256(f"directed {graph_fingerprint(arcs.graph)}\n".encode())
-    digest.update(arcs.fields()["edge_index"].cpu().contiguous().numpy().astype("<i8").tobytes())
+    graph, loops = arcs.graph, arcs.self_loops
+    if keep is not None:
+        graph = SimpleGraph(graph.num_nodes, graph.pairs[:, keep])
+    if arcs.directed:
+        digest = hashlib.sha256(f"directed {graph_fingerprint(graph)}\n".encode())
+        digest.update(_bytes(arcs.fields(keep)["edge_index"]))
+    elif loops.numel():
+        digest = hashlib.sha256(f"self-loops {graph_fingerprint(graph)}\n".encode())
+        digest.update(_bytes(loops))
+    else:
+        return graph_fingerprint(graph)
     return digest.hexdigest()
 
 
@@ -64,7 +76,7 @@ def borders_fingerprint(graph_of_node: Tensor) -> str:
         64
     """
     sizes = torch.bincount(graph_of_node.cpu())
-    return hashlib.sha256(sizes.numpy().astype("<i8").tobytes()).hexdigest()
+    return hashlib.sha256(_bytes(sizes)).hexdigest()
 
 
 def split_fingerprint(data: Data, links: bool = False) -> str:
@@ -82,5 +94,9 @@ def split_fingerprint(data: Data, links: bool = False) -> str:
         digest.update(mask.cpu().numpy().tobytes())
     if links:
         for part in (data.edge_label_index, data.edge_label):
-            digest.update(part.cpu().contiguous().numpy().astype("<i8").tobytes())
+            digest.update(_bytes(part))
     return digest.hexdigest()
+
+
+def _bytes(numbers: Tensor) -> bytes:
+    return numbers.cpu().contiguous().numpy().astype("<i8").tobytes()

@@ -8,15 +8,17 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch
 
-from teddy.data.checks import MASKS
-from teddy.data.graphs import GraphsLike, as_batch, graph_set
-from teddy.edges import Arcs, GraphUnion, Signals, SimpleGraph
+from teddy.data.checks import MASKS, PRUNED_BY
+from teddy.data.graphs import GraphsLike, as_batch, graph_set, of_graphs
+from teddy.edges import Arcs, GraphUnion, Signals
 from teddy.edges.graphs import keep_of_batch
-from teddy.edges.prune import keep_columns, needed_signals
+from teddy.edges.messages import listed_columns
+from teddy.edges.prune import needed_signals
 from teddy.errors import InputError
-from teddy.models.graph_head import of_graphs
+from teddy.models import graph_head
 from teddy.ticket.features import features_for
 from teddy.ticket.fingerprint import arcs_fingerprint, borders_fingerprint
+from teddy.ticket.mark import is_marked, marks, refuse_marked
 from teddy.training.passes import forward_passes
 
 if TYPE_CHECKING:
@@ -34,18 +36,35 @@ def refuse_graphs(info: TicketInfo) -> None:
         )
 
 
-def graphs_kept(ticket: ChosenEdges, batch: Batch) -> tuple[Arcs, Tensor]:
+def graphs_kept(ticket: ChosenEdges, batch: Batch, whole: bool = False) -> tuple[Arcs, Tensor]:
     """The edges of some graphs, and which of them stay, bool ``[M]``.
 
     Those of the set that the ticket was found on have their fate in it. Of any others the ticket's
     score chooses, in each graph by itself: what is predicted of one doesn't depend on the others.
+    Graphs that the ticket has pruned already stay as they are.
+
+    Args:
+        ticket: The ticket.
+        batch: The graphs.
+        whole: Whether graphs that are pruned already are refused.
 
     Raises:
-        InputError: if edges have no weights or attributes that the ticket was found with.
+        InputError: if edges have no weights or attributes that the ticket was found with, or
+            another ticket has pruned the graphs.
     """
     info, arcs = ticket.info, _arcs(ticket.info, batch)
-    if _is_its_own(info, batch, arcs):
+    fingerprint = _own_fingerprint(info, batch, arcs)
+    if fingerprint == "fingerprint":
         return arcs, ticket.keep.to(arcs.graph.pairs.device)
+    edge_index = arcs.fields()["edge_index"]
+    if fingerprint == "kept_fingerprint" or is_marked(ticket, batch, edge_index, _nodes(batch)):
+        if whole:
+            raise InputError(
+                f"graphs are those that the ticket has pruned, with {arcs.graph.num_edges} edges, "
+                "expected the whole graphs"
+            )
+        return arcs, torch.ones_like(arcs.graph.pairs[0], dtype=torch.bool)
+    refuse_marked(batch)
     assert info.score is not None
     looks = bool(needed_signals(info.score))
     signals = Signals(features_for(info, batch)) if looks else None
@@ -60,18 +79,21 @@ def graph_logits(ticket: Ticket, graphs: GraphsLike) -> Tensor:
     assert info.graphs is not None
     arcs, keep = graphs_kept(ticket, batch)
     x = features_for(info, batch)
-    model = of_graphs(ticket.model, info.graphs["readout"] or "mean").to(x.device)
+    model = graph_head.of_graphs(ticket.model, info.graphs["readout"] or "mean").to(x.device)
     fields = {name: value.to(x.device) for name, value in arcs.fields(keep).items()}
     fields["graph_of_node"] = batch.batch.to(x.device)
     return forward_passes(model, x, fields.pop("edge_index"), **fields).evaluation_logits()
 
 
 def graph_apply(ticket: Ticket, graphs: GraphsLike) -> Batch:
-    """The graphs with the kept edges only, and what belongs to them."""
+    """The graphs as the ticket's network runs on them; each can be taken out of the ``Batch``."""
     batch = as_batch(graphs)
-    _, keep = graphs_kept(ticket, batch)
-    _, edge_of_column = SimpleGraph.of(batch.edge_index, batch.num_nodes)
-    return keep_of_batch(batch, keep_columns(keep, edge_of_column))
+    arcs, keep = graphs_kept(ticket, batch)
+    fields = arcs.fields(keep)
+    sparse = keep_of_batch(batch, listed_columns(batch.edge_index, fields["edge_index"]))
+    for name, value in fields.items():
+        sparse[name] = value
+    return of_graphs(sparse, **{PRUNED_BY: marks(ticket, fields["edge_index"], _nodes(batch))})
 
 
 def graph_targets(info: TicketInfo, graphs: GraphsLike) -> Batch:
@@ -94,8 +116,8 @@ def graph_targets(info: TicketInfo, graphs: GraphsLike) -> Batch:
 
 
 def found_on(info: TicketInfo, batch: Batch) -> bool:
-    """Whether these are the graphs that a ticket was found on."""
-    return _is_its_own(info, batch, _arcs(info, batch))
+    """Whether these are the graphs that a ticket was found on, whole or pruned."""
+    return _own_fingerprint(info, batch, _arcs(info, batch)) is not None
 
 
 def _arcs(info: TicketInfo, batch: Batch) -> Arcs:
@@ -104,13 +126,24 @@ def _arcs(info: TicketInfo, batch: Batch) -> Arcs:
     for name in names:
         if batch.get(name) is None:
             raise InputError(f"the ticket was found with {name}, expected graphs that have it")
-    return Arcs.of_data(batch, names, info.graph.get("directed", False))
+    directed, self_loops = (bool(info.graph.get(key, False)) for key in ("directed", "self_loops"))
+    return Arcs.of_data(batch, names, directed, self_loops)
 
 
-def _is_its_own(info: TicketInfo, batch: Batch, arcs: Arcs) -> bool:
+def _own_fingerprint(info: TicketInfo, batch: Batch, arcs: Arcs) -> str | None:
+    """Which of the ticket's fingerprints some graphs have: of the whole ones, or of the kept."""
     assert info.graphs is not None
-    expected = info.graph["fingerprint"], info.graphs["borders"]
-    return (arcs_fingerprint(arcs), borders_fingerprint(batch.batch)) == expected
+    if borders_fingerprint(batch.batch) != info.graphs["borders"]:
+        return None
+    found = arcs_fingerprint(arcs)
+    own = (key for key in ("fingerprint", "kept_fingerprint") if info.graph.get(key) == found)
+    return next(own, None)
+
+
+def _nodes(batch: Batch) -> list[int]:
+    """Nodes of each graph."""
+    sizes: list[int] = torch.bincount(batch.batch, minlength=batch.num_graphs).tolist()
+    return sizes
 
 
 def numbers_in_graphs(batch: Batch) -> list[str]:
@@ -121,5 +154,4 @@ def numbers_in_graphs(batch: Batch) -> list[str]:
         >>> numbers_in_graphs(Batch.from_data_list([Data(num_nodes=2), Data(num_nodes=1)]))
         ['0:0', '0:1', '1:0']
     """
-    sizes = torch.bincount(batch.batch, minlength=batch.num_graphs).tolist()
-    return [f"{graph}:{node}" for graph, size in enumerate(sizes) for node in range(size)]
+    return [f"{graph}:{node}" for graph, size in enumerate(_nodes(batch)) for node in range(size)]

@@ -11,10 +11,13 @@ from torch_geometric.data import Data, HeteroData
 from teddy.data.hetero import nodes_of_types, relation_text, target_data
 from teddy.edges import HeteroArcs
 from teddy.edges.hetero import keep_relations
+from teddy.edges.hetero_arcs import Surroundings
+from teddy.edges.messages import listed_columns
 from teddy.errors import InputError
 from teddy.models.hetero import HeteroModel
 from teddy.ticket.features import features_for
 from teddy.ticket.fingerprint import arcs_fingerprint
+from teddy.training.forward import dense_input
 from teddy.training.passes import forward_passes
 
 if TYPE_CHECKING:
@@ -57,8 +60,13 @@ def refuse_hetero(info: TicketInfo) -> None:
         )
 
 
-def hetero_arcs(info: TicketInfo, data: HeteroData) -> HeteroArcs:
-    """The relations of some data, or raise unless they are those that a ticket was found on."""
+def hetero_kept(ticket: Ticket, data: HeteroData) -> tuple[HeteroArcs, Surroundings]:
+    """The relations of some data, and what is kept of them: all if they are pruned already.
+
+    Raises:
+        InputError: unless they are those that the ticket was found on, or those that it keeps.
+    """
+    info = ticket.info
     assert info.hetero is not None
     _check_kind(data)
     nodes, target = nodes_of_types(data), info.hetero["target"]
@@ -69,9 +77,13 @@ def hetero_arcs(info: TicketInfo, data: HeteroData) -> HeteroArcs:
         if name not in data:
             raise InputError(f"the ticket was found with {name}, expected data that have it")
     arcs = HeteroArcs.of_hetero(data, target, names, info.hetero["scope"])
-    if arcs_fingerprint(arcs) != info.graph["fingerprint"]:
+    fingerprint, keep = arcs_fingerprint(arcs), None
+    if fingerprint == info.graph["fingerprint"]:
+        keep = ticket.keep.to(arcs.graph.pairs.device)
+    elif fingerprint != info.graph.get("kept_fingerprint"):
         raise _another(info, _counts(arcs))
-    return arcs
+    around: Surroundings = arcs.fields(keep)["edge_index"]
+    return arcs, around
 
 
 def hetero_targets(info: TicketInfo, data: HeteroData) -> Data:
@@ -82,10 +94,20 @@ def hetero_targets(info: TicketInfo, data: HeteroData) -> Data:
 
 
 def hetero_apply(ticket: Ticket, data: HeteroData) -> HeteroData:
-    """The graph with the kept edges of each relation only, and what belongs to them."""
-    graph = hetero_arcs(ticket.info, data).relations
-    keep = ticket.keep.to(graph.relations[0].graph.pairs.device)
-    return keep_relations(data, graph.of_columns(keep))
+    """The graph as the ticket's network runs on it: each kept edge of a relation once."""
+    _, around = hetero_kept(ticket, data)
+    kept = around.edge_index_dict
+    assert ticket.info.hetero is not None
+    columns = {kind: listed_columns(data[kind].edge_index, kept[kind]) for kind in kept}
+    sparse = keep_relations(data, columns)
+    for name, found in {"edge_index": kept, **around.of_edges}.items():
+        for kind, value in found.items():
+            sparse[kind][name] = value
+    target = ticket.info.hetero["target"]
+    features = {**around.x_dict, target: _target_features(ticket.info, data)}
+    for kind, x in features.items():
+        sparse[kind].x = dense_input(ticket.model, x)
+    return sparse
 
 
 @torch.no_grad()
@@ -93,16 +115,21 @@ def hetero_logits(ticket: Ticket, data: HeteroData) -> Tensor:
     """Logits of the target's nodes, ``[N, C]``."""
     info = ticket.info
     assert info.hetero is not None
-    arcs, target = hetero_arcs(info, data), info.hetero["target"]
-    x = features_for(info, target_data(data, target, labelled=False))
+    (arcs, around), target = hetero_kept(ticket, data), info.hetero["target"]
+    x = _target_features(info, data)
     got, expected = _widths(arcs), info.hetero["features"]
     for name in sorted({*got, *expected}):
         one, other = expected.get(name, 0), got.get(name, 0)
         if one != other:
             raise InputError(f"the ticket expects {one} features of '{name}', got {other}")
     model = HeteroModel(ticket.model, target).to(x.device)
-    around = arcs.fields(ticket.keep.to(x.device))["edge_index"]
-    return forward_passes(model, x, around).evaluation_logits()
+    edge_index: Any = around
+    return forward_passes(model, x, edge_index).evaluation_logits()
+
+
+def _target_features(info: TicketInfo, data: HeteroData) -> Tensor:
+    assert info.hetero is not None
+    return features_for(info, target_data(data, info.hetero["target"], labelled=False))
 
 
 def _check_kind(data: HeteroData) -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from teddy.edges import SimpleGraph
 from teddy.edges.prune import needed_signals, prune_pairs
 from teddy.edges.signals import Signals
 from teddy.errors import InputError
+
+logger = logging.getLogger(__name__)
+
+#: What PyG's loaders leave in a piece of a graph.
+_OF_PIECES = ("n_id", "e_id", "input_id", "batch_size")
 
 #: The ways to prune a graph with nodes that weren't seen.
 RULES = ("scored", "training", "none")
@@ -86,3 +94,26 @@ def check_rule(rule: str, what: str = "inference") -> str:
     if rule not in RULES:
         raise InputError(f"{what} is '{rule}', expected one of: {', '.join(RULES)}")
     return rule
+
+
+def warn_of_piece(data: Data, tested_nodes: int) -> None:
+    """Warn, in a line, of a graph that looks like a piece of a larger one.
+
+    Scores, budget and normalisation are by the degrees of the graph that is given: of a node they
+    are others in a piece than in the whole, even if the piece has all nodes that its layers reach.
+
+    Args:
+        data: The graph.
+        tested_nodes: Nodes of the graph that the ticket was tested on.
+    """
+    marks = [name for name in _OF_PIECES if name in data]
+    if marks:
+        why = f"has {marks[0]}, as pieces of PyG's loaders have"
+    elif data.num_nodes < tested_nodes:
+        why = f"has {data.num_nodes:,} nodes, the ticket was tested on {tested_nodes:,}"
+    else:
+        return
+    logger.warning(
+        "data %s: edges are pruned, and messages normalised, by degrees in this graph; if it was "
+        "cut out of a larger one, predict on the whole", why,
+    )  # fmt: skip

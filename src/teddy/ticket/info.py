@@ -52,8 +52,10 @@ class TicketInfo:
         split_fingerprint: sha256 of the masks.
         seed: Of the initial weights, dropout and whatever the method draws.
         model: ``name``, channels and options of a model of ours, or ``class`` of another module.
-        graph: Numbers of nodes, edges, features and classes (or outputs), the fingerprint of the
-            edges, whether they are directed, and what of them the model takes (``edge_inputs``).
+        graph: Numbers of nodes, edges, features and classes (or outputs), the ``fingerprint`` of
+            the edges and that of the kept ones (``kept_fingerprint``), whether they are
+            ``directed``, whether the model is given the ``self_loops`` that are listed, and what
+            else of edges it takes (``edge_inputs``).
         graph_sparsity: Share of edges that was asked to go.
         weight_sparsity: Share of weights that was asked to go.
         edges: Undirected edges.
@@ -65,8 +67,9 @@ class TicketInfo:
         classes: Names of the classes, where they have any.
         features: Names of the features, where they have any.
         inductive: Of a ticket that was found on the graph of its training nodes: how a grown graph
-            is pruned (``inference``, ``score``), and the ``nodes`` and ``edges`` of the one that
-            it was tested on; None: it belongs to the graph that it was found on.
+            is pruned (``inference``, ``score``), and of the one that it was tested on the
+            ``nodes``, ``edges`` and fingerprints, as of ``graph``; None: it belongs to the graph
+            that it was found on.
         score: The edge score that chose the edges; None: they were chosen in another way.
         weighted: Whether its degrees were weighted.
         transferred: Of a ticket for a graph that has changed since: by which rule

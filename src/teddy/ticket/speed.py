@@ -82,6 +82,7 @@ def four_ways(ticket: Ticket, data: Data) -> dict[str, CompiledTicket]:
         data: Its graph.
     """
     arcs, head = ticket.arcs(data), ticket.head(data)
+    ticket.check_whole(data, arcs)
     keep = ticket.kept(data, arcs)
     x, dense = check_features(data.x), dense_like(ticket.model)
     whole, kept = arcs.fields(), arcs.fields(keep)

@@ -15,20 +15,19 @@ from torch_geometric.data import Data, HeteroData
 
 from teddy.atomic import StrPath
 from teddy.data.graphs import GraphsLike
-from teddy.edges.messages import keep_messages
-from teddy.edges.prune import keep_columns
 from teddy.errors import InputError
 from teddy.models import build_model
 from teddy.models.headed import Headed
+from teddy.ticket.applied import apply_ticket
 from teddy.ticket.changed import transfer
 from teddy.ticket.chosen_edges import ChosenEdges
 from teddy.ticket.compiled import CompiledTicket
 from teddy.ticket.export import export_ticket
 from teddy.ticket.features import features_for, order_for
 from teddy.ticket.file import Content, read_ticket, write_ticket
-from teddy.ticket.graphs import graph_apply, graph_logits
+from teddy.ticket.graphs import graph_logits
 from teddy.ticket.heads import graph_for, head_for, targets_for
-from teddy.ticket.hetero import hetero_apply, hetero_logits, hetero_targets
+from teddy.ticket.hetero import hetero_logits, hetero_targets
 from teddy.ticket.hub import download, push
 from teddy.ticket.state import buffers_of, load_state
 from teddy.training import Task
@@ -144,23 +143,31 @@ class Ticket(ChosenEdges):
         return Ticket.load(download(repo_id, revision, token), model)
 
     def apply(self, data: DataLike) -> Data | HeteroData:
-        """Return the graph with the kept edges only, and what belongs to them; of several a Batch.
+        """Return the graph that the ticket's network runs on; of several graphs a ``Batch``.
+
+        See :func:`teddy.ticket.applied.apply_ticket`.
 
         Raises:
             InputError: if this isn't the graph that the ticket was found on.
+
+        Example:
+            >>> import teddy
+            >>> data = teddy.load_dataset("citeseer")
+            >>> ticket = teddy.find_ticket(data, "gcn", epochs=2, hidden=8)
+            >>> sparse = ticket.apply(data)
+            >>> outputs = ticket.model(sparse.x, sparse.edge_index)
+            >>> bool(torch.allclose(outputs, ticket.logits(data), atol=1e-5))
+            True
+            >>> ticket.logits(sparse).equal(ticket.logits(data))
+            True
         """
-        if self.info.hetero is not None:
-            return hetero_apply(self, data)
-        if self.info.graphs is not None:
-            return graph_apply(self, data)
-        data = graph_for(self.info, data)
-        _, keep, pair_of_column = self.prune(data)
-        return keep_messages(data, keep_columns(keep, pair_of_column))
+        return apply_ticket(self, data)
 
     def edge_index(self, data: Data) -> Tensor:
-        """The kept edges of some data, int64 ``[2, E]``: sorted, no self-loops.
+        """The kept edges of some data, int64 ``[2, E]``, sorted, each once.
 
-        Both directions of each; of a directed ticket those that there are.
+        Both directions of each; of a directed ticket those that there are. Self-loops that are
+        listed are among them if the network is a module of your own; models of ours add theirs.
         """
         arcs = self._arcs(data, self._to_choose())
         return arcs.fields(self.kept(data, arcs))["edge_index"]
@@ -222,7 +229,12 @@ class Ticket(ChosenEdges):
         return x, of_edges.pop("edge_index"), of_edges
 
     def predict(self, data: DataLike) -> Tensor:
-        """Predict what the task asks for, for every node; ``data`` is the whole graph.
+        """Predict what the task asks for, for every node.
+
+        ``data`` is the whole graph, or what :meth:`apply` returned for it. An inductive ticket
+        takes other graphs, too, and prunes and normalises them by the degrees of their nodes. A
+        piece of a graph, such as a loader's batch or a node's neighbourhood, has other degrees,
+        and so other predictions; a warning is logged if it has ``n_id`` or few nodes.
 
         A class, int64 ``[N]``; 0 or 1 of several labels, int64 ``[N, C]``; numbers in the scale of
         the training's ``y``, and of its shape; 0 or 1 of the links in ``data.edge_label_index``;

@@ -38,7 +38,7 @@ class MaskedForward(GraphForward):
         self.own_weights = edge_weight
         if edge_weight is not None:
             self.own_weights = entry_weights(edge_index, edge_weight, self.pattern)
-        self.mask_of_entry = _mask_of_entry(self.pattern, mask_of_edge)
+        self.mask_of_entry = _mask_of_entry(masked, self.pattern, mask_of_edge)
         self._weights: dict[str, Tensor] | None = None
         self._stem: Any = None
         self._logits: Tensor | None = None
@@ -96,7 +96,7 @@ class MaskedWholeForward(WholeForward):
         self.masked = masked
         source, target = edge_index
         pattern = Pattern.of(source, target, (x.size(0), x.size(0)))
-        self.mask_of_column = _mask_of_entry(pattern, mask_of_edge)
+        self.mask_of_column = _mask_of_entry(masked, pattern, mask_of_edge)
         self._check_masks_matter()
 
     def _check_masks_matter(self) -> None:
@@ -129,13 +129,21 @@ class MaskedWholeForward(WholeForward):
         return self.masked.call("forward", self.masked.weights(), *inputs, **named)
 
 
-def _mask_of_entry(pattern: Pattern, mask_of_edge: Tensor | None = None) -> Tensor:
+def _mask_of_entry(masked: Masked, pattern: Pattern, mask_of_edge: Tensor | None = None) -> Tensor:
     """Index of the mask of each entry: its undirected edge's, which are in canonical order.
 
+    A self-loop has none: its index is one past the last, which stands for 1.
+
     Example:
-        >>> _mask_of_entry(edge_pattern(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), 3)).tolist()
-        [0, 0, 1, 1]
+        >>> masked = Masked(torch.nn.Linear(1, 1), 2, None)
+        >>> source, target = torch.tensor([[0, 0, 1, 1, 2], [0, 1, 0, 2, 1]])
+        >>> _mask_of_entry(masked, Pattern.of(source, target, (3, 3))).tolist()
+        [2, 0, 0, 1, 1]
     """
     low, high = torch.minimum(pattern.row, pattern.col), torch.maximum(pattern.row, pattern.col)
-    edges: Tensor = torch.unique(low * pattern.shape[1] + high, return_inverse=True)[1]
-    return edges if mask_of_edge is None else mask_of_edge[edges]
+    edge, mask = low != high, torch.zeros_like(low)
+    if masked.edge_mask is not None:
+        mask += masked.edge_mask.numel()
+    edges: Tensor = torch.unique((low * pattern.shape[1] + high)[edge], return_inverse=True)[1]
+    mask[edge] = edges if mask_of_edge is None else mask_of_edge[edges]
+    return mask

@@ -1,0 +1,73 @@
+"""The mark that a graph has which a ticket has pruned already."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from teddy.bits import pack
+from teddy.data.checks import PRUNED_BY
+from teddy.errors import InputError
+
+if TYPE_CHECKING:
+    from teddy.ticket.chosen_edges import ChosenEdges
+
+
+def marks(ticket: ChosenEdges, edge_index: Tensor, nodes: list[int]) -> Tensor:
+    """A number for each pruned graph that the ticket and the graph's edges make, int64 ``[G]``.
+
+    Args:
+        ticket: What pruned them.
+        edge_index: The arcs of all graphs, sorted by source.
+        nodes: Nodes of each graph.
+    """
+    own = hashlib.sha256(json.dumps(ticket.info.to_dict(), sort_keys=True).encode())
+    own.update(pack(ticket.keep).numpy().tobytes())
+    ends = torch.tensor([0, *nodes]).cumsum(0)
+    arcs = edge_index.cpu()
+    columns = torch.searchsorted(arcs[0].contiguous(), ends).tolist()
+    found = []
+    for number, first in enumerate(ends[:-1].tolist()):
+        digest = own.copy()
+        digest.update(f"\n{nodes[number]} nodes\n".encode())
+        part = arcs[:, columns[number] : columns[number + 1]] - first
+        digest.update(part.contiguous().numpy().astype("<i8").tobytes())
+        found.append(int.from_bytes(digest.digest()[:8], "little", signed=True))
+    return torch.tensor(found)
+
+
+def is_marked(ticket: ChosenEdges, data: Data, edge_index: Tensor, nodes: list[int]) -> bool:
+    """Whether graphs have the mark of this ticket and these edges.
+
+    Args:
+        ticket: The ticket.
+        data: The graph, or graphs.
+        edge_index: Its arcs, sorted by source.
+        nodes: Nodes of each graph.
+    """
+    mark = data.get(PRUNED_BY)
+    if not isinstance(mark, Tensor):
+        return False
+    return torch.equal(mark.cpu().flatten(), marks(ticket, edge_index, nodes))
+
+
+def refuse_marked(data: Data) -> None:
+    """Raise if a graph has a mark, for a ticket and edges that it doesn't fit.
+
+    Example:
+        >>> refuse_marked(Data(pruned_by=torch.tensor(7)))
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: data was pruned by another ticket, or has changed since
+        (pruned_by), expected the whole graph, or what this ticket's apply returned
+    """
+    if PRUNED_BY in data:
+        raise InputError(
+            "data was pruned by another ticket, or has changed since (pruned_by), expected the "
+            "whole graph, or what this ticket's apply returned"
+        )
