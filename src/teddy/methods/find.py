@@ -43,6 +43,7 @@ def find_ticket(
     divergence: str = "dense-sparse",
     distill_nodes: str = "all",
     patience: int | None = None,
+    split: int | None = None,
     inductive: bool = False,
     inference: str = "scored",
     loader: LoaderLike | None = None,
@@ -98,6 +99,8 @@ def find_ticket(
         divergence: Reading of the distillation; see :class:`teddy.training.TrainConfig`.
         distill_nodes: Which nodes the dense model teaches, ``all`` or ``training``.
         patience: Early stopping; off by default.
+        split: Number of the split, where the masks are ``[N, K]``, one column a split; by default
+            ``seed`` modulo K.
         inductive: Whether training sees the training nodes and the edges between them only: scores,
             degrees and the dense model's logits are of that graph alone. The ticket is validated on
             the graph with the validation nodes, tested on the whole, and can be used on any.
@@ -144,7 +147,7 @@ def find_ticket(
     problem = problem_with(
         data, model, of_model, seed, config, device, tracking.beside(progress), folder.store,
         inductive=inductive, inference=inference, loader=batches, checkpoints=folder.checkpoints,
-        task=task, class_weight=class_weight, directed=directed,
+        task=task, class_weight=class_weight, directed=directed, split=split,
     )  # fmt: skip
 
     def settings() -> dict[str, Any]:

@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from teddy.data import check_data
 from teddy.data.checks import MASKS
+from teddy.data.splits import one_split
 from teddy.edges import Arcs, Signals
 from teddy.edges.prune import needed_signals, prune_pairs
 from teddy.entries import Entry
@@ -75,6 +76,7 @@ class Problem:
         task: What ``data.y`` is.
         class_weight: Weights of classes in the loss.
         directed: Whether messages run along edges as they are listed only.
+        split: Number of the split, where masks are of several; by default the seed's.
 
     Attributes:
         phases: Tells how far the search is.
@@ -104,6 +106,7 @@ class Problem:
         task: str = "classification",
         class_weight: ClassWeight | None = None,
         directed: bool = False,
+        split: int | None = None,
     ) -> None:
         device = device or torch.device("cpu")
         self.seed, self.device = check_seed(seed), device
@@ -112,7 +115,7 @@ class Problem:
         self.store = store or Memory()
         self.loader, self.checkpoints = loader, checkpoints
         self.dense_model: nn.Module | None = None
-        self.given = self._checked(data, task)
+        self.given = one_split(self._checked(data, task), split, self.seed)
         self.source = ModelSource(model, options)
         check_rule(inference)
         fields = Data(**{key: self.given[key].to(device) for key in ("x", "y", *MASKS)})

@@ -73,7 +73,7 @@ class Study:
         macs = best.macs
         return {
             "dataset": best.dataset,
-            "split": best.split,
+            "split": ", ".join(dict.fromkeys(info.split for info in infos)),
             "model": best.model.get("name", best.model.get("class")),
             "method": best.method,
             "scores": [info.score for info in infos],

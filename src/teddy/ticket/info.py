@@ -47,7 +47,7 @@ class TicketInfo:
     Attributes:
         method: How it was found.
         dataset: Name of the graph.
-        split: Name of the split.
+        split: Name of the split; of several that came with the data, its number.
         split_seed: Seed of a split that was drawn.
         split_fingerprint: sha256 of the masks.
         seed: Of the initial weights, dropout and whatever the method draws.
