@@ -16,6 +16,7 @@ from teddy.methods.level import Level
 from teddy.methods.method import METHODS
 from teddy.methods.model_source import ModelLike
 from teddy.methods.phases import Progress
+from teddy.methods.progress_bar import ProgressReport
 from teddy.methods.resume import SearchFolder, search_settings
 from teddy.ticket import Ticket
 from teddy.tracking import Tracking, TrackLike
@@ -51,7 +52,7 @@ def find_ticket(
     checkpoint: StrPath | None = None,
     checkpoint_seconds: float = 30.0,
     device: str | torch.device = "cpu",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     track: TrackLike | None = None,
     **options: Any,
 ) -> Ticket:
@@ -115,7 +116,7 @@ def find_ticket(
         checkpoint_seconds: From one writing to the next.
         device: To train on.
         progress: Called after each epoch with the phase, the :class:`teddy.training.Epoch` and the
-            share that is done.
+            share that is done; True: a progress bar, where stderr is a terminal.
         track: What follows the search: ``"tensorboard:FOLDER"``, ``"mlflow"``, ``"wandb:PROJECT"``,
             an object with the methods of :class:`teddy.tracking.Tracker`, or several of them.
         options: Of the method (see its file), such as ``structure="neurons"`` to remove whole
@@ -144,8 +145,9 @@ def find_ticket(
     problem_with, of_model = problem_of(data, task, target, relations, options)
     device, batches = check_device(device), as_loader(loader)
     folder, tracking = SearchFolder(checkpoint, checkpoint_seconds), Tracking(track)
+    report = ProgressReport(progress)
     problem = problem_with(
-        data, model, of_model, seed, config, device, tracking.beside(progress), folder.store,
+        data, model, of_model, seed, config, device, tracking.beside(report.call), folder.store,
         inductive=inductive, inference=inference, loader=batches, checkpoints=folder.checkpoints,
         task=task, class_weight=class_weight, directed=directed, split=split,
     )  # fmt: skip
@@ -154,7 +156,7 @@ def find_ticket(
         return search_settings(problem, chosen.name, level, {**chosen.options, **of_method})
 
     name = str(problem.given.get("name", "data"))
-    with folder.held(settings), tracking.run(name, settings, folder.histories):
+    with report, folder.held(settings), tracking.run(name, settings, folder.histories):
         (ticket,) = chosen.tickets(problem, [level], **of_method)
         tracking.ticket = ticket
     return ticket

@@ -113,7 +113,7 @@ def find_over_seeds(
     data: Data | HeteroData,
     *,
     seeds: Sequence[int],
-    progress: Callable[[int, str, Any, float], None] | None = None,
+    progress: Callable[[int, str, Any, float], None] | bool | None = None,
     checkpoint: StrPath | None = None,
     **settings: Any,
 ) -> Study:
@@ -122,7 +122,8 @@ def find_over_seeds(
     Args:
         data: The graph.
         seeds: The seeds.
-        progress: Called with seed, phase, epoch and the share of this seed that is done.
+        progress: Called with seed, phase, epoch and the share of this seed that is done; True: a
+            progress bar for each seed.
         checkpoint: A folder with one for each seed to go on from.
         settings: As of :func:`teddy.find_ticket`.
 
@@ -140,11 +141,12 @@ def find_over_seeds(
     for seed in seeds:
 
         def report(phase: str, epoch: Any, done: float, seed: int = seed) -> None:
-            if progress is not None:
+            if callable(progress):
                 progress(seed, phase, epoch, done)
 
         folder = None if checkpoint is None else Path(checkpoint) / f"seed-{seed}"
-        settings = {**settings, "progress": report, "checkpoint": folder}
+        shown = report if callable(progress) else progress
+        settings = {**settings, "progress": shown, "checkpoint": folder}
         tickets.append(find_ticket(data, seed=seed, **settings))
     study = Study(tickets, {}, 0.0)
     if not isinstance(data, HeteroData):
