@@ -96,6 +96,7 @@ def load_graph(
     data = load_to_predict(
         dataset, classes=names, data_dir=data_dir, nodes=nodes, task=info.task["name"],
         directed=info.graph.get("directed", False),
+        integers="integer_x" in info.graph,
     )  # fmt: skip
     if info.links is not None:
         if split is not None or split_seed is not None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from teddy.data.targets import TARGETS
-from teddy.data.tensors import as_integers, as_tensor, dtype_text, shape_text
+from teddy.data.tensors import are_integers, as_integers, as_tensor, dtype_text, shape_text
 from teddy.errors import InputError
 
 _LAYOUTS = (torch.strided, torch.sparse_csr, torch.sparse_coo, torch.sparse_csc)
@@ -22,7 +22,9 @@ MASKS = ("train_mask", "val_mask", "test_mask")
 LINK_FIELDS = ("edge_label_index", "edge_label")
 
 
-def check_data(data: Data, source: str = "data", task: str = "classification") -> Data:
+def check_data(
+    data: Data, source: str = "data", task: str = "classification", integers: bool = False
+) -> Data:
     """Return ``data`` if a ticket can be found on it, else raise with the first thing wrong.
 
     Edges, features, labels and masks are looked at. Integer types become int64, features float32,
@@ -34,6 +36,7 @@ def check_data(data: Data, source: str = "data", task: str = "classification") -
             for K splits, each of which is checked.
         source: Where it came from, for the message.
         task: What ``y`` has to be like; see :mod:`teddy.data.targets`.
+        integers: Whether integer features stay integers, see :func:`check_features`.
 
     Raises:
         InputError: One line: the source, the index, the value, and what was expected.
@@ -55,13 +58,17 @@ def check_data(data: Data, source: str = "data", task: str = "classification") -
         >>> check_data(data, "graph.npz") is data
         True
     """
-    data = check_graph(data, source, task)
+    data = check_graph(data, source, task, integers=integers)
     check_masks(data, source, task, several=True)
     return data
 
 
 def check_graph(
-    data: Data, source: str = "data", task: str = "classification", labelled: bool = True
+    data: Data,
+    source: str = "data",
+    task: str = "classification",
+    labelled: bool = True,
+    integers: bool = False,
 ) -> Data:
     """The part of :func:`check_data` that needs no masks: features, edges and labels.
 
@@ -70,12 +77,13 @@ def check_graph(
         source: Where it came from, for the message.
         task: What ``y`` has to be like.
         labelled: Whether there has to be a ``y``.
+        integers: Whether integer features stay integers, see :func:`check_features`.
     """
     if not isinstance(data, Data):
         raise InputError(
             f"{source}: is a {type(data).__name__}, expected a torch_geometric.data.Data"
         )
-    x = check_features(_get(data, "x"), source)
+    x = check_features(_get(data, "x"), source, integers)
     num_nodes = x.size(0)
     y = _get(data, "y")
     if isinstance(data, Batch) and isinstance(y, Tensor) and len(y) == data.num_graphs < num_nodes:
@@ -100,9 +108,22 @@ def check_graph(
     return data
 
 
-def check_features(features: Any, source: str = "data") -> Tensor:
-    """Return features as float32, dense or CSR, or raise unless they are a finite ``[N, F]``."""
+def check_features(features: Any, source: str = "data", integers: bool = False) -> Tensor:
+    """Return features as float32, dense or CSR, or raise unless they are a finite ``[N, F]``.
+
+    Args:
+        features: The features.
+        source: Where they came from, for the message.
+        integers: Whether those of an integer type are ids that a module looks up, ``[N]`` or
+            ``[N, F]``: they are returned as int64, dense. A float32 has room for 2^24 ids only.
+
+    Example:
+        >>> check_features(torch.tensor([7, 2**24 + 1]), integers=True)
+        tensor([       7, 16777217])
+    """
     x = as_tensor(features, "x", "a feature matrix of shape [N, F]", source)
+    if integers and are_integers(x) and x.dim() in (1, 2) and 0 not in x.shape:
+        return (x if x.layout == torch.strided else x.to_dense()).long()
     if x.dim() != 2 or 0 in x.shape:
         raise InputError(f"{source}: x has shape {shape_text(x)}, expected [N, F], both above 0")
     if x.is_complex():

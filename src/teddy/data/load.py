@@ -116,6 +116,7 @@ def load_to_predict(
     nodes: StrPath | None = None,
     task: str = "classification",
     directed: bool = False,
+    integers: bool = False,
 ) -> Data:
     """Return a graph of which labels are to be predicted: they and a split may be missing.
 
@@ -130,6 +131,7 @@ def load_to_predict(
         nodes: As there.
         task: As there.
         directed: As there.
+        integers: Whether integer ``x``, ids that a module looks up, stays as it is.
 
     Example:
         >>> import tempfile
@@ -153,9 +155,9 @@ def load_to_predict(
         batch.name = label
         _check_classes(batch, classes, source)
         return batch
-    graph = check_graph(raw, source, task, labelled=False)
+    graph = check_graph(raw, source, task, labelled=False, integers=integers)
     data = Data(
-        x=compact(graph.x),
+        x=compact(graph.x) if graph.x.is_floating_point() else graph.x,
         **_edges(graph, directed, source),
         num_nodes=graph.x.size(0),
         name=label,

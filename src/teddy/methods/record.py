@@ -13,6 +13,7 @@ from teddy.data.links import LINKS
 from teddy.methods.level import Level
 from teddy.models import MODELS
 from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
+from teddy.ticket.features import feature_facts
 from teddy.ticket.fingerprint import arcs_fingerprint, split_fingerprint
 from teddy.training import TrainResult
 from teddy.weights import count_nonzero
@@ -83,7 +84,7 @@ def make_ticket(
         graph={
             "nodes": arcs.graph.num_nodes if hetero is None else sum(hetero["nodes"].values()),
             "edges": arcs.graph.num_edges,
-            "features": problem.data.x.size(1),
+            **feature_facts(problem.data.x),
             outputs: problem.num_outputs,
             "fingerprint": arcs_fingerprint(arcs),
             "directed": arcs.directed,

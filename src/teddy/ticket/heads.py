@@ -44,4 +44,5 @@ def targets_for(info: TicketInfo, data: Data) -> Data:
         return graph_targets(info, data)
     if info.links is not None:
         return linked(info, data)
-    return same_split(check_data(data, task=info.task["name"]), info.split)
+    checked = check_data(data, task=info.task["name"], integers="integer_x" in info.graph)
+    return same_split(checked, info.split)
