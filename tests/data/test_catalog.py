@@ -7,7 +7,9 @@ from teddy.errors import InputError
 def test_every_set_is_listed_once_under_its_own_name():
     assert [info.name for info in list_datasets()] == list(DATASETS)
     names = (
-        "citeseer pubmed solubility cora computers photo cs physics arxiv arxiv-surrogate reddit"
+        "citeseer pubmed solubility cora computers photo cs physics roman-empire amazon-ratings "
+        "minesweeper tolokers questions chameleon-filtered squirrel-filtered arxiv arxiv-surrogate "
+        "reddit"
     )
     assert list(DATASETS) == names.split()
     bundled = {info.name for info in list_datasets() if info.bundled}

@@ -114,8 +114,20 @@ ERRORS = {
         "train_mask has shape [5], expected [6]",
     ),
     "mask 2-D": (
-        changed(train_mask=mask(0, size=6).unsqueeze(1)),
-        "train_mask has shape [6, 1], expected [6]",
+        changed(train_mask=mask(0, size=5).unsqueeze(1)),
+        "train_mask has shape [5, 1], expected [6, K] for K splits",
+    ),
+    "masks of no split": (
+        changed(train_mask=mask(0)[:, None][:, :0]),
+        "train_mask has shape [6, 0], expected [6, K] for K splits",
+    ),
+    "other numbers of splits": (
+        changed(train_mask=mask(0, 1)[:, None].repeat(1, 3), test_mask=mask(3)[:, None]),
+        "test_mask has shape [6, 1], expected [6, 3] as train_mask",
+    ),
+    "one of several splits is wrong": (
+        changed(train_mask=torch.stack([mask(0, 1), mask(0, 2, 1)], 1)),
+        "node 2 is in train_mask[:, 1] and val_mask, expected one of them",
     ),
     "mask empty": (changed(val_mask=mask()), "val_mask holds no node, expected at least one"),
     "masks overlap": (

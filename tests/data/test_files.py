@@ -230,10 +230,12 @@ def test_the_example_in_the_docs(tmp_path, monkeypatch):
     for name, content in blocks:
         (tmp_path / name).write_text(content)
     monkeypatch.chdir(tmp_path)
-    (example,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    test = doctest.DocTestParser().get_doctest(example, {}, "docs/data.md", str(DOCS), 0)
+    examples = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert len(examples) == 2
+    code = "\n".join(examples)
+    test = doctest.DocTestParser().get_doctest(code, {}, "docs/data.md", str(DOCS), 0)
     result = doctest.DocTestRunner().run(test)
-    assert (result.attempted, result.failed) == (4, 0)
+    assert (result.attempted, result.failed) == (11, 0)
 
 
 def test_the_table_in_the_docs_is_the_catalog():

@@ -69,6 +69,12 @@ def test_benchmark_files_read_as_pyg_does(name, file, tmp_path):
     path.parent.mkdir(parents=True)
     adjacency = scipy.sparse.random(30, 30, 0.1, "csr", random_state=random)
     features = scipy.sparse.random(30, 8, 0.1, "csr", random_state=random)
+    # As in Photo's file: columns of a row are in any order, and may come twice.
+    for row in range(30):
+        part = slice(*features.indptr[row : row + 2])
+        features.indices[part] = features.indices[part][::-1]
+    features.indices[features.indptr[0] : features.indptr[1]] = 3
+    features.has_sorted_indices = features.has_canonical_format = False
     parts = {}
     for key, matrix in {"adj": adjacency, "attr": features}.items():
         parts |= {f"{key}_{part}": getattr(matrix, part) for part in ("data", "indices", "indptr")}

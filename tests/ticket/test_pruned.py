@@ -14,6 +14,7 @@ from cli.command import refused, run_here
 from conftest import small_graph
 from graph_sets import rings_and_trees
 from teddy.edges import SimpleGraph
+from teddy.errors import TeddyWarning
 from training.modules import Own
 
 TINY = {"epochs": 2, "hidden": 8}
@@ -168,23 +169,21 @@ def test_the_command_line_keeps_self_loops_for_a_module(tmp_path):
         assert [int(row[1]) for row in found["predictions"]] == ticket.predict(data).tolist()
 
 
-def test_a_piece_of_a_graph_is_warned_of(caplog):
+def test_a_piece_of_a_graph_is_warned_of(recwarn):
     data = small_graph(nodes=60)
     ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, **TINY, inductive=True)
+    recwarn.clear()
     ticket.predict(data)
     ticket.predict(ticket.apply(data))
     ticket.predict(grown_graph(data))
-    assert not caplog.records
+    assert not recwarn.list
     piece = data.subgraph(torch.arange(50))
-    ticket.predict(piece)
-    (record,) = caplog.records
-    assert "has 50 nodes, the ticket was tested on 60" in record.getMessage()
-    caplog.clear()
+    with pytest.warns(TeddyWarning, match="has 50 nodes, the ticket was tested on 60"):
+        ticket.predict(piece)
     sampled = grown_graph(data)
     sampled.n_id = torch.arange(60)
-    ticket.predict(sampled)
-    (record,) = caplog.records
-    assert "has n_id, as pieces of PyG's loaders have" in record.getMessage()
+    with pytest.warns(TeddyWarning, match="has n_id, as pieces of PyG's loaders have"):
+        ticket.predict(sampled)
 
 
 def test_the_command_line_takes_the_table_of_kept_edges(tmp_path):

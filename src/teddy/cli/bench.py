@@ -83,13 +83,14 @@ def _bench_training(
     from teddy import jit
     from teddy.cli.tables import print_table
     from teddy.data import check_data, load_dataset
+    from teddy.data.splits import one_split
     from teddy.edges import SparsifyEdges
     from teddy.models import parse_model
 
     names = [name.strip() for name in models.split(",")]
     for name in names:
         parse_model(name)  # an unknown name is an error before anything runs
-    data = check_data(load_dataset(dataset, data_dir=data_dir, nodes=nodes), dataset)
+    data = one_split(check_data(load_dataset(dataset, data_dir=data_dir, nodes=nodes), dataset))
     data = SparsifyEdges(0.64)(data)
     most, kernels = torch.get_num_threads(), jit.numba
     ways = [

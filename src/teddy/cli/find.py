@@ -45,7 +45,7 @@ from teddy.cli.options import (
     report_tuned,
 )
 from teddy.errors import InputError
-from teddy.numbers import check_count
+from teddy.numbers import check_count, check_seed
 
 
 def find(
@@ -56,7 +56,7 @@ def find(
     ] = "gin",
     graph_sparsity: Annotated[float, typer.Option(help="Share of edges to remove.")] = 0.64,
     weight_sparsity: Annotated[float, typer.Option(help="Share of weights to remove.")] = 0.64,
-    seeds: Annotated[int, typer.Option(help="How many seeds: 0, 1, ...")] = 1,
+    seeds: Annotated[int, typer.Option(help="How many seeds, from --seed on.")] = 1,
     distill: Annotated[
         float | None,
         typer.Option(help="Strength lambda of the distillation: {distill}.", show_default=False),
@@ -154,10 +154,14 @@ def find(
     checkpoint: CheckpointFolder = None,
     checkpoint_seconds: CheckpointSeconds = 30.0,
     track: Track = None,
+    seed: Annotated[
+        int, typer.Option(help="The seed, or the first of several; picks one of several splits.")
+    ] = 0,
 ) -> None:
     """Find a ticket and compare it with the dense model."""
     if seeds < 1:
         raise InputError(f"seeds is {seeds}, expected a whole number from 1")
+    check_seed(seed)
     for path in (out, report):
         if path is not None:
             check_writable(path)
@@ -224,8 +228,9 @@ def find(
         **{name: value for name, value in options.items() if value is not None},
     }  # fmt: skip
     try:
-        with connected(device) as world, seed_progress(seeds, not world.first) as progress:
-            study = find_over_seeds(data, seeds=range(seeds), progress=progress, **settings)
+        with connected(device) as world, seed_progress(seeds, not world.first, seed) as progress:
+            every = range(seed, seed + seeds)
+            study = find_over_seeds(data, seeds=every, progress=progress, **settings)
     except KeyboardInterrupt:
         if checkpoint is None:
             raise

@@ -34,7 +34,8 @@ Split = Annotated[
     str | None,
     typer.Option(
         "--split",
-        help="public, random, or shares such as 20/40/40; default: the split the data has.",
+        help="public, random, or shares such as 20/40/40; of several splits that the data has, a "
+        "number (default: the seed's); default: the split the data has.",
         show_default=False,
     ),
 ]

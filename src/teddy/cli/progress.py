@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 @contextmanager
 def seed_progress(
-    seeds: int, silent: bool = False
+    seeds: int, silent: bool = False, first: int = 0
 ) -> Iterator[Callable[[int, str, Any, float], None]]:
     """Show seed, phase and accuracy, with the time left."""
     console = Console(stderr=True)
@@ -29,8 +29,8 @@ def seed_progress(
         def progress(seed: int, phase: str, epoch: Any, done: float) -> None:
             bar.update(
                 task,
-                completed=seed + done,
-                description=f"seed {seed + 1}/{seeds}, {phase}",
+                completed=seed - first + done,
+                description=f"seed {seed - first + 1}/{seeds}, {phase}",
                 accuracy=f"val {epoch.val:.1f}",
             )
 

@@ -80,8 +80,15 @@ def health_rows(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str
 
 
 def describe_split(split: str, inductive: dict[str, Any] | None) -> str:
-    """A split in words, and that it is inductive."""
-    return f"{split} split" + (", inductive" if inductive else "")
+    """A split in words, and that it is inductive.
+
+    Example:
+        >>> describe_split("public", None), describe_split("3", None), describe_split("0, 1", None)
+        ('public split', 'split 3', 'splits 0, 1')
+    """
+    numbered = split.replace(", ", "").isdecimal()
+    text = f"split{'s' * (',' in split)} {split}" if numbered else f"{split} split"
+    return text + (", inductive" if inductive else "")
 
 
 def edge_rows(

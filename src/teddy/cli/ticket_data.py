@@ -86,7 +86,7 @@ def load_graph(
     from teddy.data import load_to_predict, split_nodes
     from teddy.data.checks import MASKS
     from teddy.data.links import with_links
-    from teddy.data.splits import CHOICES
+    from teddy.data.splits import split_number
     from teddy.ticket.links import linked
 
     names: list[str] = []
@@ -97,6 +97,7 @@ def load_graph(
         dataset, classes=names, data_dir=data_dir, nodes=nodes, task=info.task["name"],
         directed=info.graph.get("directed", False),
         self_loops=info.graph.get("self_loops", False),
+        integers="integer_x" in info.graph,
     )  # fmt: skip
     if info.links is not None:
         if split is not None or split_seed is not None:
@@ -106,10 +107,8 @@ def load_graph(
     asked = split is not None
     if not asked:
         split, split_seed = info.split, info.split_seed if split_seed is None else split_seed
-    if split in ("public", "given"):
-        if asked and MASKS[0] not in data:
-            raise InputError(f"{dataset}: no split came with it, pass split as {CHOICES}")
-        return data
+    if split in ("public", "given") or split_number(split) is not None:
+        return _came(data, str(split), asked, dataset)
     try:
         if data.get("y") is None:
             raise InputError(f"{dataset}: no labels, expected some to draw the split '{split}'")
@@ -121,6 +120,27 @@ def load_graph(
     for key, mask in zip(MASKS, masks, strict=True):
         data[key] = mask
     return data
+
+
+def _came(data: Data, split: str, asked: bool, dataset: str) -> Data:
+    """A graph with the masks of a split that came with it, or without any."""
+    from teddy.data.checks import MASKS
+    from teddy.data.splits import CHOICES, one_split, same_split, split_number
+
+    if MASKS[0] not in data:
+        if asked:
+            raise InputError(f"{dataset}: no split came with it, pass split as {CHOICES}")
+        return data
+    if asked and split_number(split) is not None:
+        return one_split(data, split, source=dataset)
+    try:
+        return same_split(data, split, dataset)
+    except InputError:
+        if asked:
+            raise
+        for key in MASKS:  # of other splits than the ticket's
+            del data[key]
+        return data
 
 
 def _dataset(ticket: Path, info: Any, dataset: str | None) -> str:

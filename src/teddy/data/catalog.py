@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from teddy.data.bundled_sets import read_bundled
 from teddy.data.large_sets import arxiv, arxiv_surrogate, reddit
 from teddy.data.molecules import read_solubility
-from teddy.data.pyg_sets import amazon, coauthor, planetoid
+from teddy.data.pyg_sets import amazon, coauthor, heterophilous, planetoid
 from teddy.registry import Registry
 
 if TYPE_CHECKING:
@@ -91,6 +91,13 @@ _add("computers", 13752, 245861, 767, 10, amazon("Computers"))
 _add("photo", 7650, 119081, 745, 8, amazon("Photo"))
 _add("cs", 18333, 81894, 6805, 15, coauthor("CS"))
 _add("physics", 34493, 247962, 8415, 5, coauthor("Physics"))
+_add("roman-empire", 22662, 32927, 300, 18, heterophilous("roman_empire"))
+_add("amazon-ratings", 24492, 93050, 300, 5, heterophilous("amazon_ratings"))
+_add("minesweeper", 10000, 39402, 7, 2, heterophilous("minesweeper"))
+_add("tolokers", 11758, 519000, 10, 2, heterophilous("tolokers"))
+_add("questions", 48921, 153540, 301, 2, heterophilous("questions"))
+_add("chameleon-filtered", 890, 8854, 2325, 5, heterophilous("chameleon_filtered"))
+_add("squirrel-filtered", 2223, 46998, 2089, 5, heterophilous("squirrel_filtered"))
 _add("arxiv", 169343, 1157799, 128, 40, arxiv())
 _add("arxiv-surrogate", 169343, 1157799, 128, 40, arxiv_surrogate)
 _add("reddit", 232965, 11606919, 602, 41, reddit())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
@@ -12,7 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from teddy.data.targets import TARGETS
-from teddy.data.tensors import as_integers, as_tensor, dtype_text, shape_text
+from teddy.data.tensors import are_integers, as_integers, as_tensor, dtype_text, shape_text
 from teddy.errors import InputError
 
 _LAYOUTS = (torch.strided, torch.sparse_csr, torch.sparse_coo, torch.sparse_csc)
@@ -23,7 +24,9 @@ LINK_FIELDS = ("edge_label_index", "edge_label")
 PRUNED_BY = "pruned_by"
 
 
-def check_data(data: Data, source: str = "data", task: str = "classification") -> Data:
+def check_data(
+    data: Data, source: str = "data", task: str = "classification", integers: bool = False
+) -> Data:
     """Return ``data`` if a ticket can be found on it, else raise with the first thing wrong.
 
     Edges, features, labels and masks are looked at. Integer types become int64, features float32,
@@ -31,9 +34,11 @@ def check_data(data: Data, source: str = "data", task: str = "classification") -
     changes something, a shallow copy is returned. The caller's object stays as it is.
 
     Args:
-        data: A graph with ``x``, ``edge_index``, ``y`` and the three masks.
+        data: A graph with ``x``, ``edge_index``, ``y`` and the three masks, ``[N]``, or ``[N, K]``
+            for K splits, each of which is checked.
         source: Where it came from, for the message.
         task: What ``y`` has to be like; see :mod:`teddy.data.targets`.
+        integers: Whether integer features stay integers, see :func:`check_features`.
 
     Raises:
         InputError: One line: the source, the index, the value, and what was expected.
@@ -55,13 +60,17 @@ def check_data(data: Data, source: str = "data", task: str = "classification") -
         >>> check_data(data, "graph.npz") is data
         True
     """
-    data = check_graph(data, source, task)
-    check_masks(data, source, task)
+    data = check_graph(data, source, task, integers=integers)
+    check_masks(data, source, task, several=True)
     return data
 
 
 def check_graph(
-    data: Data, source: str = "data", task: str = "classification", labelled: bool = True
+    data: Data,
+    source: str = "data",
+    task: str = "classification",
+    labelled: bool = True,
+    integers: bool = False,
 ) -> Data:
     """The part of :func:`check_data` that needs no masks: features, edges and labels.
 
@@ -70,12 +79,13 @@ def check_graph(
         source: Where it came from, for the message.
         task: What ``y`` has to be like.
         labelled: Whether there has to be a ``y``.
+        integers: Whether integer features stay integers, see :func:`check_features`.
     """
     if not isinstance(data, Data):
         raise InputError(
             f"{source}: is a {type(data).__name__}, expected a torch_geometric.data.Data"
         )
-    x = check_features(_get(data, "x"), source)
+    x = check_features(_get(data, "x"), source, integers)
     num_nodes = x.size(0)
     y = _get(data, "y")
     if isinstance(data, Batch) and isinstance(y, Tensor) and len(y) == data.num_graphs < num_nodes:
@@ -100,9 +110,22 @@ def check_graph(
     return data
 
 
-def check_features(features: Any, source: str = "data") -> Tensor:
-    """Return features as float32, dense or CSR, or raise unless they are a finite ``[N, F]``."""
+def check_features(features: Any, source: str = "data", integers: bool = False) -> Tensor:
+    """Return features as float32, dense or CSR, or raise unless they are a finite ``[N, F]``.
+
+    Args:
+        features: The features.
+        source: Where they came from, for the message.
+        integers: Whether those of an integer type are ids that a module looks up, ``[N]`` or
+            ``[N, F]``: they are returned as int64, dense. A float32 has room for 2^24 ids only.
+
+    Example:
+        >>> check_features(torch.tensor([7, 2**24 + 1]), integers=True)
+        tensor([       7, 16777217])
+    """
     x = as_tensor(features, "x", "a feature matrix of shape [N, F]", source)
+    if integers and are_integers(x) and x.dim() in (1, 2) and 0 not in x.shape:
+        return (x if x.layout == torch.strided else x.to_dense()).long()
     if x.dim() != 2 or 0 in x.shape:
         raise InputError(f"{source}: x has shape {shape_text(x)}, expected [N, F], both above 0")
     if x.is_complex():
@@ -148,13 +171,35 @@ def check_edges(
     return edge_index
 
 
-def check_masks(data: Data, source: str = "data", task: str = "classification") -> None:
-    """Raise unless the masks are disjoint, filled, and have targets to learn from and measure."""
-    targets, y = TARGETS[task], data.y
-    known = targets.known(y)
-    masks: dict[str, Tensor] = {}
-    for key in MASKS:
-        mask = check_mask(data, key, known.size(0), source)
+def check_masks(
+    data: Data, source: str = "data", task: str = "classification", several: bool = False
+) -> None:
+    """Raise unless the masks are disjoint, filled, and have targets to learn from and measure.
+
+    Args:
+        data: With ``y`` and the masks.
+        source: Where it came from, for the message.
+        task: What ``y`` is.
+        several: Whether masks may be ``[N, K]``, one column a split; then each split is checked.
+    """
+    known = TARGETS[task].known(data.y)
+    masks = {key: check_mask(data, key, known.size(0), source, several) for key in MASKS}
+    if all(mask.dim() == 1 for mask in masks.values()):
+        _check_split(masks, data.y, known, source, task)
+        return
+    for number in range(count_splits(masks, source)):
+        columns = {
+            key if mask.dim() == 1 else f"{key}[:, {number}]": mask_of_split(mask, number)
+            for key, mask in masks.items()
+        }
+        _check_split(columns, data.y, known, source, task)
+
+
+def _check_split(
+    masks: Mapping[str, Tensor], y: Tensor, known: Tensor, source: str, task: str
+) -> None:
+    targets = TARGETS[task]
+    for key, mask in masks.items():
         if not mask.any():
             raise InputError(f"{source}: {key} holds no {targets.of}, expected at least one")
         unlabelled = mask & ~known
@@ -162,8 +207,7 @@ def check_masks(data: Data, source: str = "data", task: str = "classification") 
             row = int(unlabelled.nonzero()[0])
             got, what = y[row].tolist(), targets.of
             raise InputError(f"{source}: y[{row}] is {got}, expected a label: {what} is in {key}")
-        masks[key] = mask
-    for one, other in combinations(MASKS, 2):
+    for one, other in combinations(masks, 2):
         both = masks[one] & masks[other]
         if both.any():
             where = f"{targets.of} {int(both.nonzero()[0])}"
@@ -172,14 +216,51 @@ def check_masks(data: Data, source: str = "data", task: str = "classification") 
         targets.check_part(y[mask], key, source)
 
 
-def check_mask(data: Data, key: str, num_nodes: int, source: str = "data") -> Tensor:
-    """Return a mask, or raise unless it is bool ``[N]``."""
+def check_mask(
+    data: Data, key: str, num_nodes: int, source: str = "data", several: bool = False
+) -> Tensor:
+    """Return a mask, or raise unless it is bool ``[N]``; of several splits ``[N, K]``."""
     mask = as_tensor(_get(data, key), key, f"three bool masks: {', '.join(MASKS)}", source)
     if mask.dtype != torch.bool:
         raise InputError(f"{source}: {key} is {dtype_text(mask)}, expected bool")
+    if several and mask.dim() == 2 and mask.size(0) == num_nodes and mask.size(1):
+        return mask
     if mask.shape != (num_nodes,):
-        raise InputError(f"{source}: {key} has shape {shape_text(mask)}, expected [{num_nodes}]")
+        wide = several and mask.dim() == 2
+        expected = f"[{num_nodes}, K] for K splits" if wide else f"[{num_nodes}]"
+        raise InputError(f"{source}: {key} has shape {shape_text(mask)}, expected {expected}")
     return mask
+
+
+def count_splits(masks: Mapping[str, Tensor], source: str = "data") -> int:
+    """Return the number of splits that masks have, or raise if it differs.
+
+    A mask ``[N]`` beside others of ``[N, K]`` belongs to each of the K splits.
+
+    Example:
+        >>> wide = torch.ones(4, 10, dtype=torch.bool)
+        >>> count_splits({"train_mask": wide, "val_mask": wide, "test_mask": wide[:, 0]})
+        10
+    """
+    wide = {key: mask for key, mask in masks.items() if mask.dim() == 2}
+    for key, mask in wide.items():
+        first, expected = next(iter(wide.items()))
+        if mask.size(1) != expected.size(1):
+            raise InputError(
+                f"{source}: {key} has shape {shape_text(mask)}, expected {shape_text(expected)} "
+                f"as {first}"
+            )
+    return max((mask.size(1) for mask in wide.values()), default=1)
+
+
+def mask_of_split(mask: Tensor, number: int) -> Tensor:
+    """Return the mask of one split, bool ``[N]``.
+
+    Example:
+        >>> mask_of_split(torch.tensor([[True, False], [False, True]]), 1)
+        tensor([False,  True])
+    """
+    return mask if mask.dim() == 1 else mask[:, number].contiguous()
 
 
 def _get(data: Data, key: str) -> Any:

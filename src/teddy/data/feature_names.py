@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from torch_geometric.data import Data
 
+from teddy.data.features import num_features
 from teddy.data.reading import shorten
 from teddy.errors import InputError
 
@@ -25,7 +26,7 @@ def feature_names(data: Data) -> list[str] | None:
     """
     given = data.get("feature_names")
     names = [] if given is None else [str(name) for name in given]
-    return names if len(set(names)) == data.x.size(1) == len(names) else None
+    return names if len(set(names)) == num_features(data.x) == len(names) else None
 
 
 def column_order(names: list[str], expected: list[str]) -> list[int] | None:

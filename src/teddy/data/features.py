@@ -33,6 +33,16 @@ def compact(x: Tensor) -> Tensor:
     return csr_tensor(matrix) if sparse else torch.from_numpy(matrix.toarray())
 
 
+def num_features(x: Tensor) -> int:
+    """Return the number of features of a node: columns of ``[N, F]``, 1 of ids ``[N]``.
+
+    Example:
+        >>> num_features(torch.eye(3)), num_features(torch.arange(3))
+        (3, 1)
+    """
+    return x.size(1) if x.dim() == 2 else 1
+
+
 def normalise_rows(matrix: csr_matrix) -> csr_matrix:
     """Divide each row by its sum; a row of zeros stays as it is.
 

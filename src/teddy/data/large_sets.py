@@ -10,8 +10,7 @@ import torch
 from scipy.sparse import csr_matrix
 from torch_geometric.data import Data
 
-from teddy.data.checks import MASKS
-from teddy.data.pyg_sets import PygSet, user_folder
+from teddy.data.pyg_sets import PygSet, user_folder, with_split
 from teddy.data.reading import reading
 from teddy.errors import InputError
 
@@ -39,7 +38,7 @@ def arxiv() -> PygSet:
             edge_index=torch.from_numpy(edges.T.astype(np.int64)),
             y=torch.from_numpy(y[:, 0].astype(np.int64)),
         )
-        return _with_split(data, [part[:, 0].astype(np.int64) for part in parts])
+        return with_split(data, [part[:, 0].astype(np.int64) for part in parts])
 
     return PygSet("OGB", "ogbn_arxiv", files, read_raw, _download_arxiv)
 
@@ -65,7 +64,7 @@ def reddit() -> PygSet:
         data = Data(
             x=torch.from_numpy(x), edge_index=torch.from_numpy(edge_index), y=torch.from_numpy(y)
         )
-        return _with_split(data, [np.array(role[part], np.int64) for part in ("tr", "va", "te")])
+        return with_split(data, [np.array(role[part], np.int64) for part in ("tr", "va", "te")])
 
     def download(folder: Path) -> Path:
         from torch_geometric.datasets import Reddit2
@@ -92,7 +91,7 @@ def arxiv_surrogate(data_dir: Path | None = None) -> Data:
         y = torch.from_numpy(file["y"].astype(np.int64))
         edge_index = torch.from_numpy(file["edge_index"].astype(np.int64))
         data = Data(x=class_features(y), edge_index=edge_index, y=y)
-        return _with_split(data, [file[part] for part in ("train", "valid", "test")])
+        return with_split(data, [file[part] for part in ("train", "valid", "test")])
 
 
 def class_features(y: torch.Tensor, features: int = 128, seed: int = 0) -> torch.Tensor:
@@ -112,13 +111,6 @@ def class_features(y: torch.Tensor, features: int = 128, seed: int = 0) -> torch
     centres /= np.linalg.norm(centres, axis=1, keepdims=True)
     x = 2.0 * centres[y.numpy()] + random.standard_normal((y.numel(), features))
     return torch.from_numpy(x.astype(np.float32))
-
-
-def _with_split(data: Data, parts: list[np.ndarray]) -> Data:
-    for mask, nodes in zip(MASKS, parts, strict=True):
-        data[mask] = torch.zeros(data.x.size(0), dtype=torch.bool)
-        data[mask][torch.from_numpy(nodes.astype(np.int64))] = True
-    return data
 
 
 def _numbers(path: Path) -> np.ndarray:

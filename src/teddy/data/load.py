@@ -11,14 +11,21 @@ from torch_geometric.data import Batch, Data
 
 from teddy.data.arcs import check_edge_values, simple_arcs
 from teddy.data.catalog import DATASETS
-from teddy.data.checks import MASKS, PRUNED_BY, check_graph, check_mask, check_masks
+from teddy.data.checks import (
+    MASKS,
+    PRUNED_BY,
+    check_graph,
+    check_mask,
+    check_masks,
+    count_splits,
+)
 from teddy.data.features import compact
 from teddy.data.files import read_path
 from teddy.data.graphs import TASK as OF_GRAPHS
 from teddy.data.graphs import as_batch, graph_set, of_graphs
 from teddy.data.links import LINKS, check_links, with_links
 from teddy.data.simple_edges import normalise_edges
-from teddy.data.splits import CHOICES, Masks, split_nodes
+from teddy.data.splits import CHOICES, Masks, one_split, split_nodes, split_number
 from teddy.data.targets import TARGETS
 from teddy.errors import InputError
 
@@ -28,7 +35,7 @@ StrPath = str | os.PathLike[str]
 def load_dataset(
     name: StrPath = "citeseer",
     *,
-    split: str | None = None,
+    split: str | int | None = None,
     seed: int = 0,
     data_dir: StrPath | None = None,
     nodes: StrPath | None = None,
@@ -42,7 +49,9 @@ def load_dataset(
             ``graph.pt``, an edge list in CSV or Parquet, or a folder with ``edges.*`` and
             ``nodes.*``. ``docs/data.md`` has the layouts.
         split: ``"public"``, ``"random"`` or percentages such as ``"20/40/40"``, see
-            :func:`teddy.data.split_nodes`; by default the split that came with the data.
+            :func:`teddy.data.split_nodes`; or the number of one of several splits that came with
+            the data. By default the split that came, or all of them: then masks are ``[N, K]``,
+            and :func:`teddy.find_ticket` takes the seed's.
         seed: For a split that is drawn.
         data_dir: Folder of PyG's raw files for sets that aren't bundled; by default the
             environment variable ``TEDDY_DATA``.
@@ -70,6 +79,7 @@ def load_dataset(
         >>> data.num_nodes, data.num_edges, data.x.layout, data.split
         (3327, 9104, torch.sparse_csr, 'public')
     """
+    split = split if split is None else str(split)
     if task == LINKS:
         if directed:
             raise InputError(f"links have no direction, expected no directed graph for {LINKS}")
@@ -83,9 +93,10 @@ def load_dataset(
         return batch
     graph = check_graph(raw, source, task)
     public = _public(raw, source)
-    if public is None and split in (None, "public"):
+    number = split_number(split)
+    if public is None and (split in (None, "public") or number is not None):
         raise InputError(f"{source}: no split came with it, pass split as {CHOICES}")
-    split = split or "public"
+    split = "public" if number is not None else split or "public"
     masks = split_nodes(graph.y, split, seed, public=public)
     data = Data(
         x=compact(graph.x),
@@ -96,7 +107,9 @@ def load_dataset(
         name=label,
         split=split,
     )
-    check_masks(data, source, task)
+    check_masks(data, source, task, several=True)
+    if number is not None or count_splits(dict(zip(MASKS, masks, strict=True)), source) == 1:
+        data = one_split(data, number, source=source)
     if split != "public":
         data.split_seed = seed
     return _named(data, raw)
@@ -111,6 +124,7 @@ def load_to_predict(
     task: str = "classification",
     directed: bool = False,
     self_loops: bool = False,
+    integers: bool = False,
 ) -> Data:
     """Return a graph of which labels are to be predicted: they and a split may be missing.
 
@@ -126,6 +140,7 @@ def load_to_predict(
         task: As there.
         directed: As there.
         self_loops: Whether self-loops are kept, for a module that is given them.
+        integers: Whether integer ``x``, ids that a module looks up, stays as it is.
 
     Example:
         >>> import tempfile
@@ -149,9 +164,9 @@ def load_to_predict(
         batch.name = label
         _check_classes(batch, classes, source)
         return batch
-    graph = check_graph(raw, source, task, labelled=False)
+    graph = check_graph(raw, source, task, labelled=False, integers=integers)
     data = Data(
-        x=compact(graph.x),
+        x=compact(graph.x) if graph.x.is_floating_point() else graph.x,
         **_edges(graph, directed, source, self_loops),
         num_nodes=graph.x.size(0),
         name=label,
@@ -163,7 +178,7 @@ def load_to_predict(
         _check_classes(data, classes, source)
     if _public(raw, source) is not None:
         for key in MASKS:
-            data[key] = check_mask(raw, key, data.num_nodes, source)
+            data[key] = check_mask(raw, key, data.num_nodes, source, several=True)
     return _named(data, raw)
 
 

@@ -17,6 +17,7 @@ from scipy.sparse import csr_matrix
 from torch_geometric.data import Data
 from torch_geometric.io import read_planetoid_data
 
+from teddy.data.checks import MASKS
 from teddy.data.features import csr_tensor, normalise_rows
 from teddy.data.reading import reading, reason
 from teddy.errors import InputError
@@ -39,6 +40,9 @@ class PygSet:
         read_raw: Reads the folder that holds them.
         fetch: Downloads the set into a folder, and returns the folder with ``raw`` in it; by
             default by PyG's class.
+        flat: Folder that the authors' repository keeps the files of several sets in, if any.
+        split_file: File under the user's folder that has the numbers of the nodes that ``train``,
+            ``valid`` and ``test``, if any; with it the set has a public split.
     """
 
     family: str
@@ -46,12 +50,21 @@ class PygSet:
     files: tuple[str, ...]
     read_raw: Callable[[Path], Data]
     fetch: Callable[[Path], Path] | None = None
+    flat: str | None = None
+    split_file: str | None = None
 
     def __call__(self, data_dir: Path | None = None) -> Data:
         """Read the set, from under ``data_dir`` or ``TEDDY_DATA`` if it is there."""
-        raw = self._find(user_folder(data_dir)) or self._find(_cache()) or self._download()
+        folder = user_folder(data_dir)
+        raw = self._find(folder) or self._find(_cache()) or self._download()
         with reading(raw / self.files[0], f"PyG's raw files of {self.name}"):
-            return self.read_raw(raw)
+            data = self.read_raw(raw)
+        split = None if folder is None or self.split_file is None else folder / self.split_file
+        if split is None or not split.is_file():
+            return data
+        kind = "the numbers of nodes in train, valid and test"
+        with reading(split, kind), np.load(split, allow_pickle=False) as parts:
+            return with_split(data, [parts[part] for part in ("train", "valid", "test")])
 
     @property
     def layout(self) -> str:
@@ -67,6 +80,10 @@ class PygSet:
                     if not (raw / file).is_file():
                         raise InputError(f"{raw}: no {file}, expected PyG's raw files")
                 return raw
+        if self.flat is not None and all(
+            (folder / self.flat / file).is_file() for file in self.files
+        ):
+            return folder / self.flat
         return None
 
     def _download(self) -> Path:
@@ -143,12 +160,57 @@ def _benchmark(family: str, name: str, file: str) -> PygSet:
         with np.load(raw / file, allow_pickle=False) as arrays:
             x, adjacency = _matrix(arrays, "attr"), _matrix(arrays, "adj").tocoo()
             y = torch.from_numpy(arrays["labels"].astype(np.int64))
+        x.sum_duplicates()  # sorts the columns, too; those of Photo's file are not sorted
         # As PyG reads it, whether a word occurs; but never dense, which takes 1 GB for Physics.
         x.data[x.data > 0] = 1
         edge_index = torch.from_numpy(np.stack([adjacency.row, adjacency.col]).astype(np.int64))
         return Data(x=csr_tensor(x), edge_index=edge_index, y=y)
 
-    return PygSet(family, name, (file,), read_raw)
+    split_file = f"splits/{family.lower()}-{name.lower()}_split.npz"
+    return PygSet(family, name, (file,), read_raw, split_file=split_file)
+
+
+def heterophilous(name: str) -> PygSet:
+    """A graph of Platonov et al. (2023), most of whose edges join different classes; ten splits.
+
+    Args:
+        name: Stem of its file, such as ``roman_empire``. PyG's class has no ``*_filtered`` ones.
+
+    Example:
+        >>> heterophilous("minesweeper").files
+        ('minesweeper.npz',)
+    """
+    file = f"{name}.npz"
+
+    def read_raw(raw: Path) -> Data:
+        with np.load(raw / file, allow_pickle=False) as arrays:
+            data = Data(
+                x=torch.from_numpy(arrays["node_features"].astype(np.float32, copy=False)),
+                edge_index=torch.from_numpy(arrays["edges"].T.astype(np.int64)),
+                y=torch.from_numpy(arrays["node_labels"].astype(np.int64, copy=False)),
+            )
+            for mask in MASKS:
+                data[mask] = torch.from_numpy(arrays[f"{mask}s"].T.astype(np.bool_))
+        return data
+
+    def fetch(folder: Path) -> Path:
+        from torch_geometric.data import download_url
+        from torch_geometric.datasets import HeterophilousGraphDataset
+
+        raw = folder / name / "raw"
+        download_url(f"{HeterophilousGraphDataset.url}/{file}", str(raw), log=False)
+        return folder / name
+
+    family = "HeterophilousGraphDataset"
+    return PygSet(family, name, (file,), read_raw, fetch, flat="heterophilous")
+
+
+def with_split(data: Data, parts: list[np.ndarray]) -> Data:
+    """Add the masks of the nodes that train, validate and test, given by their numbers."""
+    for mask, nodes in zip(MASKS, parts, strict=True):
+        data[mask] = torch.zeros(data.x.size(0), dtype=torch.bool)
+        data[mask][torch.from_numpy(nodes.astype(np.int64))] = True
+    return data
 
 
 def _matrix(arrays: np.lib.npyio.NpzFile, key: str) -> csr_matrix:

@@ -17,6 +17,7 @@ from torch_geometric.data.storage import (
 
 from teddy.data.checks import LINK_FIELDS, MASKS, PRUNED_BY
 from teddy.data.reading import reading
+from teddy.data.unused_weight import warn_of_weight
 from teddy.errors import InputError
 
 if TYPE_CHECKING:
@@ -67,4 +68,5 @@ def read_saved_data(path: Path) -> Data | list[Data]:
                 "expected a PyG Data, or a list of them, saved with torch.save"
             )
         keys = ("x", "edge_index", "edge_weight", "y", "num_nodes", PRUNED_BY, *MASKS, *LINK_FIELDS)
+        warn_of_weight(saved, path.name)
         return Data(**{key: saved[key] for key in keys if key in saved})

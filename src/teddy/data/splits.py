@@ -1,17 +1,22 @@
-"""Which nodes train, validate and test."""
+"""Nodes that train, validate and test: splits that are drawn, and one of several that came."""
 
 from __future__ import annotations
 
+import copy
 import re
 from fractions import Fraction
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
+from teddy.data.checks import MASKS, count_splits, mask_of_split
 from teddy.errors import InputError
 
 Masks = tuple[Tensor, Tensor, Tensor]
 
+#: Splits that can be drawn.
 CHOICES = "'random' or percentages such as '20/40/40' (--split 20/40/40)"
 
 
@@ -73,6 +78,72 @@ def split_nodes(
             )
     train, val, test = (_mask(part, y) for part in parts)
     return train, val, test
+
+
+def split_number(split: Any) -> int | None:
+    """Return the number of a split, ``3`` or ``"3"``; None for a split that has another name.
+
+    Example:
+        >>> split_number("3"), split_number("20/40/40")
+        (3, None)
+    """
+    return int(split) if re.fullmatch("[0-9]+", str(split)) else None
+
+
+def one_split(
+    data: Data, split: int | str | None = None, seed: int = 0, source: str = "data"
+) -> Data:
+    """Return data with the masks ``[N]`` of one split, of those whose masks are ``[N, K]``.
+
+    The copy has ``split``, the number as a text. Data with one split stay as they are.
+
+    Args:
+        data: With the three masks, checked.
+        split: Number of the split; by default ``seed`` modulo K.
+        seed: For the default.
+        source: Where it came from, for the message.
+
+    Example:
+        >>> wide = torch.eye(3, dtype=torch.bool)
+        >>> data = Data(train_mask=wide, val_mask=wide.roll(1, 1), test_mask=wide.roll(2, 1))
+        >>> one_split(data, seed=4).train_mask, one_split(data, seed=4).split
+        (tensor([False,  True, False]), '1')
+        >>> one_split(data, 3)
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: data: split is 3, expected 0 to 2
+    """
+    masks = {key: data[key] for key in MASKS}
+    count = count_splits(masks, source)
+    number = seed % count if split is None else split_number(split)
+    if number is None or not 0 <= number < count:
+        known = f"0 to {count - 1}" if count > 1 else "0, the only one that data have"
+        raise InputError(f"{source}: split is {split}, expected {known}")
+    if all(mask.dim() == 1 for mask in masks.values()):
+        return data
+    data = copy.copy(data)
+    for key, mask in masks.items():
+        data[key] = mask_of_split(mask, number)
+    if count > 1:
+        data.split = str(number)
+    return data
+
+
+def same_split(data: Data, split: str, source: str = "data") -> Data:
+    """Return data with the masks of the split that a ticket was found on.
+
+    Args:
+        data: With the three masks; of several splits one is taken.
+        split: What the ticket calls it.
+        source: Where it came from, for the message.
+    """
+    count = count_splits({key: data[key] for key in MASKS}, source)
+    if count > 1 and split_number(split) is None:
+        raise InputError(
+            f"{source}: masks are of {count} splits, and the ticket is of the split '{split}'; "
+            "expected masks of one split, such as train_mask[:, 0]"
+        )
+    return one_split(data, split if count > 1 else None, source=source)
 
 
 def _planetoid(shuffled: Tensor, y: Tensor) -> Masks:

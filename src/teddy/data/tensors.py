@@ -33,9 +33,19 @@ def as_integers(value: Tensor, key: str, source: str, hint: str = "") -> Tensor:
         >>> as_integers(torch.tensor([1], dtype=torch.int8), "y", "data").dtype
         torch.int64
     """
-    if value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
+    if not are_integers(value):
         raise InputError(f"{source}: {key} is {dtype_text(value)}, expected integers{hint}")
     return value.long()
+
+
+def are_integers(value: Tensor) -> bool:
+    """Whether a tensor is of an integer type.
+
+    Example:
+        >>> are_integers(torch.tensor([1])), are_integers(torch.tensor([True]))
+        (True, False)
+    """
+    return not (value.is_floating_point() or value.is_complex() or value.dtype == torch.bool)
 
 
 def shape_text(value: Tensor) -> str:

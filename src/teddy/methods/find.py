@@ -16,6 +16,7 @@ from teddy.methods.level import Level
 from teddy.methods.method import METHODS
 from teddy.methods.model_source import ModelLike
 from teddy.methods.phases import Progress
+from teddy.methods.progress_bar import ProgressReport
 from teddy.methods.resume import SearchFolder, search_settings
 from teddy.ticket import Ticket
 from teddy.tracking import Tracking, TrackLike
@@ -49,6 +50,7 @@ def find_ticket(
     divergence: str = "dense-sparse",
     distill_nodes: str = "all",
     patience: int | None = None,
+    split: int | None = None,
     inductive: bool = False,
     inference: str = "scored",
     loader: LoaderLike | None = None,
@@ -56,7 +58,7 @@ def find_ticket(
     checkpoint: StrPath | None = None,
     checkpoint_seconds: float = 30.0,
     device: str | torch.device = "cpu",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     track: TrackLike | None = None,
     **options: Any,
 ) -> Ticket:
@@ -113,6 +115,8 @@ def find_ticket(
         divergence: Reading of the distillation; see :class:`teddy.training.TrainConfig`.
         distill_nodes: Which nodes the dense model teaches, ``all`` or ``training``.
         patience: Early stopping; off by default.
+        split: Number of the split, where the masks are ``[N, K]``, one column a split; by default
+            ``seed`` modulo K.
         inductive: Whether training sees the training nodes and the edges between them only: scores,
             degrees and the dense model's logits are of that graph alone. The ticket is validated on
             the graph with the validation nodes, tested on the whole, and can be used on any.
@@ -127,7 +131,7 @@ def find_ticket(
         checkpoint_seconds: From one writing to the next.
         device: To train on.
         progress: Called after each epoch with the phase, the :class:`teddy.training.Epoch` and the
-            share that is done.
+            share that is done; True: a progress bar, where stderr is a terminal.
         track: What follows the search: ``"tensorboard:FOLDER"``, ``"mlflow"``, ``"wandb:PROJECT"``,
             an object with the methods of :class:`teddy.tracking.Tracker`, or several of them.
         options: Of the method (see its file), such as ``structure="neurons"`` to remove whole
@@ -157,10 +161,11 @@ def find_ticket(
     problem_with, of_model = problem_of(data, task, target, relations, options)
     device, batches = check_device(device), as_loader(loader)
     folder, tracking = SearchFolder(checkpoint, checkpoint_seconds), Tracking(track)
+    report = ProgressReport(progress)
     problem = problem_with(
-        data, model, of_model, seed, config, device, tracking.beside(progress), folder.store,
+        data, model, of_model, seed, config, device, tracking.beside(report.call), folder.store,
         inductive=inductive, inference=inference, loader=batches, checkpoints=folder.checkpoints,
-        task=task, class_weight=class_weight, directed=directed,
+        task=task, class_weight=class_weight, directed=directed, split=split,
         weight_budget=budget,
     )  # fmt: skip
 
@@ -168,7 +173,7 @@ def find_ticket(
         return search_settings(problem, chosen.name, level, {**chosen.options, **of_method})
 
     name = str(problem.given.get("name", "data"))
-    with folder.held(settings), tracking.run(name, settings, folder.histories):
+    with report, folder.held(settings), tracking.run(name, settings, folder.histories):
         (ticket,) = chosen.tickets(problem, [level], **of_method)
         tracking.ticket = ticket
     return ticket

@@ -170,6 +170,9 @@ class GraphProblem(HeadedProblem):
         given = {key: batch[key] for key in batch.keys() if key not in left_out}  # noqa: SIM118
         return Data(**given, graph_of_node=batch.batch)
 
+    def _check_module(self, *names: str) -> None:
+        super()._check_module("batch", *names)
+
     def _growth(self, fields: Data, arcs: Arcs, inductive: bool, inference: str) -> Growth:
         of_node = self.given.graph_of_node.to(self.device)
         return GraphGrowth.of_graphs(fields, arcs, of_node, self.budget, self.seed)

@@ -18,6 +18,7 @@ from teddy.methods.problem import Problem
 from teddy.methods.record import Dense
 from teddy.models.edge_inputs import EDGE_INPUTS
 from teddy.models.hetero import HeteroModel, hetero_edge_inputs
+from teddy.models.own_module import check_weights
 from teddy.ticket.hetero import hetero_facts
 from teddy.training import TrainResult, seeded
 
@@ -64,6 +65,11 @@ class HeteroProblem(Problem):
 
     def _checked(self, data: Any, task: str) -> Data:
         return target_data(data, self.target, task)
+
+    def _check_module(self, *names: str) -> None:
+        module = self.source.own_module()
+        if module is not None:
+            check_weights(module)
 
     def _arcs(self, directed: bool) -> Arcs:
         if directed:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
+from torch_geometric.data import Data
 
+from teddy.data.tensors import are_integers
+from teddy.data.unused_weight import warn_of_weight
 from teddy.errors import InputError
 from teddy.models import GNN, MODELS, build_model, parse_model
+from teddy.models.edge_inputs import EDGE_INPUTS
+from teddy.models.own_module import check_callable, check_module, takes_argument
 
 ModelLike = str | nn.Module | Callable[[], nn.Module]
 
@@ -38,6 +43,44 @@ class ModelSource:
                 f"option '{min(self.options)}' came with a module of your own, "
                 "expected model options only with a model's name"
             )
+        if callable(self.model) and not isinstance(self.model, nn.Module):
+            check_callable(self.model)
+
+    def own_module(self) -> nn.Module | None:
+        """Return the user's own module, not a copy; None for a model of ours.
+
+        Example:
+            >>> ModelSource("gcn", {}).own_module()
+            >>> ModelSource(nn.Linear(3, 2), {}).own_module()
+            Linear(in_features=3, out_features=2, bias=True)
+        """
+        if isinstance(self.model, str):
+            return None
+        module = self.model if isinstance(self.model, nn.Module) else self.make(0, 0)
+        return None if isinstance(module, GNN) else module
+
+    def looks_up(self, data: Any) -> bool:
+        """Whether ``x`` are integers that the user's own module looks up; ours take floats.
+
+        Args:
+            data: A graph, unchecked.
+        """
+        x = data.get("x") if isinstance(data, Data) else None
+        integers = isinstance(x, Tensor) and are_integers(x)
+        return integers and self.own_module() is not None
+
+    def check_takes(self, data: Data, names: Collection[str] = ()) -> None:
+        """Raise unless the user's own module can be called with what data have.
+
+        Args:
+            data: The graph.
+            names: What the module is given by name beside that.
+        """
+        module = self.own_module()
+        if module is not None:
+            check_module(module, {*data.keys(), *EDGE_INPUTS, *names})
+        if module is None or not takes_argument(module, "weight"):
+            warn_of_weight(data)
 
     def make(self, features: int, outputs: int) -> nn.Module:
         """Make a model with initial weights; of a module given by the user, a copy.

@@ -14,6 +14,8 @@ from torch_geometric.data import Data
 
 from teddy.data import check_data
 from teddy.data.checks import MASKS
+from teddy.data.features import num_features
+from teddy.data.splits import one_split
 from teddy.edges import Arcs, Signals
 from teddy.edges.prune import needed_signals, prune_pairs
 from teddy.entries import Entry
@@ -28,6 +30,7 @@ from teddy.models import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS, edge_inputs
 from teddy.models.layered import hidden_units
 from teddy.models.macs import count_macs
+from teddy.models.own_module import check_looks_up
 from teddy.numbers import check_seed
 from teddy.sparsity import num_pruned_edges
 from teddy.ticket import Accuracy, Ticket
@@ -77,6 +80,7 @@ class Problem:
         class_weight: Weights of classes in the loss.
         directed: Whether messages run along edges as they are listed only.
         weight_budget: Settings of the weight budget.
+        split: Number of the split, where masks are of several; by default the seed's.
 
     Attributes:
         phases: Tells how far the search is.
@@ -107,6 +111,7 @@ class Problem:
         class_weight: ClassWeight | None = None,
         directed: bool = False,
         weight_budget: WeightBudget | None = None,
+        split: int | None = None,
     ) -> None:
         device = device or torch.device("cpu")
         self.seed, self.device = check_seed(seed), device
@@ -116,8 +121,9 @@ class Problem:
         self.loader, self.checkpoints = loader, checkpoints
         self.weight_budget = weight_budget or WeightBudget()
         self.dense_model: nn.Module | None = None
-        self.given = self._checked(data, task)
         self.source = ModelSource(model, options)
+        self.given = one_split(self._checked(data, task), split, self.seed)
+        self._check_module()
         check_rule(inference)
         fields = Data(**{key: self.given[key].to(device) for key in ("x", "y", *MASKS)})
         shown = self._shown(fields, inductive)
@@ -127,6 +133,11 @@ class Problem:
         self.seen, self.deployed = self.growth.seen, self.growth.deployed
         self.graph, self.data = self.seen.graph, self.seen.data
         self.num_outputs = self.task.num_outputs(self.data.y)
+        if not self.data.x.is_floating_point():
+            with seeded(self.seed, device):
+                check_looks_up(
+                    self.make_model(), self.data.x, self.data.edge_index, **of_edges(self.data)
+                )
 
     def _config(self, config: TrainConfig, model: ModelLike) -> TrainConfig:
         """Settings of the training, with what wasn't asked for."""
@@ -134,7 +145,18 @@ class Problem:
 
     def _checked(self, data: Data, task: str) -> Data:
         """The graph, or its nodes that are predicted: features, targets, masks."""
-        return check_data(data, task=task)
+        with seeded(self.seed, self.device):
+            integers = self.source.looks_up(data)
+        return check_data(data, task=task, integers=integers)
+
+    def _check_module(self, *names: str) -> None:
+        """Raise unless a module of the user's own can be called with what data have.
+
+        Args:
+            names: What it is given by name beside that.
+        """
+        with seeded(self.seed, self.device):
+            self.source.check_takes(self.given, names)
 
     def _shown(self, fields: Data, inductive: bool) -> Tensor:
         """Which of what is predicted training sees, with or without a target, bool."""
@@ -355,7 +377,7 @@ class Problem:
 
     def make_model(self) -> nn.Module:
         """Make a model with initial weights."""
-        return self.source.make(self.data.x.size(1), self.num_outputs).to(self.device)
+        return self.source.make(num_features(self.data.x), self.num_outputs).to(self.device)
 
     def check_units(self) -> None:
         """Raise unless the model has hidden units that can go whole."""

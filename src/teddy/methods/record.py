@@ -14,6 +14,7 @@ from teddy.methods.collapse import warn_of_collapse
 from teddy.methods.level import Level
 from teddy.models import GNN, MODELS
 from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
+from teddy.ticket.features import feature_facts
 from teddy.ticket.fingerprint import arcs_fingerprint, split_fingerprint
 from teddy.training import TrainResult
 from teddy.weights import count_nonzero
@@ -86,7 +87,7 @@ def make_ticket(
         graph={
             "nodes": arcs.graph.num_nodes if hetero is None else sum(hetero["nodes"].values()),
             "edges": arcs.graph.num_edges,
-            "features": problem.data.x.size(1),
+            **feature_facts(problem.data.x),
             outputs: problem.num_outputs,
             "fingerprint": arcs_fingerprint(arcs),
             "kept_fingerprint": arcs_fingerprint(arcs, keep),

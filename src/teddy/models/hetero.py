@@ -48,7 +48,15 @@ class HeteroModel(nn.Module):
             name_in_forward(self.module, name) or name: {k: _own_type(v, x) for k, v in of.items()}
             for name, of in edge_index.of_edges.items()
         }
-        found: Any = self.module(x_dict, dict(edge_index.edge_index_dict), **named)
+        try:
+            found: Any = self.module(x_dict, dict(edge_index.edge_index_dict), **named)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            reason = " ".join(str(error).split())[:120]
+            raise InputError(
+                f"a {type(self.module).__name__} fails on x_dict and edge_index_dict "
+                f"({type(error).__name__}: {reason}), expected a module for a HeteroData, such as "
+                "to_hetero's"
+            ) from error
         if isinstance(found, Mapping):
             if self.target not in found:
                 known = ", ".join(map(str, found)) or "none"

@@ -80,7 +80,7 @@ class Study:
         macs = best.macs
         return {
             "dataset": best.dataset,
-            "split": best.split,
+            "split": ", ".join(dict.fromkeys(info.split for info in infos)),
             "model": best.model.get("name", best.model.get("class")),
             "method": best.method,
             "scores": [info.score for info in infos],
@@ -121,7 +121,7 @@ def find_over_seeds(
     data: Data | HeteroData,
     *,
     seeds: Sequence[int],
-    progress: Callable[[int, str, Any, float], None] | None = None,
+    progress: Callable[[int, str, Any, float], None] | bool | None = None,
     checkpoint: StrPath | None = None,
     **settings: Any,
 ) -> Study:
@@ -130,7 +130,8 @@ def find_over_seeds(
     Args:
         data: The graph.
         seeds: The seeds.
-        progress: Called with seed, phase, epoch and the share of this seed that is done.
+        progress: Called with seed, phase, epoch and the share of this seed that is done; True: a
+            progress bar for each seed.
         checkpoint: A folder with a checkpoint for each seed to resume from.
         settings: Arguments of :func:`teddy.find_ticket`, except for ``seed``.
 
@@ -150,11 +151,12 @@ def find_over_seeds(
     for seed in seeds:
 
         def report(phase: str, epoch: Any, done: float, seed: int = seed) -> None:
-            if progress is not None:
+            if callable(progress):
                 progress(seed, phase, epoch, done)
 
         folder = None if checkpoint is None else Path(checkpoint) / f"seed-{seed}"
-        settings = {**settings, "progress": report, "checkpoint": folder}
+        shown = report if callable(progress) else progress
+        settings = {**settings, "progress": shown, "checkpoint": folder}
         tickets.append(find_ticket(data, seed=seed, **settings))
     study = Study(tickets, num_test_rows(tickets[0].info, data), {}, 0.0)
     if not isinstance(data, HeteroData):

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from teddy.buffers import Blocks, reused
 from teddy.data.checks import check_features
 from teddy.data.features import take_columns
+from teddy.data.tensors import dtype_text
 from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.base import as_features
@@ -72,6 +73,7 @@ class CompiledTicket(nn.Module):
         super().__init__()
         self.head = nn.Identity() if head is None else head
         self._shape, self._order = x.shape, order
+        self._integers = not x.is_floating_point()  # ids that a module looks up
         self._memory: Blocks = defaultdict(list)
         model = copy.deepcopy(model).to(x.device).eval().requires_grad_(False)
         self._graph: Any = edge_index
@@ -116,7 +118,9 @@ class CompiledTicket(nn.Module):
         return sparse + sum(parameter.numel() for parameter in self.parameters())
 
     def _prepare(self, x: Tensor) -> Any:
-        x = check_features(x)
+        x = check_features(x, integers=self._integers)
+        if self._integers and x.is_floating_point():
+            raise InputError(f"features are {dtype_text(x)}, expected integers, as compiled")
         if x.shape != self._shape or x.device != self._device:
             raise InputError(
                 f"features are {list(x.shape)} on {x.device}, "
@@ -156,6 +160,7 @@ class CompiledTicket(nn.Module):
         )
 
     def __repr__(self) -> str:
-        nodes, features = self._shape[0], self._shape[1] if self._kept is None else len(self._kept)
+        nodes, *width = self._shape
+        features = (width or [1])[0] if self._kept is None else len(self._kept)
         name = type(self.model).__name__
         return f"CompiledTicket({name}, {nodes=}, {features=}, weights={self.num_weights})"

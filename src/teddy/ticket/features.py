@@ -8,7 +8,8 @@ from torch_geometric.data import Data
 
 from teddy.data.checks import check_features
 from teddy.data.feature_names import column_order, feature_names
-from teddy.data.features import take_columns
+from teddy.data.features import num_features, take_columns
+from teddy.data.tensors import dtype_text, shape_text
 from teddy.errors import InputError
 from teddy.ticket.info import TicketInfo
 
@@ -19,13 +20,32 @@ def features_for(info: TicketInfo, data: Data) -> Tensor:
     Raises:
         InputError: if there isn't a row for each node, or the columns are others.
     """
-    x = check_features(data.x)
+    dimensions = info.graph.get("integer_x")
+    x = check_features(data.x, integers=dimensions is not None)
+    if dimensions is not None and (x.is_floating_point() or x.dim() != dimensions):
+        expected = "[N]" if dimensions == 1 else "[N, F]"
+        raise InputError(
+            f"x is {dtype_text(x)} of shape {shape_text(x)}, expected integers of shape "
+            f"{expected}, as the ticket was found with"
+        )
     if x.size(0) != data.num_nodes:
         raise InputError(f"x has {x.size(0)} rows, expected {data.num_nodes} (num_nodes)")
     order = order_for(info, data)
-    if x.size(1) != info.graph["features"]:
-        raise InputError(f"the ticket expects {info.graph['features']} features, got {x.size(1)}")
+    features = num_features(x)
+    if features != info.graph["features"]:
+        raise InputError(f"the ticket expects {info.graph['features']} features, got {features}")
     return x if order is None else take_columns(x, order)
+
+
+def feature_facts(x: Tensor) -> dict[str, int]:
+    """What a ticket's header says of features: their number, and the dimensions of integer ones.
+
+    Example:
+        >>> feature_facts(torch.eye(3)), feature_facts(torch.arange(3))
+        ({'features': 3}, {'features': 1, 'integer_x': 1})
+    """
+    facts = {"features": num_features(x)}
+    return facts if x.is_floating_point() else {**facts, "integer_x": x.dim()}
 
 
 def order_for(info: TicketInfo, data: Data) -> Tensor | None:

@@ -9,6 +9,7 @@ from torch_geometric.data import Data
 
 from teddy.data import check_data
 from teddy.data.graphs import as_batch
+from teddy.data.splits import same_split
 from teddy.models.link_head import LinkHead
 from teddy.ticket.graphs import graph_targets
 from teddy.ticket.links import linked
@@ -41,4 +42,7 @@ def targets_for(info: TicketInfo, data: Data) -> Data:
     """The graph, or graphs, with ``y`` and masks of all that is predicted."""
     if info.graphs is not None:
         return graph_targets(info, data)
-    return check_data(data, task=info.task["name"]) if info.links is None else linked(info, data)
+    if info.links is not None:
+        return linked(info, data)
+    checked = check_data(data, task=info.task["name"], integers="integer_x" in info.graph)
+    return same_split(checked, info.split)

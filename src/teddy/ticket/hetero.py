@@ -9,6 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
 from teddy.data.hetero import nodes_of_types, relation_text, target_data
+from teddy.data.splits import same_split
 from teddy.edges import HeteroArcs
 from teddy.edges.hetero import keep_relations
 from teddy.edges.hetero_arcs import Surroundings
@@ -90,7 +91,7 @@ def hetero_targets(info: TicketInfo, data: HeteroData) -> Data:
     """The nodes that are predicted: features, targets and masks."""
     assert info.hetero is not None
     _check_kind(data)
-    return target_data(data, info.hetero["target"], info.task["name"])
+    return same_split(target_data(data, info.hetero["target"], info.task["name"]), info.split)
 
 
 def hetero_apply(ticket: Ticket, data: HeteroData) -> HeteroData:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -11,9 +9,7 @@ from torch_geometric.data import Data
 from teddy.edges import SimpleGraph
 from teddy.edges.prune import needed_signals, prune_pairs
 from teddy.edges.signals import Signals
-from teddy.errors import InputError
-
-logger = logging.getLogger(__name__)
+from teddy.errors import InputError, warn
 
 #: What PyG's loaders leave in a piece of a graph.
 _OF_PIECES = ("n_id", "e_id", "input_id", "batch_size")
@@ -113,7 +109,7 @@ def warn_of_piece(data: Data, tested_nodes: int) -> None:
         why = f"has {data.num_nodes:,} nodes, the ticket was tested on {tested_nodes:,}"
     else:
         return
-    logger.warning(
-        "data %s: edges are pruned, and messages normalised, by degrees in this graph; if it was "
-        "cut out of a larger one, predict on the whole", why,
-    )  # fmt: skip
+    warn(
+        f"data {why}: edges are pruned, and messages normalised, by degrees in this graph; if it "
+        "was cut out of a larger one, predict on the whole"
+    )

@@ -47,7 +47,7 @@ class TicketInfo:
     Attributes:
         method: How it was found.
         dataset: Name of the graph.
-        split: Name of the split.
+        split: Name of the split; of several that came with the data, its number.
         split_seed: Seed of a split that was drawn.
         split_fingerprint: sha256 of the masks.
         seed: Of the initial weights, dropout and whatever the method draws.
@@ -55,7 +55,8 @@ class TicketInfo:
         graph: Numbers of nodes, edges, features and classes (or outputs), the ``fingerprint`` of
             the edges and that of the kept ones (``kept_fingerprint``), whether they are
             ``directed``, whether the model is given the ``self_loops`` that are listed, and what
-            else of edges it takes (``edge_inputs``).
+            else of edges it takes (``edge_inputs``); where ``x`` are integers that a module looks
+            up, its dimensions (``integer_x``).
         graph_sparsity: Share of edges that was asked to go.
         weight_sparsity: Share of weights that was asked to go.
         edges: Undirected edges.

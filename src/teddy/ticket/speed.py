@@ -12,8 +12,8 @@ import torch
 from torch import nn
 from torch_geometric.data import Data
 
-from teddy.data.checks import check_features
 from teddy.ticket.compiled import CompiledTicket
+from teddy.ticket.features import features_for
 from teddy.ticket.ticket import Ticket
 
 # Passes of each way that are timed, whatever they take.
@@ -84,7 +84,7 @@ def four_ways(ticket: Ticket, data: Data) -> dict[str, CompiledTicket]:
     arcs, head = ticket.arcs(data), ticket.head(data)
     ticket.check_whole(data, arcs)
     keep = ticket.kept(data, arcs)
-    x, dense = check_features(data.x), dense_like(ticket.model)
+    x, dense = features_for(ticket.info, data), dense_like(ticket.model)
     whole, kept = arcs.fields(), arcs.fields(keep)
     inputs = x, whole.pop("edge_index"), whole
     fewer = x, kept.pop("edge_index"), kept

@@ -139,6 +139,8 @@ class WholeForward(GraphForward):
 def dense_input(model: nn.Module, x: Tensor) -> Tensor:
     """Features as a module of the user's own takes them: dense, in its parameters' type.
 
+    Integers stay integers: they are ids that the module looks up.
+
     Example:
         >>> dense_input(nn.Linear(1, 1).double(), torch.eye(1).to_sparse_csr())
         tensor([[1.]], dtype=torch.float64)
@@ -146,4 +148,4 @@ def dense_input(model: nn.Module, x: Tensor) -> Tensor:
     # A lazy parameter has no type until it has seen an input.
     types = {p.dtype for p in model.parameters() if not isinstance(p, UninitializedParameter)}
     x = x if x.layout == torch.strided else x.to_dense()
-    return x.to(types.pop()) if len(types) == 1 else x
+    return x.to(types.pop()) if len(types) == 1 and x.is_floating_point() else x

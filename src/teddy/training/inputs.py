@@ -13,11 +13,15 @@ from teddy.models.edge_inputs import EDGE_INPUTS
 def own_types(of_edges: Mapping[str, Tensor], x: Tensor) -> dict[str, Tensor]:
     """Weights and attributes of edges in the type of the features; integers, such as kinds, stay.
 
+    Where features are integers, all of them stay as they are.
+
     Example:
         >>> import torch
         >>> own_types({"edge_attr": torch.ones(1, dtype=torch.float64)}, torch.ones(1))
         {'edge_attr': tensor([1.])}
     """
+    if not x.is_floating_point():
+        return dict(of_edges)
     return {n: v.to(x.dtype) if v.is_floating_point() else v for n, v in of_edges.items()}
 
 

@@ -14,6 +14,7 @@ from teddy.models.layered import LayeredGNN
 from teddy.models.masked import Masked
 from teddy.models.pattern import Pattern
 from teddy.training.forward import GraphForward, WholeForward
+from teddy.training.inputs import own_types
 
 
 class MaskedForward(GraphForward):
@@ -123,8 +124,9 @@ class MaskedWholeForward(WholeForward):
     def _call(self, model: nn.Module) -> Tensor:
         named = dict(self.of_edges)
         if self.masked.edge_mask is not None:
-            weights = self.masked.edge_weights(self.mask_of_column).to(self.x.dtype)
-            named["edge_weight"] = weights * named.get("edge_weight", 1)
+            weights = {"edge_weight": self.masked.edge_weights(self.mask_of_column)}
+            weight = own_types(weights, self.x)["edge_weight"]
+            named["edge_weight"] = weight * named.get("edge_weight", 1)
         inputs = self.x, self.edge_index
         return self.masked.call("forward", self.masked.weights(), *inputs, **named)
 

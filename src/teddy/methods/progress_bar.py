@@ -1,0 +1,63 @@
+"""A progress bar of one search, for ``progress=True``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from teddy.errors import InputError
+from teddy.methods.phases import Progress
+from teddy.training import Epoch
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+
+
+class ProgressReport:
+    """Calls the user's function after each epoch, or draws a bar on stderr; a context.
+
+    Args:
+        progress: A function of phase, epoch and the share that is done; True: a bar, where stderr
+            is a terminal; False or None: nothing.
+
+    Example:
+        >>> with ProgressReport(True) as report:
+        ...     report.call("dense", Epoch(index=0, loss=0.5, val=80.0), 0.25)
+        >>> ProgressReport(3)
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: progress is 3, expected True, or a function of phase, epoch and
+        share
+    """
+
+    def __init__(self, progress: Progress | bool | None) -> None:
+        if progress is not None and not isinstance(progress, bool) and not callable(progress):
+            raise InputError(
+                f"progress is {progress}, expected True, or a function of phase, epoch and share"
+            )
+        self._bar: RichProgress | None = None
+        self.call = self._draw if progress is True else progress or None
+
+    def __enter__(self) -> ProgressReport:
+        """Begin."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Take the bar away, however the search ends."""
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _draw(self, phase: str, epoch: Epoch, share: float) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as RichProgress
+
+            console = Console(stderr=True)
+            columns = TextColumn("{task.description:<10}"), BarColumn(), TimeRemainingColumn()
+            self._bar = RichProgress(
+                *columns, console=console, transient=True, disable=not console.is_terminal
+            )
+            self._bar.add_task("", total=1.0)
+            self._bar.start()
+        text = f"{phase}, val {epoch.val:.1f}"
+        self._bar.update(self._bar.task_ids[0], completed=share, description=text)

@@ -1,0 +1,152 @@
+"""Checks of a user's own module before the first training, each with one line to say."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.fx import GraphModule
+
+from teddy.errors import InputError
+
+_Parameter = inspect.Parameter
+_BY_PLACE = (_Parameter.POSITIONAL_ONLY, _Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def check_callable(make: Callable[..., Any]) -> None:
+    """Raise if what should make a module without arguments needs some, such as a class.
+
+    Example:
+        >>> check_callable(nn.Linear)
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: model is the class Linear, which needs in_features, out_features;
+        expected a module, Linear(...), or a function without arguments, lambda: Linear(...)
+    """
+    needed = [name for name, given in _parameters(make).items() if _is_needed(given)]
+    if needed:
+        kind = "class" if isinstance(make, type) else "function"
+        name = getattr(make, "__name__", type(make).__name__)
+        raise InputError(
+            f"model is the {kind} {name}, which needs {', '.join(needed)}; expected a module, "
+            f"{name}(...), or a function without arguments, lambda: {name}(...)"
+        )
+
+
+def check_module(module: nn.Module, names: Collection[str]) -> None:
+    """Raise if a module can't be trained as ``module(x, edge_index)``.
+
+    Args:
+        module: The user's own module.
+        names: Names of what data have; other arguments of forward need a default.
+
+    Example:
+        >>> class Own(nn.Module):
+        ...     def forward(self, data): return data.x
+        >>> check_module(Own(), [])
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: a Own has forward(data), expected forward(x, edge_index): wrap it
+        in a module whose forward calls it with Data(x=x, edge_index=edge_index)
+    """
+    check_weights(module)
+    name, parameters = type(module).__name__, _parameters(module.forward)
+    kinds = [parameter.kind for parameter in parameters.values()]
+    by_place = [key for key, parameter in parameters.items() if parameter.kind in _BY_PLACE]
+    if _takes_dicts(module, by_place):
+        raise InputError(
+            f"a {name} is for a HeteroData, expected forward(x, edge_index) for a Data"
+        )
+    if len(by_place) < 2 and _Parameter.VAR_POSITIONAL not in kinds:
+        first = ", ".join(by_place)
+        raise InputError(
+            f"a {name} has forward({first}), expected forward(x, edge_index): wrap it in a module "
+            "whose forward calls it with Data(x=x, edge_index=edge_index)"
+        )
+    for key, parameter in parameters.items():
+        if key not in by_place[:2] and _is_needed(parameter) and key not in names:
+            raise InputError(
+                f"a {name} needs {key} in forward, and data have none; expected data.{key}, or a "
+                "default"
+            )
+
+
+def check_weights(module: nn.Module) -> None:
+    """Raise if a module is on the meta device, where tensors have no values.
+
+    Example:
+        >>> check_weights(nn.Linear(1, 1, device="meta"))
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: a Linear has weight on the meta device, which holds no values,
+        expected a module on the CPU or the device to train on
+    """
+    for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
+        if tensor.device.type == "meta":
+            raise InputError(
+                f"a {type(module).__name__} has {name} on the meta device, which holds no values, "
+                "expected a module on the CPU or the device to train on"
+            )
+
+
+@torch.no_grad()
+def check_looks_up(module: nn.Module, x: Tensor, edge_index: Tensor, **of_edges: Tensor) -> None:
+    """Raise if a module can't compute with integer features; one pass tells.
+
+    Args:
+        module: The user's own module, a copy: lazy parameters get their shapes.
+        x: Integers.
+        edge_index: The graph.
+        of_edges: Whatever else it is given by name.
+
+    Example:
+        >>> class Own(nn.Linear):
+        ...     def forward(self, x, edge_index): return super().forward(x)
+        >>> check_looks_up(Own(1, 2), torch.tensor([[1]]), torch.tensor([[0], [0]]))
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: a Own fails on integer x (RuntimeError: ...), expected an
+        embedding with a row for each id, or data.x = data.x.float()
+    """
+    try:
+        module.eval()(x, edge_index, **of_edges)
+    except Exception as error:  # whatever the user's module raises
+        reason = " ".join(str(error).split())[:120]
+        raise InputError(
+            f"a {type(module).__name__} fails on integer x ({type(error).__name__}: {reason}), "
+            "expected an embedding with a row for each id, or data.x = data.x.float()"
+        ) from error
+
+
+def takes_argument(module: nn.Module, name: str) -> bool:
+    """Whether the forward of a module names an argument.
+
+    Example:
+        >>> takes_argument(nn.Linear(1, 1), "weight")
+        False
+    """
+    return name in _parameters(module.forward)
+
+
+def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    try:
+        return dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # compiled code says nothing of its arguments
+        return {"arguments": _Parameter("arguments", _Parameter.VAR_POSITIONAL)}
+
+
+def _is_needed(parameter: inspect.Parameter) -> bool:
+    named = parameter.kind in (*_BY_PLACE, _Parameter.KEYWORD_ONLY)
+    return named and parameter.default is _Parameter.empty
+
+
+def _takes_dicts(module: nn.Module, by_place: Collection[str]) -> bool:
+    """Whether a module takes features and edges by type: by its names, or by to_hetero."""
+    if any(name.endswith("_dict") for name in by_place):
+        return True
+    if not isinstance(module, GraphModule):
+        return False
+    return any(getattr(node.target, "__name__", "") == "get_dict" for node in module.graph.nodes)
