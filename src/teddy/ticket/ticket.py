@@ -22,6 +22,7 @@ from teddy.ticket.applied import apply_ticket
 from teddy.ticket.changed import transfer
 from teddy.ticket.chosen_edges import ChosenEdges
 from teddy.ticket.compiled import CompiledTicket
+from teddy.ticket.description import describe
 from teddy.ticket.export import export_ticket
 from teddy.ticket.features import features_for, order_for
 from teddy.ticket.file import Content, read_ticket, write_ticket
@@ -296,5 +297,9 @@ class Ticket(ChosenEdges):
         return (
             f"Ticket({info.dataset}, {model.get('name') or model.get('class')}, "
             f"edges={info.edges.kept}/{info.edges.total}, "
-            f"weights={info.weights.kept}/{info.weights.total}, test={info.ticket.test:.2f})"
+            f"weights={info.weights.kept}/{info.weights.total}, test={info.ticket.test:.2f}, "
+            f"dense={info.dense.test:.2f})"
         )
+
+    def __str__(self) -> str:
+        return describe(self.info)
