@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from teddy.errors import InputError as InputError
     from teddy.methods import find_ticket as find_ticket
     from teddy.ticket import Ticket as Ticket
+    from teddy.training import distillation_loss as distillation_loss
     from teddy.weights import L0Projected as L0Projected
     from teddy.weights import project_l0_ as project_l0_
 
@@ -44,6 +45,7 @@ _HOME = {
     "L0Projected": "teddy.weights",
     "SparsifyEdges": "teddy.edges",
     "Ticket": "teddy.ticket",
+    "distillation_loss": "teddy.training",
     "edge_scores": "teddy.edges",
     "find_ticket": "teddy.methods",
     "graph_health": "teddy.edges",
