@@ -1,4 +1,4 @@
-"""Your own training loop: pruning of edges, projection of weights and the loss are the library's."""
+"""Your own training loop; pruning, projection and distillation are the library's."""
 
 import torch
 from torch_geometric.nn import GCN
@@ -11,6 +11,7 @@ data.x = data.x.to_dense()
 
 
 def make_model() -> GCN:
+    """Make a network with new weights."""
     return GCN(data.num_features, 16, num_layers=2, out_channels=6, dropout=0.5)
 
 
