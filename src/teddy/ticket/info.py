@@ -26,10 +26,20 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Count:
-    """How many there are, and how many stay."""
+    """How many there are, and how many stay.
+
+    Example:
+        >>> Count(total=8, kept=2).sparsity
+        0.75
+    """
 
     total: int
     kept: int
+
+    @property
+    def sparsity(self) -> float:
+        """Share that is removed; 0 where there is none."""
+        return 1 - self.kept / self.total if self.total else 0.0
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,13 @@ class Task(ABC):
     def predict(self, logits: Tensor) -> Tensor:
         """What is predicted for each node, in the user's terms."""
 
+    def predict_proba(self, logits: Tensor) -> Tensor:
+        """Probabilities of classes or labels, or raise where the task has none."""
+        raise InputError(
+            f"the task {self.name} has no probabilities, expected predict() instead of "
+            "predict_proba()"
+        )
+
 
 def given_weights(class_weight: ClassWeight, expected: int) -> Tensor:
     """Weights as the user gave them, float32 ``[expected]``, or raise.
