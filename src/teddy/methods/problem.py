@@ -24,6 +24,7 @@ from teddy.methods.model_source import ModelLike, ModelSource
 from teddy.methods.phases import Phases, Progress
 from teddy.methods.record import Choice, Dense, accuracy_of, make_ticket
 from teddy.methods.store import Memory, Store
+from teddy.methods.teacher import Teacher, TeacherLike
 from teddy.models import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS, edge_inputs
 from teddy.models.layered import hidden_units
@@ -75,6 +76,7 @@ class Problem:
         task: What ``data.y`` is.
         class_weight: Weights of classes in the loss.
         directed: Whether messages run along edges as they are listed only.
+        teacher: A trained model to distil from; None: the dense model is trained.
 
     Attributes:
         phases: Tells how far the search is.
@@ -104,7 +106,9 @@ class Problem:
         task: str = "classification",
         class_weight: ClassWeight | None = None,
         directed: bool = False,
+        teacher: TeacherLike | None = None,
     ) -> None:
+        self.teacher = None if teacher is None else Teacher(teacher)
         device = device or torch.device("cpu")
         self.seed, self.device = check_seed(seed), device
         self.config = self._config(config or TrainConfig(), model)
@@ -194,7 +198,11 @@ class Problem:
     def dense(self) -> Dense:
         """The dense model, trained once (*Pretraining on Entire Graph* of Algorithm 1)."""
         known = self.store.load("dense")
-        if known is None:
+        if known is None and self.teacher is not None:
+            known = self.teacher.evaluated(self)
+            self.store.save("dense", known)
+            self.phases.skip("dense")
+        elif known is None:
             model, result = self.train(callbacks=self.phases.report("dense"), phase="dense")
             self.dense_model = model
             facts: dict[str, Any] = {
@@ -296,6 +304,11 @@ class Problem:
     def check_takes_score(self, score: str) -> None:
         """Raise unless what a score looks at is there: classes, if more than features."""
         needs = needed_signals(score)
+        if "alone" in needs and self.teacher is not None and self.teacher.network is None:
+            raise InputError(
+                f"the score {score} runs the dense model on a graph without edges, expected a "
+                "trained module as teacher, not logits"
+            )
         if not set(needs) <= {"x"} and self.task.name != "classification":
             raise InputError(
                 f"the score {score} looks at {', '.join(needs)} of classes, expected no task "
@@ -326,7 +339,12 @@ class Problem:
 
     def make_model(self) -> nn.Module:
         """Make a model with initial weights."""
-        return self.source.make(self.data.x.size(1), self.num_outputs).to(self.device)
+        network = self.source.make(self.data.x.size(1), self.num_outputs)
+        return self.around(network).to(self.device)
+
+    def around(self, network: nn.Module) -> nn.Module:
+        """Return the model that is trained of what a ticket holds, as :meth:`network` reverses."""
+        return network
 
     def check_units(self) -> None:
         """Raise unless the model has hidden units that can go whole."""

@@ -15,12 +15,12 @@ CLASSIFICATION = {"name": "classification", "metric": "accuracy"}
 class Accuracy:
     """Accuracies in percent at the best validation epoch, and the test accuracy at the last.
 
-    Of a task that isn't classification, its metric.
+    Of a task that isn't classification, its metric. The epoch is None for a given teacher.
     """
 
     test: float
     val: float
-    best_epoch: int
+    best_epoch: int | None
     last_test: float
 
 
