@@ -174,7 +174,7 @@ class Problem:
         with seeded(self.seed, self.device):
             fixed = None
             if weight_masks is None:
-                model = self.make_model()
+                model = self.initial_model() if structure == "neurons" else self.make_model()
             else:
                 model = self.initial_model()
                 fixed = FixedMask((p for p in model.parameters() if p.requires_grad), weight_masks)
@@ -349,7 +349,7 @@ class Problem:
     def check_units(self) -> None:
         """Raise unless the model has hidden units that can go whole."""
         with seeded(self.seed, self.device):
-            hidden_units(self.network(self.make_model()))
+            hidden_units(self.network(self.initial_model()))
 
     def initial_model(self) -> nn.Module:
         """Make a model whose parameters are all there, lazy ones too."""

@@ -45,10 +45,10 @@ def compact(model: GNN) -> tuple[GNN, Tensor]:
     small = copy.deepcopy(model).eval().requires_grad_(False)
     features, hidden = small.feature_weights(), small.units()
     layers = hidden if features is None else [features, *hidden]
-    alive = _alive(layers)
+    alive = alive_units(layers)
     wide = isinstance(model, LayeredGNN)
     kept = [_indices(stays, units, wide) for stays, units in zip(alive, layers, strict=True)]
-    _remove(small, layers, kept)
+    remove_units(small, layers, kept)
     for module in small.modules():
         if isinstance(module, nn.Linear):
             module.out_features, module.in_features = module.weight.shape
@@ -58,7 +58,7 @@ def compact(model: GNN) -> tuple[GNN, Tensor]:
     return small, kept[0]
 
 
-def _alive(layers: list[Units]) -> list[Tensor]:
+def alive_units(layers: list[Units]) -> list[Tensor]:
     """Which units of each layer matter; the weights of the others are set to zero."""
     alive = [_matters(units) for units in layers]
     while True:
@@ -109,21 +109,27 @@ def _filled(count: int, total: int, wide: bool) -> int:
     return min(narrow, total)
 
 
-def _remove(model: GNN, layers: list[Units], kept: list[Tensor]) -> None:
-    """Keep some units of each layer: only their places in the parameters."""
+def remove_units(model: nn.Module, layers: list[Units], kept: list[Tensor]) -> None:
+    """Keep some units of each layer: only their places in the parameters and buffers."""
     chosen: dict[int, dict[int, Tensor]] = defaultdict(dict)
     for units, indices in zip(layers, kept, strict=True):
-        for part in units.parts:
+        for part in (*units.parts, *units.buffers):
             within = torch.arange(part.width, device=indices.device)
             places = (indices[:, None] * part.width + within).flatten()
             size = part.tensor.size(part.dim)  # what comes after the units stays
             rest = torch.arange(units.count * part.width, size, device=indices.device)
-            chosen[id(part.tensor)][part.dim] = torch.cat([places, rest])
-    for name, parameter in list(model.named_parameters()):
-        if id(parameter) not in chosen:
-            continue
-        smaller: Tensor = parameter
-        for dim, places in chosen[id(parameter)].items():
-            smaller = smaller.index_select(dim, places)
-        path, _, leaf = name.rpartition(".")
-        setattr(model.get_submodule(path), leaf, nn.Parameter(smaller, requires_grad=False))
+            dim = part.dim % part.tensor.dim()
+            chosen[id(part.tensor)][dim] = torch.cat([places, rest])
+    smaller: dict[int, Tensor] = {}  # what has several names stays one
+    for lists in (model.named_parameters, model.named_buffers):
+        for name, tensor in list(lists(remove_duplicate=False)):
+            if id(tensor) not in chosen:
+                continue
+            path, _, leaf = name.rpartition(".")
+            if id(tensor) not in smaller:
+                few: Tensor = tensor
+                for dim, places in chosen[id(tensor)].items():
+                    few = few.index_select(dim, places)
+                learned = isinstance(tensor, nn.Parameter)
+                smaller[id(tensor)] = nn.Parameter(few, requires_grad=False) if learned else few
+            setattr(model.get_submodule(path), leaf, smaller[id(tensor)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,6 +18,7 @@ from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.base import as_features
 from teddy.models.compact import compact
+from teddy.models.compact_module import NotSmallerError, compact_module
 from teddy.models.macs import count_macs
 from teddy.models.sparse import SparseMatrix
 from teddy.models.sparse_weight import SparseWeight, choose_products
@@ -29,7 +31,8 @@ class CompiledTicket(nn.Module):
     The graph is in the form that the layers compute with, and so are features; hidden units and
     features that change nothing are removed; a weight of which little is left is multiplied by its
     entries where a pass over this graph is faster so; and large intermediate results take the same
-    memory in every pass. A module that isn't one of ours runs as it is on the pruned graph.
+    memory in every pass. Your own module runs on the pruned graph without the dead ones among the
+    hidden units that it declares; if that can't be done, as it is, with a warning.
 
     It has no gradients and no dropout, and stays on the device where it was compiled.
 
@@ -88,6 +91,7 @@ class CompiledTicket(nn.Module):
             if shrink:
                 choose_products(model, self)
         else:
+            self.model = model = self._smaller(model, x, edge_index) if shrink else model
             self._x = WholeForward(model, x, edge_index, **of_edges)
             self.macs = count_macs(model, self._x.x, edge_index, **self._x.of_edges)
 
@@ -106,6 +110,18 @@ class CompiledTicket(nn.Module):
                 outputs = inputs.evaluation_logits()
             logits: Tensor = self.head(outputs)
             return logits
+
+    def _smaller(self, model: nn.Module, x: Tensor, edge_index: Tensor) -> nn.Module:
+        """Your own module without its dead units, where it can be had."""
+
+        def run(network: nn.Module) -> Tensor:
+            return WholeForward(network, x, edge_index, **self._of_edges).evaluation_logits()
+
+        try:
+            return compact_module(model, run)
+        except NotSmallerError as error:
+            warnings.warn(f"compiled with dead units: {error}", stacklevel=4)
+            return model
 
     @property
     def num_weights(self) -> int:
