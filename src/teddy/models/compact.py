@@ -18,7 +18,7 @@ _NARROW = 2
 
 
 @torch.no_grad()
-def compact(model: GNN) -> tuple[GNN, Tensor]:
+def compact(model: GNN, units_only: bool = False) -> tuple[GNN, Tensor]:
     """Remove hidden units and features that don't change what a model computes.
 
     A unit whose incoming weights are all zero is zero itself, as the activations here are zero at
@@ -28,6 +28,7 @@ def compact(model: GNN) -> tuple[GNN, Tensor]:
 
     Args:
         model: It isn't changed.
+        units_only: For other programs: features stay, and no dead unit fills up a vector.
 
     Returns:
         A copy without them, for inference, and the features that are left, int64.
@@ -43,11 +44,14 @@ def compact(model: GNN) -> tuple[GNN, Tensor]:
         ([(2, 16), (16, 2)], [0, 2])
     """
     small = copy.deepcopy(model).eval().requires_grad_(False)
-    features, hidden = small.feature_weights(), small.units()
+    features, hidden = None if units_only else small.feature_weights(), small.units()
     layers = hidden if features is None else [features, *hidden]
     alive = alive_units(layers)
     wide = isinstance(model, LayeredGNN)
-    kept = [_indices(stays, units, wide) for stays, units in zip(alive, layers, strict=True)]
+    if units_only:
+        kept = [at_least_one(stays) for stays in alive]
+    else:
+        kept = [_indices(stays, units, wide) for stays, units in zip(alive, layers, strict=True)]
     remove_units(small, layers, kept)
     for module in small.modules():
         if isinstance(module, nn.Linear):
@@ -84,6 +88,13 @@ def _seen(parts: tuple[Part, ...], count: int) -> Tensor:
         entries = own.any(dim=others) if others else own
         seen |= entries.view(count, part.width).any(dim=1)
     return seen
+
+
+def at_least_one(alive: Tensor) -> Tensor:
+    """Indices of those alive, or the first if none is."""
+    return (
+        alive.nonzero().flatten() if alive.any() else torch.zeros_like(alive[:1], dtype=torch.long)
+    )
 
 
 def _indices(alive: Tensor, units: Units, wide: bool) -> Tensor:

@@ -9,7 +9,7 @@ from textwrap import shorten
 import torch
 from torch import Tensor, nn
 
-from teddy.models.compact import alive_units, remove_units
+from teddy.models.compact import alive_units, at_least_one, remove_units
 from teddy.models.declared_units import declared_units
 
 #: How far outputs may be off, of those of largest size.
@@ -64,9 +64,7 @@ def compact_module(model: nn.Module, run: Callable[[nn.Module], Tensor]) -> nn.M
     alive = alive_units(layers)
     if all(bool(stays.all()) for stays in alive):
         return model
-    for stays in alive:
-        stays[0] |= ~stays.any()  # one unit stays at least
-    remove_units(small, layers, [stays.nonzero().flatten() for stays in alive])
+    remove_units(small, layers, [at_least_one(stays) for stays in alive])
     fit_sizes(model, small)
     kind, before = f"a {type(model).__name__} without its dead units", run(model)
     try:
