@@ -97,7 +97,7 @@ def fit_sizes(full: nn.Module, small: nn.Module) -> None:
         >>> small
         Linear(in_features=2, out_features=3, bias=True)
     """
-    before = dict(full.named_modules())
+    before = dict(full.named_modules(remove_duplicate=False))  # a layer may have several names
     for name, module in small.named_modules():
         layers = [("", module), *module.named_children()]
         for child, layer in layers:
