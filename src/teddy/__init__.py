@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from teddy.methods import find_ticket as find_ticket
     from teddy.sweep import find_over_seeds as find_over_seeds
     from teddy.ticket import Ticket as Ticket
+    from teddy.training import distillation_loss as distillation_loss
     from teddy.weights import L0Projected as L0Projected
     from teddy.weights import project_l0_ as project_l0_
 
@@ -45,6 +46,7 @@ _HOME = {
     "L0Projected": "teddy.weights",
     "SparsifyEdges": "teddy.edges",
     "Ticket": "teddy.ticket",
+    "distillation_loss": "teddy.training",
     "edge_scores": "teddy.edges",
     "find_over_seeds": "teddy.sweep",
     "find_ticket": "teddy.methods",

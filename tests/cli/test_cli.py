@@ -201,3 +201,25 @@ def test_the_seed_of_a_study_is_the_seed_of_the_library(tmp_path):
     alone = teddy.find_ticket(data, "gcn", epochs=4, hidden=16)
     assert torch.equal(loaded.keep, alone.keep)
     assert loaded.info.weights == alone.info.weights
+
+
+def test_a_ticket_teaches_in_place_of_the_dense_training(tmp_path):
+    dense = ["--graph-sparsity", 0, "--weight-sparsity", 0, "--distill", 0]
+    run_here("find", *FAST, *dense, "--out", "dense.ticket", cwd=tmp_path)
+    found = run_here(
+        "find", *FAST, "--teacher", "dense.ticket", "--out", "a.ticket", "--json", cwd=tmp_path
+    )
+    assert found.returncode == 0, found.stderr
+    expected = teddy.Ticket.load(tmp_path / "dense.ticket").info.ticket.test
+    result = json.loads(found.stdout)
+    assert result["dense"]["test"] == [expected]
+    assert result["dense"]["best_epoch"] == [None]
+    plain = run_here("find", *FAST, "--out", "b.ticket", cwd=tmp_path)
+    assert plain.returncode == 0
+    a, b = (teddy.Ticket.load(tmp_path / name) for name in ("a.ticket", "b.ticket"))
+    assert all(map(torch.equal, a.model.parameters(), b.model.parameters()))
+    inspected = run_here("inspect", "a.ticket", cwd=tmp_path)
+    assert "best epoch" in inspected.stdout
+    assert "no such file" in refused(
+        run_here("find", *FAST, "--teacher", "none.ticket", cwd=tmp_path)
+    )

@@ -45,7 +45,7 @@ def test_a_model_takes_sparse_weights_everywhere(name, share):
     x, structure = model.prepare(x, edge_index)
     for products in (getattr(model, products) for products in model.PRODUCTS):
         for index, weight in enumerate(products):
-            module._replace(products, index, SparseWeight(weight))
+            module.replace_weight(products, index, SparseWeight(weight))
     torch.testing.assert_close(model(x, structure), expected)
 
 

@@ -278,7 +278,7 @@ def test_its_form():
 
 def test_a_projection_covers_all_parameters():
     model = make(random=False)
-    optimizer = L0Projected(torch.optim.Adam(model.parameters()), 0.9)
+    optimizer = L0Projected(torch.optim.Adam(model.parameters()), 0.9, scope="global")
     model(torch.ones(3, 12).double(), PATH).sum().backward()
     optimizer.step()
     total = sum(p.numel() for p in model.parameters())

@@ -33,7 +33,8 @@ def test_repr_is_one_short_line(ticket):
     total, kept = ticket.info.edges.total, ticket.info.edges.kept
     expected = f"Ticket(data, gcn, edges={kept}/{total}, weights=48/120, test="
     assert repr(ticket).startswith(expected)
-    assert len(repr(ticket)) < 100
+    assert repr(ticket).endswith(f", dense={ticket.info.dense.test:.2f})")
+    assert len(repr(ticket)) < 110
 
 
 def test_a_ticket_scores_what_it_says(ticket, data):

@@ -85,6 +85,14 @@ def find(
             show_default=False,
         ),
     ] = None,
+    teacher: Annotated[
+        Path | None,
+        typer.Option(
+            help="A ticket whose network teaches, on the whole graph, in place of the dense "
+            "training; such as one of sparsities 0.",
+            show_default=False,
+        ),
+    ] = None,
     task: TaskName = "classification",
     class_weight: Annotated[
         str | None,
@@ -178,6 +186,7 @@ def find(
     from teddy.methods.spec import MethodSpec
     from teddy.sweep import find_over_seeds
     from teddy.sweep.tuned import tuned_settings
+    from teddy.ticket import Ticket
     from teddy.tracking import as_trackers
     from teddy.training import as_loader, connected
 
@@ -217,6 +226,7 @@ def find(
         "weight_sparsity": level.weight_sparsity, "epochs": epochs, "lr": lr,
         "distill": distill if chosen.distill is None else chosen.distill,
         "method": chosen.name, **dict(chosen.options),
+        "teacher": None if teacher is None else Ticket.load(teacher),
         "task": task, "class_weight": class_weight, "directed": directed,
         "weight_decay": weight_decay, "temperature": temperature, "divergence": divergence,
         "distill_nodes": chosen.distill_nodes or "all", "patience": patience, "device": device,

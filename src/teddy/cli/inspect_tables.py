@@ -29,6 +29,7 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
         facts: As ``--json`` has them.
     """
     model = info.model.get("name") or info.model["class"]
+    epoch = info.dense.best_epoch  # a teacher that was given has none
     print_table(
         f"{name}: {info.method} on {info.dataset} "
         f"({describe_split(info.split, info.inductive)}), {model}, seed {info.seed}",
@@ -37,7 +38,7 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
             *(row for row, _ in edge_rows(facts["edges"], info.inductive)),
             ("weights", f"{info.weights.total:,}", f"{info.weights.kept:,}"),
             (f"test {info.task['metric']} %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
-            ("  best epoch", info.dense.best_epoch, info.ticket.best_epoch),
+            ("  best epoch", "-" if epoch is None else epoch, info.ticket.best_epoch),
             ("  at the last epoch", f"{info.dense.last_test:.2f}", f"{info.ticket.last_test:.2f}"),
             *hits_rows([info.links]),
         ],

@@ -18,6 +18,7 @@ from teddy.methods.model_source import ModelLike
 from teddy.methods.phases import Progress
 from teddy.methods.progress_bar import ProgressReport
 from teddy.methods.resume import SearchFolder, search_settings
+from teddy.methods.teacher import TeacherLike
 from teddy.ticket import Ticket
 from teddy.tracking import Tracking, TrackLike
 from teddy.training import ClassWeight, LoaderLike, TrainConfig, as_loader
@@ -35,6 +36,7 @@ def find_ticket(
     distill: float | None = None,
     *,
     method: str = "teddy",
+    teacher: TeacherLike | None = None,
     task: str = "classification",
     class_weight: ClassWeight | None = None,
     directed: bool = False,
@@ -88,6 +90,11 @@ def find_ticket(
         distill: Strength :math:`\lambda_{dt}` of the distillation; by default the method's own:
             10, for ugs and wd-glt 0.
         method: A registered method: teddy, ugs, wd-glt, or an edge score such as random.
+        teacher: Your trained dense model, of any architecture and width; a ticket, whose network
+            runs on the whole graph; or logits ``[N, C]``. It is copied and evaluated in place of
+            the dense training: its logits teach, and its accuracy is recorded as the dense one.
+            A regression module's outputs are in the scale of ``y``. By default the dense model is
+            trained.
         task: What ``y`` is: ``classification`` (int ``[N]``, -1 for none; accuracy),
             ``multilabel`` (0 and 1 ``[N, C]``, nan or -1 for unknown; micro-F1) or ``regression``
             (float ``[N]`` or ``[N, D]``, nan for unknown; :math:`R^2`). Or ``link-prediction``:
@@ -166,7 +173,7 @@ def find_ticket(
         data, model, of_model, seed, config, device, tracking.beside(report.call), folder.store,
         inductive=inductive, inference=inference, loader=batches, checkpoints=folder.checkpoints,
         task=task, class_weight=class_weight, directed=directed, split=split,
-        weight_budget=budget,
+        weight_budget=budget, teacher=teacher,
     )  # fmt: skip
 
     def settings() -> dict[str, Any]:

@@ -185,10 +185,9 @@ class GraphProblem(HeadedProblem):
         """The readout."""
         return Readout(self.readout)
 
-    def make_model(self) -> nn.Module:
-        """Make a model with initial weights."""
-        network = self.source.make(self.data.x.size(1), self.num_outputs)
-        return of_graphs(network, self.readout).to(self.device)
+    def around(self, network: nn.Module) -> nn.Module:
+        """A network of nodes and the readout, or a module that takes ``batch``."""
+        return of_graphs(network, self.readout)
 
     def network(self, model: nn.Module) -> nn.Module:
         """The network of nodes, or the module that takes ``batch``."""

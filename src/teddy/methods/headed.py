@@ -66,7 +66,11 @@ class HeadedProblem(Problem):
     def make_model(self) -> nn.Module:
         """Make a model with initial weights."""
         encoder = self.source.make(self.data.x.size(1), self.num_encoded)
-        return Headed(encoder, self.head()).to(self.device)
+        return self.around(encoder).to(self.device)
+
+    def around(self, network: nn.Module) -> nn.Module:
+        """The encoder and the head."""
+        return Headed(network, self.head())
 
     def network(self, model: nn.Module) -> nn.Module:
         """The encoder."""

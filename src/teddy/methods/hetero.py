@@ -87,7 +87,11 @@ class HeteroProblem(Problem):
 
     def make_model(self) -> nn.Module:
         """Make a model with initial weights."""
-        return HeteroModel(self.source.make(0, 0), self.target).to(self.device)
+        return self.around(self.source.make(0, 0)).to(self.device)
+
+    def around(self, network: nn.Module) -> nn.Module:
+        """The module as one of the nodes that are predicted."""
+        return HeteroModel(network, self.target)
 
     def network(self, model: nn.Module) -> nn.Module:
         """The module of the user's that a model here stands for."""

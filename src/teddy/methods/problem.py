@@ -26,6 +26,7 @@ from teddy.methods.model_source import ModelLike, ModelSource
 from teddy.methods.phases import Phases, Progress
 from teddy.methods.record import Choice, Dense, accuracy_of, make_ticket
 from teddy.methods.store import Memory, Store
+from teddy.methods.teacher import Teacher, TeacherLike
 from teddy.models import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS, edge_inputs
 from teddy.models.layered import hidden_units
@@ -81,6 +82,7 @@ class Problem:
         directed: Whether messages run along edges as they are listed only.
         weight_budget: Settings of the weight budget.
         split: Number of the split, where masks are of several; by default the seed's.
+        teacher: A trained model to distil from; None: the dense model is trained.
 
     Attributes:
         phases: Tells how far the search is.
@@ -112,7 +114,9 @@ class Problem:
         directed: bool = False,
         weight_budget: WeightBudget | None = None,
         split: int | None = None,
+        teacher: TeacherLike | None = None,
     ) -> None:
+        self.teacher = None if teacher is None else Teacher(teacher)
         device = device or torch.device("cpu")
         self.seed, self.device = check_seed(seed), device
         self.config = self._config(config or TrainConfig(), model)
@@ -199,7 +203,7 @@ class Problem:
         with seeded(self.seed, self.device):
             fixed = None
             if weight_masks is None:
-                model = self.make_model()
+                model = self.initial_model() if structure == "neurons" else self.make_model()
             else:
                 model = self.initial_model()
                 fixed = FixedMask((p for p in model.parameters() if p.requires_grad), weight_masks)
@@ -225,7 +229,11 @@ class Problem:
     def dense(self) -> Dense:
         """The dense model, trained once (*Pretraining on Entire Graph* of Algorithm 1)."""
         known = self.store.load("dense")
-        if known is None:
+        if known is None and self.teacher is not None:
+            known = self.teacher.evaluated(self)
+            self.store.save("dense", known)
+            self.phases.skip("dense")
+        elif known is None:
             model, result = self.train(callbacks=self.phases.report("dense"), phase="dense")
             self.dense_model = model
             facts: dict[str, Any] = {
@@ -327,6 +335,11 @@ class Problem:
     def check_takes_score(self, score: str) -> None:
         """Raise unless what a score looks at is there: classes, if more than features."""
         needs = needed_signals(score)
+        if "alone" in needs and self.teacher is not None and self.teacher.network is None:
+            raise InputError(
+                f"the score {score} runs the dense model on a graph without edges, expected a "
+                "trained module as teacher, not logits"
+            )
         if not set(needs) <= {"x"} and self.task.name != "classification":
             raise InputError(
                 f"the score {score} looks at {', '.join(needs)} of classes, expected no task "
@@ -377,12 +390,17 @@ class Problem:
 
     def make_model(self) -> nn.Module:
         """Make a model with initial weights."""
-        return self.source.make(num_features(self.data.x), self.num_outputs).to(self.device)
+        network = self.source.make(num_features(self.data.x), self.num_outputs)
+        return self.around(network).to(self.device)
+
+    def around(self, network: nn.Module) -> nn.Module:
+        """Return the model that is trained of what a ticket holds, as :meth:`network` reverses."""
+        return network
 
     def check_units(self) -> None:
         """Raise unless the model has hidden units that can go whole."""
         with seeded(self.seed, self.device):
-            hidden_units(self.network(self.make_model()))
+            hidden_units(self.network(self.initial_model()))
 
     def initial_model(self) -> nn.Module:
         """Make a model whose parameters are all there, lazy ones too."""

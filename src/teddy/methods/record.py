@@ -67,6 +67,8 @@ def make_ticket(
     where: dict[str, Any] = {"device": str(problem.device), "threads": torch.get_num_threads()}
     if problem.loader is not None:
         where["loader"] = str(problem.loader)
+    if problem.teacher is not None:
+        where["teacher"] = problem.teacher.name
     weight = getattr(problem.task, "weight", None)
     if weight is not None:
         where["class_weight"] = weight.tolist()

@@ -160,6 +160,7 @@ def search_settings(
         "inductive": problem.growth.grown is not None,
         "inference": problem.growth.inference,
         "device": problem.device.type,
+        "teacher": None if problem.teacher is None else problem.teacher.name,
         "task": problem.task.name,
         "class_weight": None if weight is None else weight.tolist(),
         "graph": arcs_fingerprint(arcs),

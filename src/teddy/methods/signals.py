@@ -47,9 +47,13 @@ def alone(problem: Problem) -> Tensor:
     known = problem.store.load("alone")
     if known is None:
         problem.dense()
-        # Where another process has trained it there are its logits only: train it once more.
-        model = problem.dense_model or problem.train(phase="dense")[0]
-        known = Entry({"logits": _without_edges(model, problem.data).cpu()}, {})
+        if problem.teacher is not None:
+            logits = problem.teacher.without_edges(problem)
+        else:
+            # Where another process has trained it there are its logits only: train it once more.
+            model = problem.dense_model or problem.train(phase="dense")[0]
+            logits = _without_edges(model, problem.data)
+        known = Entry({"logits": logits.cpu()}, {})
         problem.store.save("alone", known)
     return known.tensors["logits"].to(problem.device)
 

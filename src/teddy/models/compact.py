@@ -18,7 +18,7 @@ _NARROW = 2
 
 
 @torch.no_grad()
-def compact(model: GNN) -> tuple[GNN, Tensor]:
+def compact(model: GNN, units_only: bool = False) -> tuple[GNN, Tensor]:
     """Remove hidden units and features that don't change what a model computes.
 
     A unit whose incoming weights are all zero is zero itself, as the activations here are zero at
@@ -28,6 +28,7 @@ def compact(model: GNN) -> tuple[GNN, Tensor]:
 
     Args:
         model: It isn't changed.
+        units_only: For other programs: features stay, and no dead unit fills up a vector.
 
     Returns:
         A copy without them, for inference, and the features that are left, int64.
@@ -43,12 +44,15 @@ def compact(model: GNN) -> tuple[GNN, Tensor]:
         ([(2, 16), (16, 2)], [0, 2])
     """
     small = copy.deepcopy(model).eval().requires_grad_(False)
-    features, hidden = small.feature_weights(), small.units()
+    features, hidden = None if units_only else small.feature_weights(), small.units()
     layers = hidden if features is None else [features, *hidden]
-    alive = _alive(layers)
+    alive = alive_units(layers)
     wide = isinstance(model, LayeredGNN)
-    kept = [_indices(stays, units, wide) for stays, units in zip(alive, layers, strict=True)]
-    _remove(small, layers, kept)
+    if units_only:
+        kept = [at_least_one(stays) for stays in alive]
+    else:
+        kept = [_indices(stays, units, wide) for stays, units in zip(alive, layers, strict=True)]
+    remove_units(small, layers, kept)
     for module in small.modules():
         if isinstance(module, nn.Linear):
             module.out_features, module.in_features = module.weight.shape
@@ -58,7 +62,7 @@ def compact(model: GNN) -> tuple[GNN, Tensor]:
     return small, kept[0]
 
 
-def _alive(layers: list[Units]) -> list[Tensor]:
+def alive_units(layers: list[Units]) -> list[Tensor]:
     """Which units of each layer matter; the weights of the others are set to zero."""
     alive = [_matters(units) for units in layers]
     while True:
@@ -86,6 +90,13 @@ def _seen(parts: tuple[Part, ...], count: int) -> Tensor:
     return seen
 
 
+def at_least_one(alive: Tensor) -> Tensor:
+    """Indices of those alive, or the first if none is."""
+    return (
+        alive.nonzero().flatten() if alive.any() else torch.zeros_like(alive[:1], dtype=torch.long)
+    )
+
+
 def _indices(alive: Tensor, units: Units, wide: bool) -> Tensor:
     """Those alive and, of hidden units, the first dead ones up to a whole vector; one at least."""
     single = units.incoming and all(part.width == 1 for part in units.parts)
@@ -109,21 +120,27 @@ def _filled(count: int, total: int, wide: bool) -> int:
     return min(narrow, total)
 
 
-def _remove(model: GNN, layers: list[Units], kept: list[Tensor]) -> None:
-    """Keep some units of each layer: only their places in the parameters."""
+def remove_units(model: nn.Module, layers: list[Units], kept: list[Tensor]) -> None:
+    """Keep some units of each layer: only their places in the parameters and buffers."""
     chosen: dict[int, dict[int, Tensor]] = defaultdict(dict)
     for units, indices in zip(layers, kept, strict=True):
-        for part in units.parts:
+        for part in (*units.parts, *units.buffers):
             within = torch.arange(part.width, device=indices.device)
             places = (indices[:, None] * part.width + within).flatten()
             size = part.tensor.size(part.dim)  # what comes after the units stays
             rest = torch.arange(units.count * part.width, size, device=indices.device)
-            chosen[id(part.tensor)][part.dim] = torch.cat([places, rest])
-    for name, parameter in list(model.named_parameters()):
-        if id(parameter) not in chosen:
-            continue
-        smaller: Tensor = parameter
-        for dim, places in chosen[id(parameter)].items():
-            smaller = smaller.index_select(dim, places)
-        path, _, leaf = name.rpartition(".")
-        setattr(model.get_submodule(path), leaf, nn.Parameter(smaller, requires_grad=False))
+            dim = part.dim % part.tensor.dim()
+            chosen[id(part.tensor)][dim] = torch.cat([places, rest])
+    smaller: dict[int, Tensor] = {}  # what has several names stays one
+    for lists in (model.named_parameters, model.named_buffers):
+        for name, tensor in list(lists(remove_duplicate=False)):
+            if id(tensor) not in chosen:
+                continue
+            path, _, leaf = name.rpartition(".")
+            if id(tensor) not in smaller:
+                few: Tensor = tensor
+                for dim, places in chosen[id(tensor)].items():
+                    few = few.index_select(dim, places)
+                learned = isinstance(tensor, nn.Parameter)
+                smaller[id(tensor)] = nn.Parameter(few, requires_grad=False) if learned else few
+            setattr(model.get_submodule(path), leaf, smaller[id(tensor)])

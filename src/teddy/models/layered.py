@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from teddy.errors import InputError
 from teddy.models.base import GNN, Features
+from teddy.models.declared_units import declared_units
 from teddy.models.hidden import Hidden
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import (
@@ -128,10 +129,12 @@ def hidden_units(model: nn.Module) -> list[Units]:
         teddy.errors.InputError: a Linear has no hidden units that can go whole, expected gcn, ...
     """
     units = model.units() if isinstance(model, LayeredGNN) else []
+    if not isinstance(model, GNN):
+        units = declared_units(model)
     if not units:
         raise InputError(
-            f"a {type(model).__name__} has no hidden units that can go whole, "
-            "expected gcn, gat, gin or sage with 2 layers or more for structure=neurons"
+            f"a {type(model).__name__} has no hidden units that can go whole, expected gcn, gat, "
+            "gin or sage with 2 layers or more, or a module with units(), for structure=neurons"
         )
     return units
 

@@ -87,16 +87,17 @@ def choose_products(model: Any, run: Callable[[], object]) -> None:
             times: tuple[list[float], list[float]] = ([], [])
             for _ in range(_TURNS + 1):
                 for way, seen in zip(ways, times, strict=True):
-                    _replace(weights, index, way)
+                    replace_weight(weights, index, way)
                     started = time.perf_counter()
                     run()
                     _wait(weight)
                     seen.append(time.perf_counter() - started)
             dense, sparse = (min(seen[1:]) for seen in times)  # the first compiles and warms up
-            _replace(weights, index, ways[sparse < dense])
+            replace_weight(weights, index, ways[sparse < dense])
 
 
-def _replace(weights: Any, index: int, weight: Any) -> None:
+def replace_weight(weights: Any, index: int, weight: Any) -> None:
+    """Put a weight, dense or sparse, into a list of parameters."""
     # A list of parameters takes anything, but not in a parameter's place.
     delattr(weights, str(index))
     setattr(weights, str(index), weight)

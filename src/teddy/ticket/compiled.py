@@ -10,17 +10,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from teddy.atomic import StrPath
 from teddy.buffers import Blocks, reused
 from teddy.data.checks import check_features
 from teddy.data.features import take_columns
 from teddy.data.tensors import dtype_text
-from teddy.errors import InputError
+from teddy.errors import InputError, warn
 from teddy.models import GNN
 from teddy.models.base import as_features
 from teddy.models.compact import compact
+from teddy.models.compact_module import NotSmallerError, compact_module
+from teddy.models.link_head import LinkHead
 from teddy.models.macs import count_macs
 from teddy.models.sparse import SparseMatrix
 from teddy.models.sparse_weight import SparseWeight, choose_products
+from teddy.ticket.compiled_file import Parts, read_compiled, write_compiled
 from teddy.training.forward import WholeForward
 
 
@@ -30,7 +34,8 @@ class CompiledTicket(nn.Module):
     The graph is in the form that the layers compute with, and so are features; hidden units and
     features that change nothing are removed; a weight of which little is left is multiplied by its
     entries where a pass over this graph is faster so; and large intermediate results take the same
-    memory in every pass. A module that isn't one of ours runs as it is on the pruned graph.
+    memory in every pass. Your own module runs on the pruned graph without the dead ones among the
+    hidden units that it declares; if that can't be done, as it is, with a warning.
 
     It has no gradients and no dropout, and stays on the device where it was compiled.
 
@@ -90,6 +95,7 @@ class CompiledTicket(nn.Module):
             if shrink:
                 choose_products(model, self)
         else:
+            self.model = model = self._smaller(model, x, edge_index) if shrink else model
             self._x = WholeForward(model, x, edge_index, **of_edges)
             self.macs = count_macs(model, self._x.x, edge_index, **self._x.of_edges)
 
@@ -108,6 +114,66 @@ class CompiledTicket(nn.Module):
                 outputs = inputs.evaluation_logits()
             logits: Tensor = self.head(outputs)
             return logits
+
+    def _smaller(self, model: nn.Module, x: Tensor, edge_index: Tensor) -> nn.Module:
+        """Your own module without its dead units, where it can be had."""
+
+        def run(network: nn.Module) -> Tensor:
+            return WholeForward(network, x, edge_index, **self._of_edges).evaluation_logits()
+
+        try:
+            return compact_module(model, run)
+        except NotSmallerError as error:
+            warn(f"compiled with dead units: {error}")
+            return model
+
+    def save(self, path: StrPath) -> None:
+        """Write the network, the pruned graph and the features to one file; no pickle.
+
+        Example:
+            >>> import tempfile, pathlib
+            >>> from teddy.models import GCN
+            >>> compiled = CompiledTicket(GCN(3, 2), torch.ones(2, 3), torch.tensor([[0], [1]]))
+            >>> path = pathlib.Path(tempfile.mkdtemp()) / "fast.compiled"
+            >>> compiled.save(path)
+            >>> torch.equal(CompiledTicket.load(path)(), compiled())
+            True
+        """
+        pairs = self.head.pairs if isinstance(self.head, LinkHead) else None
+        x = self._x.x if isinstance(self._x, WholeForward) else self._x
+        of_edges = self._x.of_edges if isinstance(self._x, WholeForward) else {}
+        write_compiled(path, Parts(
+            self.model, self._shape, x, self._graph, of_edges, self._kept, self._order, pairs,
+            self.macs,
+        ))  # fmt: skip
+
+    @staticmethod
+    def load(
+        path: StrPath,
+        model: nn.Module | Callable[[], nn.Module] | None = None,
+        device: str | torch.device = "cpu",
+    ) -> CompiledTicket:
+        """Read what :meth:`save` wrote, and verify its checksum; it needs no ticket and no graph.
+
+        Args:
+            path: The file.
+            model: Your own module, which is copied, or a function that makes one; needed when the
+                network isn't one of ours.
+            device: Where it is to run.
+        """
+        parts = read_compiled(path, model, device)
+        compiled = CompiledTicket.__new__(CompiledTicket)
+        nn.Module.__init__(compiled)
+        compiled.head = nn.Identity() if parts.pairs is None else LinkHead(parts.pairs)
+        compiled._shape, compiled._order, compiled._kept = parts.shape, parts.order, parts.kept
+        compiled._integers = isinstance(parts.x, Tensor) and not parts.x.is_floating_point()
+        compiled._memory = defaultdict(list)
+        compiled.model, compiled.macs = parts.model, parts.macs
+        compiled._graph, compiled._of_edges = parts.graph, parts.of_edges
+        compiled._x = parts.x
+        if not isinstance(parts.model, GNN):
+            compiled._x = WholeForward(parts.model, parts.x, parts.graph, **parts.of_edges)
+        return compiled.eval()
 
     @property
     def num_weights(self) -> int:

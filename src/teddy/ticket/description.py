@@ -30,7 +30,7 @@ def describe(info: TicketInfo) -> str:
         "weights": f"{_of(info.weights)} zero){_not_counted(model)}",
     }
     macs = info.macs
-    if macs.dense is not None and macs.ticket is not None and sum(macs.dense):
+    if macs.dense is not None and macs.ticket is not None and any(macs.dense):
         dense, ticket = sum(macs.dense), sum(macs.ticket)
         rows["MACs"] = f"{ticket:,} of {dense:,} ({100 * (1 - ticket / dense):.1f}% saved)"
     width = max(map(len, rows))

@@ -8,7 +8,7 @@ edges has ``edge_weight`` float ``[E]`` as a third input, as :meth:`teddy.ticket
 gives it. Of a regression the outputs are what ``predict`` gives, numbers in the scale of its
 targets; of a ticket that predicts links they are ``[N, D]`` of nodes, and the inner product of two
 is the logit of a link. Numbers of nodes and edges are open: the same file serves other graphs.
-Weights that are zero are stored as such.
+Dead hidden units are removed; other weights that are zero are stored as such.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from torch_geometric.data import Data
 from teddy.atomic import StrPath, check_writable, write_atomically
 from teddy.errors import InputError
 from teddy.models import GNN
+from teddy.models.compact import compact
+from teddy.models.compact_module import NotSmallerError, compact_module
 from teddy.models.plain import Plain
 from teddy.ticket.edge_table import kept_edges, parquet
 from teddy.ticket.graphs import refuse_graphs
@@ -136,8 +138,8 @@ def exported_program(
 ) -> ExportedProgram:
     """Trace a network for any number of nodes and edges.
 
-    Models of ours are traced in their plain form; other modules as they are, where
-    ``torch.export`` can follow them.
+    Models of ours are traced in their plain form, other modules where ``torch.export`` can follow
+    them; both without dead hidden units.
 
     Args:
         model: The network; it stays as it is.
@@ -154,17 +156,16 @@ def exported_program(
     from torch.export import Dim, export
 
     model = copy.deepcopy(model).cpu().eval()
-    network = Plain(model) if isinstance(model, GNN) else model
-    if weighted or finish is not None:
-        network = _Program(network, finish)
+    whole = _program(model, weighted, finish)
     edges = Dim("edges", min=0)
     open_sizes = ({0: Dim("nodes", min=1)}, {1: edges}, {0: edges})[: 3 if weighted else 2]
     try:
         with _quiet(), torch.no_grad():
             example = _example(model, features, 5, weighted)
-            program = export(network, example, dynamic_shapes=open_sizes)
             other = _example(model, features, 7, weighted)
-            difference = (program.module()(*other) - network(*other)).abs().max()
+            small = _compact(model, lambda network: network(*other))
+            program = export(_program(small, weighted, finish), example, dynamic_shapes=open_sizes)
+            difference = (program.module()(*other) - whole(*other)).abs().max()
     except Exception as error:  # whatever a module of the user's own, or the tracing of it, raises
         reason = shorten(" ".join(str(error).split()), 160, placeholder=" ...")
         raise InputError(
@@ -177,6 +178,24 @@ def exported_program(
             "graph, expected one that computes each graph afresh"
         )
     return program
+
+
+def _program(
+    model: nn.Module, weighted: bool, finish: Callable[[Tensor], Tensor] | None
+) -> nn.Module:
+    """The network in the form that is traced."""
+    network = Plain(model) if isinstance(model, GNN) else model
+    return _Program(network, finish) if weighted or finish is not None else network
+
+
+def _compact(model: nn.Module, run: Callable[[nn.Module], Tensor]) -> nn.Module:
+    """The network without dead hidden units; your own as it is where that can't be had."""
+    if isinstance(model, GNN):
+        return compact(model, units_only=True)[0]
+    try:
+        return compact_module(model, run)
+    except NotSmallerError:
+        return model
 
 
 def _example(model: nn.Module, features: int, nodes: int, weighted: bool) -> tuple[Tensor, ...]:

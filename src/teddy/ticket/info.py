@@ -15,21 +15,31 @@ CLASSIFICATION = {"name": "classification", "metric": "accuracy"}
 class Accuracy:
     """Accuracies in percent at the best validation epoch, and the test accuracy at the last.
 
-    Of a task that isn't classification, its metric.
+    Of a task that isn't classification, its metric. The epoch is None for a given teacher.
     """
 
     test: float
     val: float
-    best_epoch: int
+    best_epoch: int | None
     last_test: float
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many there are, and how many stay."""
+    """How many there are, and how many stay.
+
+    Example:
+        >>> Count(total=8, kept=2).sparsity
+        0.75
+    """
 
     total: int
     kept: int
+
+    @property
+    def sparsity(self) -> float:
+        """Share that is removed; 0 where there is none."""
+        return 1 - self.kept / self.total if self.total else 0.0
 
 
 @dataclass(frozen=True)

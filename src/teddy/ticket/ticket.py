@@ -243,6 +243,30 @@ class Ticket(ChosenEdges):
         """
         return self.task.predict(self.logits(data))
 
+    def predict_proba(self, data: DataLike) -> Tensor:
+        """Probabilities: of classes ``[N, C]`` (softmax), labels ``[N, C]``, links ``[P]``.
+
+        Raises:
+            InputError: if the task is regression.
+
+        Example:
+            >>> import teddy
+            >>> data = teddy.load_dataset("citeseer")
+            >>> ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, epochs=2, hidden=8)
+            >>> ticket.predict_proba(data).shape
+            torch.Size([3327, 6])
+        """
+        return self.task.predict_proba(self.logits(data))
+
+    def __call__(self, data: DataLike) -> Tensor:
+        """Logits of the sparse network on the sparse graph; see :meth:`logits`."""
+        return self.logits(data)
+
+    def to(self, device: str | torch.device) -> Ticket:
+        """Move the network and the kept edges, and return the ticket; it runs where data is."""
+        self.model, self.keep = self.model.to(device), self.keep.to(device)
+        return self
+
     def evaluate(self, data: DataLike) -> dict[str, float]:
         """The task's metric, such as accuracy, in percent on training, validation, test nodes."""
         task = self.task

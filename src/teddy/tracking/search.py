@@ -114,7 +114,8 @@ def ticket_summary(ticket: Ticket) -> dict[str, float]:
     info = ticket.info
     found: dict[str, float] = {}
     for what, accuracy in (("dense", info.dense), ("ticket", info.ticket)):
-        found |= {f"{what}_{name}": value for name, value in vars(accuracy).items()}
+        known = {name: value for name, value in vars(accuracy).items() if value is not None}
+        found |= {f"{what}_{name}": value for name, value in known.items()}
     for what, count in (("edges", info.edges), ("weights", info.weights)):
         found |= {f"{what}_{name}": value for name, value in vars(count).items()}
         if count.total:

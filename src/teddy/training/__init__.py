@@ -5,6 +5,7 @@ May import: data, edges, weights, models.
 
 from teddy.training.checkpoint import Checkpoint
 from teddy.training.config import TrainConfig
+from teddy.training.distillation import distillation_loss
 from teddy.training.distributed import World, connected
 from teddy.training.evaluation import Unseen
 from teddy.training.loaders import FromFunction, Loader
@@ -33,6 +34,7 @@ __all__ = [
     "accuracy",
     "as_loader",
     "connected",
+    "distillation_loss",
     "seeded",
     "train",
 ]

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
+from teddy.errors import InputError
 from teddy.training.config import TrainConfig
 
 #: How much a step has of what its two terms are divided by: training targets, and taught nodes.
@@ -61,6 +62,12 @@ class Objective(ABC):
         loss = self._loss(outputs, predict)
         if self.dense is None:
             return loss
+        assert self.teacher is not None
+        if logits.size(1) != self.teacher.size(1):
+            raise InputError(
+                f"the teacher has {self.teacher.size(1)} logits of a node and the model "
+                f"{logits.size(1)}, expected as many"
+            )
         if self.taught is not None:
             logits = logits.index_select(0, self.taught)
         if self.taught is not None or self.config.temperature != 1:

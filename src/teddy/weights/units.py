@@ -47,17 +47,36 @@ class Part:
 class Units:
     """The hidden units of a layer, and where their weights are; also features, or whole heads.
 
+    Your own module declares them in a method ``units()``, which returns a list of these, one for
+    each hidden layer.
+
     Attributes:
         count: How many.
         incoming: Weights that a unit is computed with: where all are zero, it is zero.
         outgoing: Weights that it is multiplied with: where all are zero, nothing sees it.
         own: Weights that have a meaning only along with it.
+        buffers: Tensors that aren't learned and have places for each unit, such as running
+            statistics; they are made smaller along with the weights.
+
+    Example:
+        >>> class Own(torch.nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.first, self.last = torch.nn.Linear(5, 8), torch.nn.Linear(8, 2)
+        ...     def forward(self, x, edge_index):
+        ...         return self.last(self.first(x).relu())
+        ...     def units(self):
+        ...         incoming = (Part(self.first.weight, 0), Part(self.first.bias, 0))
+        ...         return [Units(8, incoming, outgoing=(Part(self.last.weight, 1),))]
+        >>> Own().units()[0].squares().shape
+        torch.Size([8])
     """
 
     count: int
     incoming: tuple[Part, ...]
     outgoing: tuple[Part, ...]
     own: tuple[Part, ...] = ()
+    buffers: tuple[Part, ...] = ()
 
     @property
     def parts(self) -> tuple[Part, ...]:

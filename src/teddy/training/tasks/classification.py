@@ -160,6 +160,10 @@ class Classification(Task):
         """The class of each node, int64 ``[N]``."""
         return logits.argmax(dim=-1)
 
+    def predict_proba(self, logits: Tensor) -> Tensor:
+        """Softmax: probabilities of the classes ``[N, C]``."""
+        return logits.softmax(dim=-1)
+
 
 def accuracy(predicted: Tensor, y: Tensor) -> float:
     """Share of classes that are predicted right, in percent.

@@ -55,6 +55,10 @@ class LinkPrediction(Task):
         """0 or 1 of each link, int64 ``[P]``."""
         return (logits > 0).long().squeeze(1)
 
+    def predict_proba(self, logits: Tensor) -> Tensor:
+        """Sigmoid: the probability of each link ``[P]``."""
+        return logits.sigmoid().squeeze(1)
+
 
 def auc(logits: Tensor, y: Tensor) -> float:
     r"""Share of pairs of a positive and a negative that are in order, in percent.

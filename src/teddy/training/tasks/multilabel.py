@@ -114,6 +114,10 @@ class Multilabel(Task):
         """0 or 1 of each label, int64 ``[N, C]``."""
         return (logits > 0).long()
 
+    def predict_proba(self, logits: Tensor) -> Tensor:
+        """Sigmoid: the probability of each label ``[N, C]``."""
+        return logits.sigmoid()
+
 
 def micro_f1(predicted: Tensor, y: Tensor) -> float:
     r"""F1 over all known labels together, :math:`2 TP / (2 TP + FP + FN)`, in percent.

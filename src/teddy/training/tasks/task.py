@@ -49,6 +49,10 @@ class Task(ABC):
         """Targets as the loss and the metric take them."""
         return y
 
+    def teacher_logits(self, outputs: Tensor) -> Tensor:
+        """Outputs of a trained model of the user's, as logits of this task."""
+        return outputs
+
     def num_outputs(self, y: Tensor) -> int:
         """Logits of a node that encoded targets ask for: one for each column."""
         return y.size(1)
@@ -80,6 +84,13 @@ class Task(ABC):
     @abstractmethod
     def predict(self, logits: Tensor) -> Tensor:
         """What is predicted for each node, in the user's terms."""
+
+    def predict_proba(self, logits: Tensor) -> Tensor:
+        """Probabilities of classes or labels, or raise where the task has none."""
+        raise InputError(
+            f"the task {self.name} has no probabilities, expected predict() instead of "
+            "predict_proba()"
+        )
 
 
 def given_weights(class_weight: ClassWeight, expected: int) -> Tensor:

@@ -1,0 +1,213 @@
+"""A trained model, or its logits, that teaches in place of the dense training."""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
+from torch_geometric.data import Data
+
+from teddy.entries import Entry
+from teddy.errors import InputError
+from teddy.models import GNN
+from teddy.models.edge_inputs import EDGE_INPUTS, edge_inputs
+from teddy.ticket import Accuracy, Ticket
+from teddy.training import seeded
+from teddy.training.distributed import digest_of
+from teddy.training.inputs import of_edges
+from teddy.training.layerwise import evaluation_passes
+from teddy.training.passes import forward_passes
+
+if TYPE_CHECKING:
+    from teddy.methods.problem import Problem
+
+#: A trained module, a ticket (its network on the whole graph), or logits ``[N, C]``.
+TeacherLike = nn.Module | Ticket | Tensor
+
+
+class Teacher:
+    """The dense model of a search, trained before it.
+
+    It is evaluated as the search would evaluate the dense model that it trains: logits of the graph
+    that training sees, accuracies on the validation and the test nodes.
+
+    Args:
+        given: The module, which is copied; a ticket, whose network is; or logits.
+
+    Attributes:
+        name: What it is, with a digest of its weights or logits.
+
+    Example:
+        >>> Teacher(torch.zeros(3, 2)).name[:7]
+        'logits '
+        >>> Teacher("gcn")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: teacher is a str, expected a trained module, a ticket or logits ...
+    """
+
+    def __init__(self, given: TeacherLike) -> None:
+        self.logits: Tensor | None = None
+        self.network: nn.Module | None = None
+        #: Of a ticket: what turns its outputs into those of the user's scale.
+        self.task = given.task if isinstance(given, Ticket) else None
+        if isinstance(given, Tensor):
+            self.logits = given.detach()
+            self.name = f"logits {digest_of([self.logits])[:16]}"
+            return
+        network = given.model if isinstance(given, Ticket) else given
+        if not isinstance(network, nn.Module):
+            raise InputError(
+                f"teacher is a {type(given).__name__}, expected a trained module, a ticket or "
+                "logits [N, C]"
+            )
+        self.network = _copied(network)
+        state = [v for v in self.network.state_dict().values() if isinstance(v, Tensor)]
+        self.name = f"{type(network).__qualname__} {digest_of(state)[:16]}"
+
+    def evaluated(self, problem: Problem) -> Entry:
+        """The logits that teach, and what is recorded of a dense model.
+
+        Raises:
+            InputError: if it doesn't run on the graph, or its logits don't fit the targets.
+        """
+        started = time.perf_counter()
+        unseen = problem.growth.unseen(None)
+        if self.logits is not None and unseen is not None:
+            raise InputError(
+                "teacher is a tensor, but validation and test are on other graphs than training, "
+                "expected a trained module"
+            )
+        if unseen is not None and isinstance(self.network, GNN) and self.network.knows_labels:
+            raise InputError(
+                "labels are an input of the teacher, expected label_rate 0 where nodes are unseen"
+            )
+        views = (problem.data, problem.data, problem.data)
+        if unseen is not None:
+            views = (problem.data, unseen.val, unseen.test)
+        found: dict[int, Tensor] = {}
+        for view in views:
+            if id(view) not in found:
+                found[id(view)] = self._checked(problem, view)
+        shown, val, test = (found[id(view)] for view in views)
+        task = problem.task
+        val_score, test_score = (
+            task.score(logits[view[mask]], view.y[view[mask]])
+            for logits, view, mask in ((val, views[1], "val_mask"), (test, views[2], "test_mask"))
+        )
+        accuracy = Accuracy(test_score, val_score, best_epoch=None, last_test=test_score)
+        facts = {
+            "accuracy": asdict(accuracy),
+            "macs": self._macs(problem),
+            "seconds": time.perf_counter() - started,
+        }
+        return Entry({"logits": shown.cpu()}, facts)
+
+    def model(self, problem: Problem) -> nn.Module | None:
+        """It as a model of the problem, on its device; None if only logits are known."""
+        if self.network is None:
+            return None
+        return problem.around(self.network).to(problem.device)
+
+    def _macs(self, problem: Problem) -> list[int] | None:
+        """Multiply-accumulates on the whole graph, where they can be counted."""
+        model = self.model(problem)
+        if model is None:
+            return None
+        given = [name for name in of_edges(problem.data) if name in EDGE_INPUTS]
+        return problem.macs(model) if self._takes(problem) == given else None
+
+    def without_edges(self, problem: Problem) -> Tensor:
+        """Logits of the nodes that training sees if no message is passed."""
+        data = copy.copy(problem.data)
+        for name, value in of_edges(data).items():
+            data[name] = value[:0]
+        data.edge_index = data.edge_index[:, :0]
+        return self._checked(problem, data)
+
+    def _takes(self, problem: Problem) -> list[str]:
+        """What it takes of the edges beside their ends."""
+        assert self.network is not None
+        arcs, present = problem.seen.arcs, [name for name in EDGE_INPUTS if name in problem.given]
+        takes = edge_inputs(self.network, present, arcs.directed)
+        for name in takes:
+            if name not in arcs.names:
+                raise InputError(f"it takes {name} and the model doesn't, expected both to take it")
+        return takes
+
+    def _checked(self, problem: Problem, data: Data) -> Tensor:
+        """Logits of a graph, in the type that the ticket's model computes with."""
+        try:
+            logits = self._logits(problem, data)
+            rows = data.y.size(0)
+            if logits.dim() != 2 or logits.size(0) != rows or not logits.is_floating_point():
+                got = f"{list(logits.shape)} of {logits.dtype}"
+                raise InputError(f"its logits are {got}, expected [{rows}, {problem.num_outputs}]")
+            problem.task.check_width(logits, problem.num_outputs)
+            if not logits.isfinite().all():
+                raise InputError("its logits aren't finite, expected finite ones")
+        except InputError as error:
+            raise InputError(f"teacher: {error}") from None
+        return problem.task.teacher_logits(logits).to(_type_of(problem))
+
+    @torch.no_grad()
+    def _logits(self, problem: Problem, data: Data) -> Tensor:
+        if self.logits is not None:
+            return self.logits.to(problem.device)
+        model, network = self.model(problem), self.network
+        assert model is not None
+        assert network is not None
+        takes = self._takes(problem)
+        values = {k: v for k, v in of_edges(data).items() if k not in EDGE_INPUTS or k in takes}
+        passes = forward_passes if problem.loader is None else evaluation_passes
+        try:
+            with seeded(problem.seed, problem.device):
+                forward = passes(model, data.x, data.edge_index, **values)
+                outputs = forward.evaluation_logits()
+        except InputError:
+            raise
+        except Exception as error:  # whatever the user's module raises
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            kind = type(network).__name__
+            raise InputError(
+                f"a {kind} doesn't run on this graph, expected one for its features ({reason})"
+            ) from error
+        if self.task is not None and self.task.name == "regression":
+            outputs = self.task.predict(outputs)
+            outputs = outputs.view(outputs.size(0), -1)
+        return outputs
+
+
+def _copied(network: nn.Module) -> nn.Module:
+    """A copy for evaluation that remembers no graph."""
+    if any(isinstance(p, UninitializedParameter) for p in network.parameters()):
+        raise InputError(
+            f"teacher is a {type(network).__name__} with uninitialized parameters, expected a "
+            "trained module"
+        )
+    try:
+        copied = copy.deepcopy(network)
+    except Exception as error:  # such as of a tensor that is part of a gradient's graph
+        reason = " ".join(str(error).split())
+        raise InputError(
+            f"teacher can't be copied, expected a module that can ({reason})"
+        ) from None
+    for module in copied.modules():
+        if getattr(module, "cached", False) is True:  # a layer of PyG keeps the first graph
+            module.cached = False  # type: ignore[assignment]
+            for name in [name for name in vars(module) if name.startswith("_cached_")]:
+                setattr(module, name, None)
+    return copied.eval().requires_grad_(False)
+
+
+def _type_of(problem: Problem) -> torch.dtype:
+    """The type that the ticket's model computes with."""
+    with seeded(problem.seed, problem.device):
+        weights = problem.make_model().parameters()
+        types = {p.dtype for p in weights if not isinstance(p, UninitializedParameter)}
+    return types.pop() if len(types) == 1 else torch.get_default_dtype()

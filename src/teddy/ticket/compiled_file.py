@@ -1,0 +1,244 @@
+"""A compiled ticket as one file: the small network, the prepared graph, the features.
+
+safetensors with a JSON header and a checksum, as of :mod:`teddy.entries`; no pickle.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from teddy.atomic import StrPath
+from teddy.data.features import SPARSE_BELOW
+from teddy.entries import Entry, read_sealed, write_sealed
+from teddy.errors import InputError
+from teddy.models import GNN, MODELS, build_model
+from teddy.models.compact_module import fit_sizes
+from teddy.models.nagphormer import Hops
+from teddy.models.pattern import Pattern
+from teddy.models.sparse import SparseMatrix
+from teddy.models.sparse_weight import SparseWeight, replace_weight
+from teddy.models.specformer import Filter
+
+KIND, FORMAT = "compiled ticket", 1
+
+# What a graph is prepared to, beside a sparse matrix.
+_STRUCTURES: dict[str, Callable[..., Any]] = {"Hops": Hops, "Filter": Filter}
+# Indices are stored in four bytes where they fit.
+_SMALL = 1 << 31
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a compiled ticket is made of.
+
+    Attributes:
+        model: The small network.
+        shape: Of the features that it takes, ``[N, F]``.
+        x: Features as they are prepared; those of your own module dense.
+        graph: The pruned graph as it is prepared; of your own module its ``edge_index``.
+        of_edges: What your own module takes of edges.
+        kept: Columns of the features that the network looks at; None: all.
+        order: Where the columns are that the network expects; None: in their places.
+        pairs: Links to predict; None: nodes are.
+        macs: Multiply-accumulates of each layer.
+    """
+
+    model: nn.Module
+    shape: torch.Size
+    x: Any
+    graph: Any
+    of_edges: dict[str, Tensor]
+    kept: Tensor | None
+    order: Tensor | None
+    pairs: Tensor | None
+    macs: list[int] | None
+
+
+def write_compiled(path: StrPath, parts: Parts) -> None:
+    """Write a compiled ticket, whole or not at all."""
+    tensors: dict[str, Tensor] = {}
+    model = parts.model
+    header: dict[str, Any] = {
+        "kind": KIND,
+        "format": FORMAT,
+        "model": _spec(model),
+        "shape": list(parts.shape),
+        "macs": parts.macs,
+        "state": {n: _pack(t, f"state/{n}", tensors) for n, t in model.state_dict().items()},
+        "sparse_weights": {
+            f"{name}.{index}": _pack(weight.rows, f"sparse/{name}.{index}", tensors)
+            for name in getattr(model, "PRODUCTS", ())
+            for index, weight in enumerate(getattr(model, name))
+            if isinstance(weight, SparseWeight)
+        },
+        "of_edges": {n: _pack(t, f"edges/{n}", tensors) for n, t in parts.of_edges.items()},
+    }
+    x = parts.x
+    if isinstance(x, Tensor) and not isinstance(model, GNN) and _is_sparse(x):
+        header["dense"], x = True, SparseMatrix.of(x)
+    for name, value in (("x", x), *((n, getattr(parts, n)) for n in _OTHERS)):
+        header[name] = _pack(value, name, tensors)
+    write_sealed(path, Entry(tensors, header))
+
+
+_OTHERS = ("graph", "kept", "order", "pairs")
+
+
+def read_compiled(
+    path: StrPath,
+    model: nn.Module | Callable[[], nn.Module] | None = None,
+    device: str | torch.device = "cpu",
+) -> Parts:
+    """Read a compiled ticket and verify its checksum.
+
+    Args:
+        path: The file.
+        model: Needed when the network is your own: a module of its class, or what makes one.
+        device: Where it is to run.
+    """
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such file, expected a compiled ticket")
+    entry = read_sealed(path)
+    if entry is None or entry.facts.get("kind") != KIND:
+        raise InputError(
+            f"{path}: not a compiled ticket, or a damaged one; expected a file that "
+            "CompiledTicket.save wrote"
+        )
+    header = entry.facts
+    if header.get("format") != FORMAT:
+        found = header.get("format")
+        raise InputError(f"{path}: format {found!r} of a compiled ticket, expected {FORMAT}")
+    # Copied to where torch allocates: in unaligned memory sums are rounded in another way.
+    tensors = {name: tensor.clone().to(device) for name, tensor in entry.tensors.items()}
+    try:
+        network = _network(path, header, tensors, model)
+        x = _unpack(header["x"], tensors)
+        if header.get("dense"):
+            x = _dense(x)
+        of_edges = {name: _unpack(spec, tensors) for name, spec in header["of_edges"].items()}
+        others = {name: _unpack(header[name], tensors) for name in _OTHERS}
+        shape = torch.Size(header["shape"])
+        return Parts(network, shape, x, of_edges=of_edges, macs=header["macs"], **others)
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path}: the weights don't fit the model ({reason})") from None
+
+
+def _spec(model: nn.Module) -> dict[str, Any]:
+    for name in MODELS:
+        if type(model) is MODELS[name]:
+            sizes = {"in_channels": model.in_channels, "out_channels": model.out_channels}
+            return {"name": name, **sizes, "options": model.options}
+    return {"class": f"{type(model).__module__}.{type(model).__qualname__}"}
+
+
+def _network(
+    path: StrPath,
+    header: dict[str, Any],
+    tensors: dict[str, Tensor],
+    model: nn.Module | Callable[[], nn.Module] | None,
+) -> nn.Module:
+    """The small network: one of its class, with the tensors that were stored."""
+    spec = header["model"]
+    if model is None and "name" not in spec:
+        raise InputError(
+            f"{path}: its model is a {spec.get('class')}, expected one like it: "
+            "CompiledTicket.load(path, model=...)"
+        )
+    if "name" in spec:
+        with torch.device("meta"):  # no weights are drawn: all are in the file
+            full: nn.Module = build_model(
+                spec["name"], spec["in_channels"], spec["out_channels"], **spec["options"]
+            )
+    else:
+        full = copy.deepcopy(model) if isinstance(model, nn.Module) else model()  # type: ignore[misc]
+    network = copy.deepcopy(full)
+    parameters = {name for name, _ in network.named_parameters(remove_duplicate=False)}
+    stored, expected = {*header["state"], *header["sparse_weights"]}, {*network.state_dict()}
+    if stored != expected:
+        name = min(stored ^ expected)
+        raise ValueError(f"'{name}' is in {'the file' if name in stored else 'the model'} only")
+    one: dict[Any, Tensor] = {}  # what has several names in a module stays one
+    before = network.state_dict(keep_vars=True)
+    for name, packed in header["state"].items():
+        value = _unpack(packed, tensors)
+        if name in parameters:
+            value = nn.Parameter(value, requires_grad=False)
+        path_to, _, leaf = name.rpartition(".")
+        setattr(network.get_submodule(path_to), leaf, one.setdefault(id(before[name]), value))
+    for name, packed in header["sparse_weights"].items():
+        path_to, _, leaf = name.rpartition(".")
+        weight = SparseWeight(_dense(_unpack(packed, tensors)))
+        replace_weight(network.get_submodule(path_to), int(leaf), weight)
+    fit_sizes(full, network)
+    return network.eval().requires_grad_(False)
+
+
+def _is_sparse(x: Tensor) -> bool:
+    return x.dim() == 2 and int(torch.count_nonzero(x)) < SPARSE_BELOW * x.numel()
+
+
+def _dense(matrix: SparseMatrix) -> Tensor:
+    pattern = matrix.pattern
+    dense = matrix.values.new_zeros(pattern.shape)
+    dense[pattern.row, pattern.col] = matrix.values
+    return dense
+
+
+def _pack(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
+    """Plain data that says how to rebuild a value from tensors, which go to the file."""
+    if value is None:
+        return None
+    if isinstance(value, Tensor):
+        # The order in memory stays: with another, sums are rounded in another way.
+        turned = value.dim() == 2 and not value.is_contiguous() and value.t().is_contiguous()
+        own = (value.t() if turned else value).detach().cpu().clone().contiguous()
+        long = own.dtype == torch.long
+        if long and own.dim() > 0 and (not own.numel() or int(own.abs().max()) < _SMALL):
+            own = own.int()
+        tensors[name] = own
+        return {"tensor": name, "turned": turned, "long": long}
+    if isinstance(value, SparseMatrix):
+        pattern = value.pattern
+        parts = {"crow": pattern.crow, "col": pattern.col, "values": value.values}
+        packed = {part: _pack(own, f"{name}/{part}", tensors) for part, own in parts.items()}
+        origin = _pack(pattern.origin, f"{name}/origin", tensors)
+        return {
+            "sparse": packed,
+            "shape": list(pattern.shape),
+            "unit": value.unit,
+            "origin": origin,
+        }
+    kind = type(value).__name__
+    assert is_dataclass(value)
+    assert kind in _STRUCTURES
+    own_fields = {f.name: getattr(value, f.name) for f in fields(value)}
+    return {"kind": kind, "fields": {
+        part: _pack(own, f"{name}/{part}", tensors) for part, own in own_fields.items()
+    }}  # fmt: skip
+
+
+def _unpack(packed: Any, tensors: dict[str, Tensor]) -> Any:
+    if packed is None:
+        return None
+    if "tensor" in packed:
+        tensor = tensors[packed["tensor"]]
+        tensor = tensor.long() if packed["long"] else tensor
+        return tensor.t() if packed["turned"] else tensor
+    if "sparse" in packed:
+        parts = {name: _unpack(own, tensors) for name, own in packed["sparse"].items()}
+        rows, columns = packed["shape"]
+        origin = _unpack(packed["origin"], tensors)
+        pattern = Pattern(parts["crow"], parts["col"], (rows, columns), origin)
+        return SparseMatrix(pattern, parts["values"], packed["unit"])
+    own = {name: _unpack(value, tensors) for name, value in packed["fields"].items()}
+    return _STRUCTURES[packed["kind"]](**own)
