@@ -71,10 +71,8 @@ class HeteroProblem(Problem):
         if self.loader is not None:
             raise InputError("batches are of one kind of node, expected no loader for a HeteroData")
         present = [name for name in EDGE_INPUTS if name in self.hetero]
-        names: list[str] = []
-        if present:
-            with seeded(self.seed, self.device):
-                names = hetero_edge_inputs(self.source.make(0, 0), present)
+        with seeded(self.seed, self.device):
+            names = hetero_edge_inputs(self.source.make(0, 0), present)
         return HeteroArcs.of_hetero(
             copy.copy(self.hetero).to(self.device), self.target, names, self.scope
         )

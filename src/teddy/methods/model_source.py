@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,8 @@ from torch import nn
 
 from teddy.errors import InputError
 from teddy.models import MODELS, build_model, parse_model
+from teddy.models.caches import copy_uncached, stop_caching
+from teddy.models.wrappers import unwrapped
 
 ModelLike = str | nn.Module | Callable[[], nn.Module]
 
@@ -42,6 +43,9 @@ class ModelSource:
     def make(self, features: int, outputs: int) -> nn.Module:
         """Make a model with initial weights; of a module given by the user, a copy.
 
+        Of one that ``torch.compile`` or ``DataParallel`` has wrapped it is the module inside, and
+        no layer remembers a graph.
+
         Args:
             features: Of a node; a model that is given by name has as many inputs.
             outputs: The same of its outputs.
@@ -50,14 +54,14 @@ class ModelSource:
             return build_model(self.model, features, outputs, **self.options)
         made: Any = self.model
         if isinstance(made, nn.Module):
-            return copy.deepcopy(made)
+            return copy_uncached(unwrapped(made))
         made = made() if callable(made) else made
         if not isinstance(made, nn.Module):
             raise InputError(
                 f"model is a {type(made).__name__}, expected a name, a module or a function "
                 "that makes one"
             )
-        return made
+        return stop_caching(unwrapped(made))
 
     def kind(self) -> nn.Module | type[nn.Module]:
         """A model, or the class of one: what says which inputs it takes."""

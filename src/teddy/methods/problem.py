@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 from teddy.data import check_data
 from teddy.data.checks import MASKS
 from teddy.edges import Arcs, Signals
+from teddy.edges.beside import Beside
 from teddy.edges.prune import needed_signals, prune_pairs
 from teddy.entries import Entry
 from teddy.errors import InputError
@@ -25,9 +26,10 @@ from teddy.methods.phases import Phases, Progress
 from teddy.methods.record import Choice, Dense, accuracy_of, make_ticket
 from teddy.methods.store import Memory, Store
 from teddy.models import GNN
-from teddy.models.edge_inputs import EDGE_INPUTS, edge_inputs
+from teddy.models.edge_inputs import Inputs, model_inputs
 from teddy.models.layered import hidden_units
 from teddy.models.macs import count_macs
+from teddy.models.wrappers import unwrapped
 from teddy.numbers import check_seed
 from teddy.sparsity import num_pruned_edges
 from teddy.ticket import Accuracy, Ticket
@@ -45,6 +47,7 @@ from teddy.training import (
 from teddy.training.forward import dense_input
 from teddy.training.inputs import of_edges, own_types
 from teddy.training.loop import Callback
+from teddy.training.memory_of_graphs import check_computes_afresh
 from teddy.training.passes import forward_passes
 from teddy.weights import FixedMask
 
@@ -107,6 +110,7 @@ class Problem:
     ) -> None:
         device = device or torch.device("cpu")
         self.seed, self.device = check_seed(seed), device
+        model = unwrapped(model) if isinstance(model, nn.Module) else model
         self.config = self._config(config or TrainConfig(), model)
         self.phases = Phases(progress, self.config.epochs)
         self.store = store or Memory()
@@ -144,13 +148,15 @@ class Problem:
         """The graph's edges, with what the model takes of them."""
         if directed and self.loader is not None:
             raise InputError("batches are of undirected graphs, expected no loader with directed")
-        present = [name for name in EDGE_INPUTS if name in self.given]
-        names: list[str] = []
-        if present or directed:
-            with seeded(self.seed, self.device):
-                names = edge_inputs(self.source.kind(), present, directed)
-        listed = copy.copy(self.given).to(self.device, "edge_index", *names)
-        return Arcs.of_data(listed, names, directed)
+        with seeded(self.seed, self.device):
+            inputs = self._inputs(model_inputs(self.source.kind(), self.given, directed))
+        listed = copy.copy(self.given).to(self.device, "edge_index", *inputs.edges)
+        beside = Beside.of_data(self.given, inputs.nodes, inputs.whole).to(self.device)
+        return replace(Arcs.of_data(listed, inputs.edges, directed), beside=beside)
+
+    def _inputs(self, inputs: Inputs) -> Inputs:
+        """The values that the model is given, or raise if they can't be."""
+        return inputs
 
     def train(
         self,
@@ -195,6 +201,7 @@ class Problem:
         """The dense model, trained once (*Pretraining on Entire Graph* of Algorithm 1)."""
         known = self.store.load("dense")
         if known is None:
+            self._check_computes_afresh()
             model, result = self.train(callbacks=self.phases.report("dense"), phase="dense")
             self.dense_model = model
             facts: dict[str, Any] = {
@@ -214,6 +221,21 @@ class Problem:
             facts["macs"],
             facts["seconds"],
         )
+
+    def _check_computes_afresh(self) -> None:
+        """Raise if a module of the user's own remembers a graph from one call to the next."""
+        if isinstance(self.source.model, str):
+            return
+
+        def make() -> nn.Module:
+            with seeded(self.seed, self.device):
+                return self.make_model()
+
+        network = self.network(make())
+        half = torch.arange(self.graph.num_edges, device=self.device) % 2 == 0
+        if half.numel() > 1 and not isinstance(network, GNN):
+            graphs = self.subgraph(None), self.subgraph(half)
+            check_computes_afresh(make, *graphs, type(network).__name__)
 
     def train_ticket(
         self,

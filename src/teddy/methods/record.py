@@ -12,6 +12,7 @@ from teddy.data.feature_names import feature_names
 from teddy.data.links import LINKS
 from teddy.methods.level import Level
 from teddy.models import MODELS
+from teddy.models.wrappers import class_path
 from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
 from teddy.ticket.fingerprint import arcs_fingerprint, split_fingerprint
 from teddy.training import TrainResult
@@ -88,6 +89,7 @@ def make_ticket(
             "fingerprint": arcs_fingerprint(arcs),
             "directed": arcs.directed,
             "edge_inputs": arcs.names,
+            **arcs.beside.names(),
         },
         graph_sparsity=level.graph_sparsity,
         weight_sparsity=level.weight_sparsity,
@@ -131,7 +133,7 @@ def _model_spec(model: nn.Module) -> dict[str, Any]:
                 "out_channels": model.out_channels,
                 "options": model.options,
             }
-    return {"class": f"{type(model).__module__}.{type(model).__qualname__}"}
+    return {"class": class_path(model)}
 
 
 def accuracy_of(result: TrainResult) -> Accuracy:

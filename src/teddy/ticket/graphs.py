@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -15,7 +16,7 @@ from teddy.edges.graphs import keep_of_batch
 from teddy.edges.prune import keep_columns, needed_signals
 from teddy.errors import InputError
 from teddy.models.graph_head import of_graphs
-from teddy.ticket.features import features_for
+from teddy.ticket.features import beside_for, check_has, features_for, input_names
 from teddy.ticket.fingerprint import arcs_fingerprint, borders_fingerprint
 from teddy.training.passes import forward_passes
 
@@ -101,10 +102,9 @@ def found_on(info: TicketInfo, batch: Batch) -> bool:
 def _arcs(info: TicketInfo, batch: Batch) -> Arcs:
     """The edges of some graphs, with what the ticket's had, or raise."""
     names = info.graph.get("edge_inputs", [])
-    for name in names:
-        if batch.get(name) is None:
-            raise InputError(f"the ticket was found with {name}, expected graphs that have it")
-    return Arcs.of_data(batch, names, info.graph.get("directed", False))
+    check_has(batch, input_names(info), "graphs")
+    arcs = Arcs.of_data(batch, names, info.graph.get("directed", False))
+    return replace(arcs, beside=beside_for(info, batch))
 
 
 def _is_its_own(info: TicketInfo, batch: Batch, arcs: Arcs) -> bool:
