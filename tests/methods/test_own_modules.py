@@ -345,6 +345,19 @@ def test_what_a_module_cannot_be_given_is_one_line(module, missing, message):
     assert "\n" not in str(error.value)
 
 
+def test_a_search_goes_on_only_with_the_same_values(tmp_path):
+    data, settings = typed_graph(), {"epochs": 1, "checkpoint": tmp_path / "search"}
+    torch.manual_seed(0)
+    module = Placed()
+    teddy.find_ticket(data, module, **settings)
+    teddy.find_ticket(data, module, **settings)
+    for name in ("pos", "u"):
+        other = data.clone()
+        other[name] = data[name] + 1
+        with pytest.raises(teddy.InputError, match="holds a search with data"):
+            teddy.find_ticket(other, module, **settings)
+
+
 @pytest.mark.parametrize("name", ["edge_type", "pos"])
 def test_a_value_of_another_size_is_one_line(name):
     data = typed_graph()

@@ -75,7 +75,7 @@ def test_a_scripted_module_is_given_what_it_names(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [Wrapper, ByPosition])
-def test_a_wrapper_that_computes_is_asked_for_its_inputs(kind):
+def test_a_wrapper_that_computes_is_asked_for_its_inputs(kind, tmp_path):
     data = typed_graph()
     for name in ("edge_attr", "edge_time", "pos", "z"):
         del data[name]
@@ -89,6 +89,14 @@ def test_a_wrapper_that_computes_is_asked_for_its_inputs(kind):
     kept = ticket.apply(data).edge_index
     expected = by_hand(ticket.model.inner, data, kept, ["edge_type"]).log_softmax(dim=1)
     close(ticket.logits(data), expected)
+    ticket.save(tmp_path / "a.ticket")
+    close(teddy.Ticket.load(tmp_path / "a.ticket", model).logits(data), expected)
+    undeclared = teddy.Ticket.load(tmp_path / "a.ticket", lambda: kind(RGCN()))
+    if kind is ByPosition:
+        with pytest.raises(teddy.InputError, match="expected one that takes edge_type"):
+            undeclared.logits(data)
+    else:
+        close(undeclared.logits(data), expected)
     plain = kind(pyg.GCN(12, 8, 2, 3))
     plain.forward_inputs = []
     assert teddy.find_ticket(data, plain, epochs=1).info.graph["edge_inputs"] == []
@@ -107,6 +115,25 @@ def test_a_wrapper_is_asked_for_weights():
     model.forward_inputs = []
     with pytest.raises(teddy.InputError, match="can't weigh edges"):
         teddy.find_ticket(data, model, epochs=1)
+
+
+def test_a_wrapper_of_graphs_is_asked_for_batch():
+    class Pooled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = pyg.GCNConv(2, 2)
+
+        def forward(self, x, edge_index, batch):
+            return pyg.global_add_pool(self.conv(x, edge_index), batch)
+
+    path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    graphs = [Data(x=torch.rand(3, 2), edge_index=path, y=n % 2) for n in range(12)]
+    model = Wrapper(Pooled())
+    with pytest.raises(teddy.InputError, match=r"model.forward_inputs = \['batch'\], or \[\]"):
+        teddy.find_ticket(graphs, model, epochs=1, task="graph-classification")
+    model.forward_inputs = ["batch"]
+    ticket = teddy.find_ticket(graphs, model, epochs=1, task="graph-classification")
+    assert ticket.logits(graphs).shape == (12, 2)
 
 
 def test_a_module_that_has_seen_the_whole_graph_forgets_it(tmp_path):

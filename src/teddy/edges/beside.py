@@ -55,8 +55,9 @@ class Beside:
         return {**self.nodes, **self.whole}
 
     def tensors(self) -> list[Tensor]:
-        """All values that are tensors."""
-        return [value for value in self.fields().values() if isinstance(value, Tensor)]
+        """All values that are tensors or numbers, as tensors."""
+        kinds = (Tensor, bool, int, float)
+        return [torch.as_tensor(v) for v in self.fields().values() if isinstance(v, kinds)]
 
     def induced(self, nodes: Tensor) -> Beside:
         """Values of some nodes, which are numbered anew.

@@ -14,7 +14,7 @@ from teddy.data.checks import LINK_FIELDS, MASKS
 from teddy.errors import InputError
 from teddy.models.base import GNN
 from teddy.models.layered import LayeredGNN
-from teddy.models.signature import DECLARED, DERIVED, ForwardSignature
+from teddy.models.signature import DERIVED, ForwardSignature
 
 #: Values of edges that have a meaning of their own, as PyG calls them.
 EDGE_INPUTS = ("edge_weight", "edge_attr")
@@ -122,7 +122,7 @@ def model_inputs(model: nn.Module | type[nn.Module], data: Data, directed: bool 
         >>> model_inputs(RGCNConv(1, 1, 2), data)
         Inputs(edges=('edge_type',), nodes=(), whole=())
     """
-    left_out = ("x", "edge_index", "num_nodes", *_TARGETS)
+    left_out = ("x", "edge_index", "num_nodes", "graph_of_node", *_TARGETS)
     levels = {
         name: _level(data, name, value)
         for name, value in data
@@ -142,10 +142,7 @@ def model_inputs(model: nn.Module | type[nn.Module], data: Data, directed: bool 
     if signature.undeclared:
         asked = [n for n, level in levels.items() if level != "whole" and n not in _IDS]
         if asked:
-            raise InputError(
-                f"{signature.text} of a {signature.kind} doesn't name what it takes, and data "
-                f"have {asked[0]}; expected a declaration: model.{DECLARED} = {asked[:1]}, or []"
-            )
+            raise signature.ask(asked[0])
     of_edges += [n for n, level in levels.items() if level == "edges" and n not in of_edges]
     taken = edge_inputs(model, of_edges, directed)
     named = [name for name in signature.names if name in levels and takes(model, name)]
@@ -160,7 +157,7 @@ def model_inputs(model: nn.Module | type[nn.Module], data: Data, directed: bool 
 
 
 def check_given(model: nn.Module, given: Iterable[str]) -> None:
-    """Raise if a module can't be called without values that there aren't.
+    """Raise if a module can't be called without values that there aren't, or with those there are.
 
     Example:
         >>> class Own(nn.Module):
@@ -170,15 +167,20 @@ def check_given(model: nn.Module, given: Iterable[str]) -> None:
         ...
         teddy.errors.InputError: a Own needs edge_attr, expected data that have it
     """
-    signature, given = ForwardSignature.of(model), {*given, *DERIVED}
+    signature, given = ForwardSignature.of(model), list(given)
     signature.check()
+    for name in given:
+        if name not in signature.names and not signature.open:
+            raise InputError(
+                f"a {signature.kind} has {signature.text}, expected one that takes {name}"
+            )
     for name, required in signature.names.items():
         if required and name in _TARGETS:
             raise InputError(
                 f"a {signature.kind} needs {name}, which isn't known of what is predicted; "
                 "expected a forward without it"
             )
-        if required and name not in given:
+        if required and name not in (*given, *DERIVED):
             raise InputError(f"a {signature.kind} needs {name}, expected data that have it")
 
 

@@ -92,6 +92,8 @@ def of_graphs(network: nn.Module, readout: str = "mean") -> Headed | ByBatch:
             f"a {type(network).__name__} takes one graph as a whole, expected a model of layers "
             "(gcn, gat, gin, sage, unimp) or a module for a set of graphs"
         )
+    if not isinstance(network, GNN) and ForwardSignature.of(network).undeclared:
+        raise ForwardSignature.of(network).ask("batch")
     if not isinstance(network, GNN) and takes(network, "batch"):
         if readout != "mean":
             raise InputError(

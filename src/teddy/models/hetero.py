@@ -11,7 +11,7 @@ from teddy.edges.hetero_arcs import Surroundings
 from teddy.errors import InputError
 from teddy.models.base import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS
-from teddy.models.signature import DECLARED, ForwardSignature
+from teddy.models.signature import ForwardSignature
 
 
 class HeteroModel(nn.Module):
@@ -86,10 +86,7 @@ def hetero_edge_inputs(module: nn.Module, present: Iterable[str]) -> list[str]:
     """
     present, signature = list(present), ForwardSignature.of(module)
     if signature.undeclared and present:
-        raise InputError(
-            f"{signature.text} of a {signature.kind} doesn't name what it takes, and data have "
-            f"{present[0]}; expected a declaration: model.{DECLARED} = {present[:1]}, or []"
-        )
+        raise signature.ask(present[0])
     for name, required in signature.names.items():
         if required and name.removesuffix("_dict") not in present:
             raise InputError(f"a {signature.kind} needs {name}, expected data that have it")

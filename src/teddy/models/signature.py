@@ -37,6 +37,7 @@ class ForwardSignature:
         names: The other inputs, and whether each is required.
         positional: Whether further inputs are passed by position, as to ``forward(*args)``.
         undeclared: Whether the module may take more than it names.
+        open: Whether it takes any keyword.
 
     Example:
         >>> class Own(nn.Module):
@@ -54,6 +55,7 @@ class ForwardSignature:
     names: Mapping[str, bool]
     positional: bool
     undeclared: bool
+    open: bool
 
     @staticmethod
     def of(model: nn.Module) -> ForwardSignature:
@@ -82,6 +84,18 @@ class ForwardSignature:
             required,
             open_kinds == {Parameter.VAR_POSITIONAL},
             bool(open_kinds) and declared is None,
+            Parameter.VAR_KEYWORD in open_kinds,
+        )
+
+    def ask(self, name: str) -> InputError:
+        """Return an error that asks what a module takes.
+
+        Args:
+            name: An input that there is.
+        """
+        return InputError(
+            f"{self.text} of a {self.kind} doesn't name what it takes, and data have {name}; "
+            f"expected a declaration: model.{DECLARED} = ['{name}'], or []"
         )
 
     def check(self) -> None:

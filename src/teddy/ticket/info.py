@@ -53,7 +53,8 @@ class TicketInfo:
         seed: Of the initial weights, dropout and whatever the method draws.
         model: ``name``, channels and options of a model of ours, or ``class`` of another module.
         graph: Numbers of nodes, edges, features and classes (or outputs), the fingerprint of the
-            edges, whether they are directed, and what of them the model takes (``edge_inputs``).
+            edges, whether they are directed, and what of them the model takes (``edge_inputs``);
+            of a module also values of nodes and of the graph (``node_inputs``, ``graph_inputs``).
         graph_sparsity: Share of edges that was asked to go.
         weight_sparsity: Share of weights that was asked to go.
         edges: Undirected edges.
