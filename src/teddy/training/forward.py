@@ -120,6 +120,7 @@ class WholeForward(GraphForward):
         check_given(model, of_edges)
         if any(isinstance(p, UninitializedParameter) for p in model.parameters()):
             self.evaluation_logits()
+            self._check_initialized()
 
     def training_logits(self) -> Tensor:
         """Logits to learn from."""
@@ -132,6 +133,15 @@ class WholeForward(GraphForward):
     def _call(self, model: nn.Module) -> Any:
         inputs, named = self.signature.arguments(self.x, self.edge_index, self.of_edges)
         return model(*inputs, **named)
+
+    def _check_initialized(self) -> None:
+        """Raise if a lazy parameter has no shape after a pass, since it has no part in it."""
+        for name, parameter in self.model.named_parameters():
+            if isinstance(parameter, UninitializedParameter):
+                raise InputError(
+                    f"'{name}' of a {type(self.model).__name__} is lazy and never used, expected a "
+                    "module without it"
+                )
 
     def _check(self, logits: Any) -> Tensor:
         rows = self.rows

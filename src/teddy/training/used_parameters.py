@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor, nn
-from torch.nn.parameter import is_lazy
+from torch import nn
 
 from teddy.models import GNN
 from teddy.models.headed import encoder_of
@@ -26,9 +25,8 @@ def used_parameters(model: nn.Module, forward: Forward) -> list[tuple[str, nn.Pa
     is, which costs no pass. Weights, gradients, buffers, modes and random numbers stay as they are.
 
     Args:
-        model: The model; lazy parameters must be initialized, as ``forward_passes`` does, and those
-            that are left never reach the output.
-        forward: Its passes over a graph.
+        model: The model.
+        forward: Its passes over a graph; making them has initialized lazy parameters.
 
     Example:
         >>> from teddy.training.passes import forward_passes
@@ -42,11 +40,7 @@ def used_parameters(model: nn.Module, forward: Forward) -> list[tuple[str, nn.Pa
         >>> [name for name, _ in used_parameters(model, forward)]
         ['used.weight', 'used.bias']
     """
-    trainable = [
-        (name, parameter)
-        for name, parameter in model.named_parameters()
-        if parameter.requires_grad and not is_lazy(parameter)
-    ]
+    trainable = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     if isinstance(encoder_of(model), GNN) or not trainable:
         return trainable
     weights = [parameter for _, parameter in trainable]
@@ -73,7 +67,11 @@ def _reached(weights: list[nn.Parameter], forward: Forward, seed: int) -> set[in
 def _unchanged(model: nn.Module) -> Iterator[None]:
     """After the context the buffers and modes of a model are those before it."""
     before = [
-        (module, module.training, {n: (b, b.detach().clone()) for n, b in _buffers(module)})
+        (
+            module,
+            module.training,
+            {n: (b, b.detach().clone()) for n, b in module.named_buffers(recurse=False)},
+        )
         for module in model.modules()
     ]
     try:
@@ -85,11 +83,6 @@ def _unchanged(model: nn.Module) -> Iterator[None]:
                 with torch.no_grad():
                     buffer.copy_(value)
                 setattr(module, name, buffer)
-
-
-def _buffers(module: nn.Module) -> list[tuple[str, Tensor]]:
-    found = module.named_buffers(recurse=False)
-    return [(name, value) for name, value in found if not is_lazy(value)]
 
 
 def unused_text(model: nn.Module, used: Iterable[tuple[str, nn.Parameter]]) -> str | None:
