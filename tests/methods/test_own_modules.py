@@ -221,7 +221,7 @@ def test_parallel_edges_of_several_types_are_refused_with_what_to_do(directed):
     data.edge_index = torch.cat([data.edge_index, data.edge_index[:, :1]], dim=1)
     data.edge_type = torch.cat([data.edge_type, (data.edge_type[:1] + 1) % RELATIONS])
     del data.edge_attr, data.edge_time
-    with pytest.raises(teddy.InputError, match="make each kind of parallel edges a relation"):
+    with pytest.raises(teddy.InputError, match="make each kind a relation of a HeteroData"):
         teddy.find_ticket(data, RGCN, 0.5, 0.3, epochs=1, directed=directed)
 
 

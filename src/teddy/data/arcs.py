@@ -12,7 +12,7 @@ from teddy.data.tensors import as_tensor, dtype_text, shape_text
 from teddy.errors import InputError
 
 # What to do with a graph that has several edges from one node to another.
-_PARALLEL = "; make each kind of parallel edges a relation of a HeteroData"
+_PARALLEL = "; add up parallel edges, or make each kind a relation of a HeteroData"
 
 
 def simple_arcs(
