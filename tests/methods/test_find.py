@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from torch import nn
-from torch_geometric.nn import GAT, GCN, GIN, GCNConv, GraphSAGE
+from torch_geometric.nn import APPNP, GAT, GCN, GIN, GCNConv, GraphSAGE
 
 import teddy
 from conftest import small_graph
@@ -222,7 +222,7 @@ def test_progress_sees_every_epoch_of_both_phases():
         ({"lr": "fast"}, "lr is fast"),
         ({"hidden": 2.5}, "hidden is 2.5"),
         ({"model": lambda: None}, "model is a NoneType"),
-        ({"model": nn.ReLU()}, "has nothing to train"),
+        ({"model": APPNP(1, 0.1)}, "has nothing to train"),
         ({"model": HandWritten(classes=2)}, "returned 2 logits, expected 3"),
         ({"data": "citeseer"}, "is a str, expected a torch_geometric.data.Data"),
         ({"model": HandWritten(), "hidden": 2}, "option 'hidden' came with a module of your own"),
