@@ -156,7 +156,7 @@ MINE = """
 from torch import nn
 from torch_geometric.nn import GraphConv
 
-class Mine(nn.Module):
+class Weighted(nn.Module):
     def __init__(self, hidden=8):
         super().__init__()
         self.first, self.last = GraphConv(12, hidden), GraphConv(hidden, 3)
@@ -164,15 +164,15 @@ class Mine(nn.Module):
     def forward(self, x, edge_index, edge_weight):
         return self.last(self.first(x, edge_index, edge_weight).relu(), edge_index, edge_weight)
 
-class Needs(Mine):
+class Needs(Weighted):
     def __init__(self, hidden):
         super().__init__(hidden)
 
 def make():
-    return Mine(8)
+    return Weighted(8)
 
 def wide():
-    return Mine(9)
+    return Weighted(9)
 
 made, number = make(), 3
 """
@@ -190,7 +190,7 @@ def mine(tmp_path_factory):
     return folder, ticket, data
 
 
-@pytest.mark.parametrize("name", ["Mine", "make", "made"])
+@pytest.mark.parametrize("name", ["Weighted", "make", "made"])
 def test_a_module_of_ones_own_comes_from_a_file(name, mine):
     folder, ticket, data = mine
     arguments = "a.ticket", "graph.npz", "--module", f"mine.py:{name}"
@@ -204,7 +204,7 @@ def test_a_module_of_ones_own_comes_from_a_file(name, mine):
 def test_a_module_of_ones_own_is_exported_and_timed(mine, monkeypatch):
     monkeypatch.setattr("teddy.ticket.speed._MOST", 1)
     folder, ticket, data = mine
-    how = "--module", folder / "mine.py:Mine"
+    how = "--module", folder / "mine.py:Weighted"
     done = run_here("export", "a.ticket", "a.pt2", *how, cwd=folder)
     assert done.returncode == 0, done.stderr
     program = torch.export.load(folder / "a.pt2").module()
@@ -220,7 +220,7 @@ def test_a_module_of_ones_own_is_exported_and_timed(mine, monkeypatch):
     ("place", "expected"),
     [
         ("mine.py", "module is 'mine.py', expected FILE.py:NAME"),
-        ("nope.py:Mine", "nope.py: there is no such file"),
+        ("nope.py:Weighted", "nope.py: there is no such file"),
         ("mine.py:Nope", "mine.py: there is no 'Nope' in it, expected a torch.nn.Module"),
         ("mine.py:number", "mine.py:number: is of type int, expected a torch.nn.Module"),
         ("mine.py:Needs", "mine.py:Needs: calling it failed (TypeError: "),
@@ -234,8 +234,8 @@ def test_a_module_that_can_not_be_taken(place, expected, mine):
 
 
 def test_a_module_is_of_a_ticket(tmp_path):
-    line = refused(run_here("bench", "citeseer", "--module", "mine.py:Mine", cwd=tmp_path))
-    assert line == "teddy: module is 'mine.py:Mine', expected only with a ticket"
+    line = refused(run_here("bench", "citeseer", "--module", "mine.py:Weighted", cwd=tmp_path))
+    assert line == "teddy: module is 'mine.py:Weighted', expected only with a ticket"
 
 
 TINY = ["--model", "gcn", "--epochs", 2, "--hidden", 4, "--seeds", 2, "--most", 5, "--step", 5,

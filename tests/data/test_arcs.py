@@ -45,7 +45,7 @@ def test_an_edge_of_two_weights_is_refused():
     arcs, values = simple_arcs(edges, 2, weights, directed=True)
     assert values["edge_weight"].tolist() == [1.0, 2.0]
     assert arcs.tolist() == [[0, 1], [1, 0]]
-    with pytest.raises(InputError, match=r"of the edge from 0 to 1 is .*, expected one value$"):
+    with pytest.raises(InputError, match=r"of the edge from 0 to 1 is .*, expected one value; add"):
         simple_arcs(torch.tensor([[0, 0], [1, 1]]), 2, weights, directed=True)
 
 

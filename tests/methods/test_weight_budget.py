@@ -231,3 +231,26 @@ def test_the_command_line_prints_a_warning_in_one_line(capsys):
     lines = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
     assert lines
     assert all(line.startswith("teddy: warning: the ticket") for line in lines)
+
+
+class Spare(Normalised):
+    """Has a layer that forward never uses, and one that is frozen."""
+
+    def __init__(self):
+        super().__init__()
+        self.spare = nn.Linear(100, 100)
+        self.convs[0].lin_l.weight.requires_grad_(False)
+
+
+def test_parameters_that_are_never_used_or_frozen_do_not_count(tmp_path):
+    with pytest.warns(TeddyWarning, match="parameters of spare never reach the output"):
+        ticket = find(Spare, 0.5, weight_scope="global")
+    plain = sum(p.numel() for p in Normalised().parameters())
+    assert ticket.info.weights.total == plain - 12 * 8
+    assert ticket.info.weights.kept == num_kept_weights(0.5, plain - 12 * 8)
+    assert ticket.model.spare.weight.count_nonzero() == 10000
+    assert ticket.model.convs[0].lin_l.weight.count_nonzero() == 12 * 8
+    assert "not counted: 96 frozen, 10,100 unused" in str(ticket)
+    ticket.save(tmp_path / "a.ticket")
+    again = teddy.Ticket.load(tmp_path / "a.ticket", Spare)
+    assert again.info.model["unused"] == 10100

@@ -144,6 +144,7 @@ class ByEdge(nn.Module):
         return h if int(edge_index.sum()) % 2 else 2 * h
 
 
+@pytest.mark.filterwarnings("ignore:.*the same logits with half of the edges")
 @pytest.mark.parametrize("module", [ByNumber, ByEdge])
 def test_a_module_that_can_not_be_exported_is_said_so(module, data, tmp_path):
     ticket = teddy.find_ticket(data, module(), 0.5, 0.6, epochs=2)

@@ -28,6 +28,7 @@ def test_the_file_holds_the_non_zeros_only(ticket, tmp_path):
     assert tensors["edges"].dtype == torch.uint8
 
 
+@pytest.mark.filterwarnings("ignore:.*the same logits with half of the edges")
 def test_tied_and_shared_tensors_are_saved_once(data, tmp_path):
     class Tied(nn.Module):
         def __init__(self):

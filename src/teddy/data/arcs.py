@@ -11,6 +11,9 @@ from teddy.data.checks import check_edges
 from teddy.data.tensors import as_tensor, dtype_text, shape_text
 from teddy.errors import InputError
 
+# What to do with a graph that has several edges from one node to another.
+_PARALLEL = "; add up parallel edges, or make each kind a relation of a HeteroData"
+
 
 def simple_arcs(
     edge_index: Tensor,
@@ -88,10 +91,21 @@ def one_each(name: str, value: Tensor, arcs: Tensor, place: Tensor, directed: bo
         what, hint = f"edge ({source}, {target})", "; directed=True has one for each direction"
         if source == target:
             what, hint = f"the self-loop of node {source}", ""
-        elif directed:
-            what, hint = f"the edge from {source} to {target}", ""
+        elif directed or _parallel(value, place == place[column]):
+            what, hint = f"the edge from {source} to {target}", _PARALLEL
         raise InputError(f"{name} of {what} is {one} and {other}, expected one value{hint}")
     return found
+
+
+def _parallel(value: Tensor, listed: Tensor) -> bool:
+    """Whether one direction of an edge is listed with several values.
+
+    Args:
+        value: Of each column, then of each column reversed.
+        listed: bool, which of these are the edge's.
+    """
+    halves = zip(value.chunk(2), listed.chunk(2), strict=True)
+    return any(len(part[own].unique(dim=0)) > 1 for part, own in halves)
 
 
 def check_edge_values(name: str, value: object, num_columns: int, source: str = "data") -> Tensor:

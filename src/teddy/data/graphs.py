@@ -29,6 +29,10 @@ DRAWN = "80/10/10"
 
 _VALUES = ("edge_weight", "edge_attr")
 
+# What is used of every graph; other values of nodes and edges are for modules that name them.
+_USED = ("x", "edge_index", *_VALUES, "y", *MASKS)
+_NOT_EXTRA = (*_USED, "batch", "ptr", "graph_of_node")
+
 
 def graph_set(
     graphs: GraphsLike,
@@ -109,7 +113,7 @@ def as_batch(graphs: GraphsLike, source: str = "graphs") -> Batch:
         raise InputError(f"{source}: there are none, expected at least one graph")
     first = parts[0]
     for place, part in enumerate(parts):
-        for key in {*part.keys(), *first.keys()}:
+        for key in {*part.keys(), *first.keys()} & {*_USED}:
             one, other = part.get(key), first.get(key)
             if one is None or other is None or one.shape[1:] != other.shape[1:]:
                 if key == "edge_index":
@@ -118,6 +122,11 @@ def as_batch(graphs: GraphsLike, source: str = "graphs") -> Batch:
                 raise InputError(
                     f"{source}[{place}]: {key} is {got}, expected {expected} as of {source}[0]"
                 )
+    for key in {key for part in parts for key in part.keys()} - {*_USED}:  # noqa: SIM118
+        shapes = {None if key not in part else tuple(part[key].shape[1:]) for part in parts}
+        if len(shapes) > 1:  # not a value of every graph
+            for part in parts:
+                part.pop(key, None)
     return Batch.from_data_list(parts)
 
 
@@ -189,6 +198,10 @@ def _one(graph: Any, source: str) -> Data:
                 f"{source}: {key} has shape {list(value.shape)}, expected one value for the graph"
             )
         part[key] = value.view(1)
+    for key, value in graph:
+        rows = value.size(0) if isinstance(value, Tensor) and value.dim() else None
+        if key not in _NOT_EXTRA and rows is not None and rows in (x.size(0), edges.size(1)):
+            part[key] = value
     return part
 
 

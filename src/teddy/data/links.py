@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.data.arcs import check_edge_values, simple_arcs
@@ -73,6 +75,7 @@ def split_links(
         for name in _OF_EDGES
         if name in graph
     }
+    values |= _further(graph)
     arcs, values = simple_arcs(graph.edge_index, num_nodes, values, self_loops=True)
     edges = pair_keys(arcs[:, arcs[0] < arcs[1]])
     counts = [round(val * edges.size), round(test * edges.size)]
@@ -97,6 +100,7 @@ def split_links(
         **_listed(parts),
         num_nodes=num_nodes,
         **{name: graph[name] for name in _NAMES if name in graph},
+        **_of_nodes(graph),
         split=_percentages(val, test),
         split_seed=seed,
     )
@@ -127,6 +131,7 @@ def links_of(train: Data, val: Data, test: Data) -> Data:
     sizes = torch.tensor([part.edge_label.numel() for part in parts])
     part_of = torch.arange(3).repeat_interleave(sizes).to(train.edge_label.device)
     fields = {key: train[key] for key in ("x", "edge_index", *_OF_EDGES, *_NAMES) if key in train}
+    fields |= {**_further(train), **_of_nodes(train)}
     return Data(
         **fields,
         edge_label_index=torch.cat([part.edge_label_index for part in parts], dim=1),
@@ -203,6 +208,35 @@ def with_links(data: Data, split: str | None = None, seed: int = 0, source: str 
         return data
     _, val, test = shares_of(split or SPLIT, f"percentages of edges such as '{SPLIT}'")
     return split_links(data, float(val / 100), float(test / 100), seed, source)
+
+
+def _further(graph: Data) -> dict[str, Tensor]:
+    """Return values of edges for modules that name them, where both directions have the same."""
+    found = {}
+    for name, value in graph:
+        if name in (*_OF_EDGES, *LINK_FIELDS, *MASKS, "edge_index") or not _rows(
+            value, graph.edge_index.size(1)
+        ):
+            continue
+        if not _rows(value, graph.x.size(0)) or "edge" in name:
+            with suppress(InputError):
+                simple_arcs(graph.edge_index, graph.x.size(0), {name: value})
+                found[name] = value
+    return found
+
+
+def _of_nodes(graph: Data) -> dict[str, Tensor]:
+    """Return values of nodes for modules that name them."""
+    left_out = ("x", "y", *LINK_FIELDS, *MASKS, *_NAMES, *_OF_EDGES)
+    return {
+        name: value
+        for name, value in graph
+        if name not in left_out and "edge" not in name and _rows(value, graph.x.size(0))
+    }
+
+
+def _rows(value: Any, count: int) -> bool:
+    return isinstance(value, Tensor) and value.dim() > 0 and value.size(0) == count
 
 
 def _percentages(val: float, test: float) -> str:

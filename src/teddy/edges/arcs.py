@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.data.arcs import check_edge_values, simple_arcs
+from teddy.edges.beside import Beside
 from teddy.edges.induced import induced_graph
 from teddy.edges.prune import keep_columns
 from teddy.edges.scores.edge_score import positions
@@ -32,6 +34,7 @@ class Arcs:
         index: int64 ``[2, A]``, each arc once; None of an undirected graph without values and
             self-loops, whose arcs are known from its edges.
         values: ``edge_weight`` ``[A]``, ``edge_attr`` ``[A, ...]``; those that the model takes.
+        beside: Values of nodes and of the whole graph that the model takes.
 
     Example:
         >>> import torch
@@ -46,6 +49,7 @@ class Arcs:
     directed: bool = False
     index: Tensor | None = None
     values: Mapping[str, Tensor] = field(default_factory=dict)
+    beside: Beside = field(default_factory=Beside)
 
     @staticmethod
     def of(
@@ -102,21 +106,33 @@ class Arcs:
 
     def tensors(self) -> list[Tensor]:
         """All that a model is given of the graph beside features and edges."""
-        return list(self.values.values())
+        return [*self.values.values(), *self.beside.tensors()]
 
-    def fields(self, keep: Tensor | None = None) -> dict[str, Tensor]:
+    def fields(self, keep: Tensor | None = None) -> dict[str, Any]:
         """``edge_index`` and values of all arcs, or of those whose edge is to keep.
+
+        Values of nodes and of the whole graph are the same for any edges.
 
         Args:
             keep: bool ``[M]``.
         """
+        beside = self.beside.fields()
         if self.index is None:
-            return {"edge_index": self.graph.edge_index(keep)}
+            return {"edge_index": self.graph.edge_index(keep), **beside}
         if keep is None:
-            return {"edge_index": self.index, **self.values}
+            return {"edge_index": self.index, **self.values, **beside}
         kept = keep_columns(keep, self.edge)
         values = {name: value[kept] for name, value in self.values.items()}
-        return {"edge_index": self.index[:, kept], **values}
+        return {"edge_index": self.index[:, kept], **values, **beside}
+
+    def data(self, fields: Mapping[str, Any]) -> Data:
+        """Return a graph with all arcs, and some fields that a training looks at.
+
+        ``input_names`` are those of the values that the model is given.
+        """
+        own = self.fields()
+        names = [name for name in own if name != "edge_index"]
+        return Data(**own, **fields, **({"input_names": names} if names else {}))
 
     def induced(self, nodes: Tensor) -> tuple[Arcs, Tensor]:
         """The arcs between some nodes, which are numbered anew; see :func:`induced_graph`.
@@ -128,9 +144,10 @@ class Arcs:
             The part, and bool ``[M]``: the edges of the whole that are in it.
         """
         part, within = induced_graph(self.graph, nodes)
+        beside = self.beside.induced(nodes)
         if self.index is None:
-            return Arcs(part), within
+            return Arcs(part, beside=beside), within
         inside = nodes[self.index].all(dim=0)
         number = nodes.long().cumsum(0) - 1
         values = {name: value[inside] for name, value in self.values.items()}
-        return Arcs(part, self.directed, number[self.index[:, inside]], values), within
+        return Arcs(part, self.directed, number[self.index[:, inside]], values, beside), within

@@ -68,9 +68,10 @@ def find_ticket(
 
     The same arguments, on the CPU of the same machine with as many threads, give the same ticket,
     byte for byte. The graph is taken as undirected unless asked for, however its edges are listed.
-    ``data.edge_weight`` goes to the model, which must take it; ``data.edge_attr`` goes to modules
-    whose forward names it. An edge has one weight: both directions alike, or listed once. A module
-    that isn't one of ours is given the self-loops that are listed; they are never pruned.
+    ``data.edge_weight`` goes to the model, which must take it; ``data.edge_attr``, and any other
+    value of edges, nodes or the graph, goes to modules whose forward names it. An edge has one
+    weight: both directions alike, or listed once. Your own module is given the self-loops that are
+    listed; they are never pruned.
 
     Args:
         data: ``x`` (dense or sparse), ``edge_index``, ``y`` and the masks of a split; perhaps
@@ -80,9 +81,9 @@ def find_ticket(
             :func:`teddy.graph_set`: a ``Batch``, or a list or a data set of ``Data``.
         model: ``"gcn"``, ``"gat"``, ``"gin"``, ``"sage"``, ``"unimp"``, ``"nagphormer"``,
             ``"specformer"``, also with options, ``"nagphormer:hops=3"``; any ``nn.Module`` with
-            ``forward(x, edge_index)``, and by name ``edge_weight``, ``edge_attr`` if it takes them,
-            whose weights are taken as the initial ones; or a function without arguments that makes
-            a module, called once the seed is set.
+            ``forward(x, edge_index)``, and by name whatever else of ``data`` it takes, such as
+            ``edge_attr`` or ``pos``, whose weights are taken as the initial ones; or a function
+            without arguments that makes a module, called once the seed is set.
         graph_sparsity: Share :math:`p_g` of undirected edges to remove.
         weight_sparsity: Share :math:`p_\theta` of weights to set to zero.
         seed: Of the initial weights, dropout and scores that draw.

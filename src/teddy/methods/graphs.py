@@ -21,6 +21,7 @@ from teddy.methods.level import Level
 from teddy.methods.model_source import ModelLike
 from teddy.methods.record import Choice, Dense
 from teddy.models import GNN
+from teddy.models.edge_inputs import Inputs
 from teddy.models.graph_head import ByBatch, Readout, network_of, of_graphs
 from teddy.models.macs import count_macs
 from teddy.numbers import check_seed
@@ -115,7 +116,7 @@ def _part(data: Data, arcs: Arcs, of_node: Tensor, graphs: Tensor) -> tuple[Stag
     fields = {key: data[key][graphs] for key in _OF_GRAPHS}
     fields |= {"x": select_rows(data.x, nodes), "graph_of_node": number[of_node[nodes]]}
     known = torch.ones(part.graph.num_edges, dtype=torch.bool, device=nodes.device)
-    return Stage(part, Data(**part.fields(), **fields), known), within
+    return Stage(part, part.data(fields), known), within
 
 
 class GraphProblem(HeadedProblem):
@@ -170,8 +171,12 @@ class GraphProblem(HeadedProblem):
         given = {key: batch[key] for key in batch.keys() if key not in left_out}  # noqa: SIM118
         return Data(**given, graph_of_node=batch.batch)
 
-    def _check_module(self, *names: str) -> None:
-        super()._check_module("batch", *names)
+    def _inputs(self, inputs: Inputs) -> Inputs:
+        for name in inputs.whole:
+            raise InputError(
+                f"{name} is neither of nodes nor of edges, expected none such for a set of graphs"
+            )
+        return inputs
 
     def _growth(self, fields: Data, arcs: Arcs, inductive: bool, inference: str) -> Growth:
         of_node = self.given.graph_of_node.to(self.device)

@@ -56,7 +56,7 @@ def transductive(data: Data, arcs: Arcs) -> Stage:
     fields = {key: data[key] for key in ("x", "y", *MASKS)}
     pairs = arcs.graph.pairs
     every = torch.ones(pairs.size(1), dtype=torch.bool, device=pairs.device)
-    return Stage(arcs, Data(**arcs.fields(), **fields), every)
+    return Stage(arcs, arcs.data(fields), every)
 
 
 def inductive(data: Data, arcs: Arcs) -> tuple[Stage, Stage, Stage]:
@@ -78,7 +78,7 @@ def inductive(data: Data, arcs: Arcs) -> tuple[Stage, Stage, Stage]:
         part, within = arcs.induced(nodes)
         fields = {key: data[key][nodes] for key in ("y", *MASKS)}
         fields["x"] = select_rows(data.x, nodes)
-        stages.append(Stage(part, Data(**part.fields(), **fields), trained[within]))
+        stages.append(Stage(part, part.data(fields), trained[within]))
     first, second, third = stages
     return first, second, third
 

@@ -66,7 +66,7 @@ class HeteroProblem(Problem):
     def _checked(self, data: Any, task: str) -> Data:
         return target_data(data, self.target, task)
 
-    def _check_module(self, *names: str) -> None:
+    def _check_module(self) -> None:
         module = self.source.own_module()
         if module is not None:
             check_weights(module)
@@ -77,10 +77,8 @@ class HeteroProblem(Problem):
         if self.loader is not None:
             raise InputError("batches are of one kind of node, expected no loader for a HeteroData")
         present = [name for name in EDGE_INPUTS if name in self.hetero]
-        names: list[str] = []
-        if present:
-            with seeded(self.seed, self.device):
-                names = hetero_edge_inputs(self.source.make(0, 0), present)
+        with seeded(self.seed, self.device):
+            names = hetero_edge_inputs(self.source.make(0, 0), present)
         return HeteroArcs.of_hetero(
             copy.copy(self.hetero).to(self.device), self.target, names, self.scope
         )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +13,10 @@ from teddy.data.tensors import are_integers
 from teddy.data.unused_weight import warn_of_weight
 from teddy.errors import InputError
 from teddy.models import GNN, MODELS, build_model, parse_model
-from teddy.models.edge_inputs import EDGE_INPUTS
-from teddy.models.own_module import check_callable, check_module, takes_argument
+from teddy.models.caches import copy_uncached, stop_caching
+from teddy.models.own_module import check_callable, check_module
+from teddy.models.signature import ForwardSignature
+from teddy.models.wrappers import unwrapped
 
 ModelLike = str | nn.Module | Callable[[], nn.Module]
 
@@ -69,21 +70,23 @@ class ModelSource:
         integers = isinstance(x, Tensor) and are_integers(x)
         return integers and self.own_module() is not None
 
-    def check_takes(self, data: Data, names: Collection[str] = ()) -> None:
-        """Raise unless the user's own module can be called with what data have.
+    def check_module(self, data: Data) -> None:
+        """Raise unless the user's own module takes features and a graph.
 
         Args:
             data: The graph.
-            names: What the module is given by name beside that.
         """
         module = self.own_module()
         if module is not None:
-            check_module(module, {*data.keys(), *EDGE_INPUTS, *names})
-        if module is None or not takes_argument(module, "weight"):
+            check_module(module)
+        if module is None or "weight" not in ForwardSignature.of(module).names:
             warn_of_weight(data)
 
     def make(self, features: int, outputs: int) -> nn.Module:
         """Make a model with initial weights; of a module given by the user, a copy.
+
+        Of one that ``torch.compile`` or ``DataParallel`` has wrapped it is the module inside, and
+        no layer remembers a graph.
 
         Args:
             features: Of a node; a model that is given by name has as many inputs.
@@ -93,14 +96,14 @@ class ModelSource:
             return build_model(self.model, features, outputs, **self.options)
         made: Any = self.model
         if isinstance(made, nn.Module):
-            return copy.deepcopy(made)
+            return copy_uncached(unwrapped(made))
         made = made() if callable(made) else made
         if not isinstance(made, nn.Module):
             raise InputError(
                 f"model is a {type(made).__name__}, expected a name, a module or a function "
                 "that makes one"
             )
-        return made
+        return stop_caching(unwrapped(made))
 
     def kind(self) -> nn.Module | type[nn.Module]:
         """A model, or the class of one: what says which inputs it takes."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -17,9 +18,10 @@ from teddy.data.checks import MASKS
 from teddy.data.features import num_features
 from teddy.data.splits import one_split
 from teddy.edges import Arcs, Signals
+from teddy.edges.beside import Beside
 from teddy.edges.prune import needed_signals, prune_pairs
 from teddy.entries import Entry
-from teddy.errors import InputError
+from teddy.errors import InputError, warn
 from teddy.methods.growth import Growth
 from teddy.methods.level import Level
 from teddy.methods.model_source import ModelLike, ModelSource
@@ -28,10 +30,11 @@ from teddy.methods.record import Choice, Dense, accuracy_of, make_ticket
 from teddy.methods.store import Memory, Store
 from teddy.methods.teacher import Teacher, TeacherLike
 from teddy.models import GNN
-from teddy.models.edge_inputs import EDGE_INPUTS, edge_inputs
+from teddy.models.edge_inputs import Inputs, model_inputs
 from teddy.models.layered import hidden_units
 from teddy.models.macs import count_macs
 from teddy.models.own_module import check_looks_up
+from teddy.models.wrappers import unwrapped
 from teddy.numbers import check_seed
 from teddy.sparsity import num_pruned_edges
 from teddy.ticket import Accuracy, Ticket
@@ -49,7 +52,9 @@ from teddy.training import (
 from teddy.training.forward import dense_input
 from teddy.training.inputs import of_edges, own_types
 from teddy.training.loop import Callback
+from teddy.training.memory_of_graphs import check_computes_afresh
 from teddy.training.passes import forward_passes
+from teddy.training.used_parameters import unused_text, used_parameters
 from teddy.weights import FixedMask, WeightBudget, excluded_parameters
 from teddy.weights.budget import Pool, pools
 
@@ -119,6 +124,7 @@ class Problem:
         self.teacher = None if teacher is None else Teacher(teacher)
         device = device or torch.device("cpu")
         self.seed, self.device = check_seed(seed), device
+        model = unwrapped(model) if isinstance(model, nn.Module) else model
         self.config = self._config(config or TrainConfig(), model)
         self.phases = Phases(progress, self.config.epochs)
         self.store = store or Memory()
@@ -153,14 +159,10 @@ class Problem:
             integers = self.source.looks_up(data)
         return check_data(data, task=task, integers=integers)
 
-    def _check_module(self, *names: str) -> None:
-        """Raise unless a module of the user's own can be called with what data have.
-
-        Args:
-            names: What it is given by name beside that.
-        """
+    def _check_module(self) -> None:
+        """Raise unless the user's own module takes features and a graph."""
         with seeded(self.seed, self.device):
-            self.source.check_takes(self.given, names)
+            self.source.check_module(self.given)
 
     def _shown(self, fields: Data, inductive: bool) -> Tensor:
         """Which of what is predicted training sees, with or without a target, bool."""
@@ -174,16 +176,19 @@ class Problem:
         """The graph's edges, with what the model takes of them."""
         if directed and self.loader is not None:
             raise InputError("batches are of undirected graphs, expected no loader with directed")
-        present = [name for name in EDGE_INPUTS if name in self.given]
-        names, edges = list[str](), self.given.edge_index
+        edges = self.given.edge_index
         self_loops = bool((edges[0] == edges[1]).any())
         with seeded(self.seed, self.device):
-            if present or directed:
-                names = edge_inputs(self.source.kind(), present, directed)
+            inputs = self._inputs(model_inputs(self.source.kind(), self.given, directed))
             if self_loops:
                 self_loops = self.source.takes_self_loops()
-        listed = copy.copy(self.given).to(self.device, "edge_index", *names)
-        return Arcs.of_data(listed, names, directed, self_loops)
+        listed = copy.copy(self.given).to(self.device, "edge_index", *inputs.edges)
+        beside = Beside.of_data(self.given, inputs.nodes, inputs.whole).to(self.device)
+        return replace(Arcs.of_data(listed, inputs.edges, directed, self_loops), beside=beside)
+
+    def _inputs(self, inputs: Inputs) -> Inputs:
+        """The values that the model is given, or raise if they can't be."""
+        return inputs
 
     def train(
         self,
@@ -234,6 +239,7 @@ class Problem:
             self.store.save("dense", known)
             self.phases.skip("dense")
         elif known is None:
+            self._check_computes_afresh()
             model, result = self.train(callbacks=self.phases.report("dense"), phase="dense")
             self.dense_model = model
             facts: dict[str, Any] = {
@@ -253,6 +259,21 @@ class Problem:
             facts["macs"],
             facts["seconds"],
         )
+
+    def _check_computes_afresh(self) -> None:
+        """Raise if a module of the user's own remembers a graph from one call to the next."""
+        if isinstance(self.source.model, str):
+            return
+
+        def make() -> nn.Module:
+            with seeded(self.seed, self.device):
+                return self.make_model()
+
+        network = self.network(make())
+        half = torch.arange(self.graph.num_edges, device=self.device) % 2 == 0
+        if half.numel() > 1 and not isinstance(network, GNN):
+            graphs = self.subgraph(None), self.subgraph(half)
+            check_computes_afresh(make, *graphs, type(network).__name__)
 
     def train_ticket(
         self,
@@ -376,10 +397,26 @@ class Problem:
         )
         return [Pool(tuple(places[i] for i in pool.places), pool.num_kept) for pool in found]
 
+    @cached_property
+    def unused(self) -> frozenset[str]:
+        """Names of trainable parameters that no output depends on; they are not counted."""
+        if isinstance(self.source.model, str) or self.loader is not None:
+            return frozenset()
+        with seeded(self.seed, self.device):
+            model = self.make_model()
+            graph = self.subgraph(None)
+            forward = forward_passes(model, graph.x, graph.edge_index, **of_edges(graph))
+        used = {id(parameter) for _, parameter in used_parameters(model, forward)}
+        named = [(n, p) for n, p in self.network(model).named_parameters() if p.requires_grad]
+        text = unused_text(self.network(model), [(n, p) for n, p in named if id(p) in used])
+        if text is not None:
+            warn(text)
+        return frozenset(name for name, parameter in named if id(parameter) not in used)
+
     def _not_pruned(self, model: nn.Module) -> list[nn.Parameter]:
-        """Parameters that the weight budget excludes."""
+        """Parameters that the weight budget excludes, and those that are never used."""
         network = self.network(model)
-        names = excluded_parameters(network, self.weight_budget.exclude)
+        names = excluded_parameters(network, self.weight_budget.exclude) | self.unused
         return [parameter for name, parameter in network.named_parameters() if name in names]
 
     def checkpoint(self, phase: str | None) -> Checkpoint | None:

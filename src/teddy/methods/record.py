@@ -13,6 +13,7 @@ from teddy.data.links import LINKS
 from teddy.methods.collapse import warn_of_collapse
 from teddy.methods.level import Level
 from teddy.models import GNN, MODELS
+from teddy.models.wrappers import class_path
 from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
 from teddy.ticket.features import feature_facts
 from teddy.ticket.fingerprint import arcs_fingerprint, split_fingerprint
@@ -63,7 +64,6 @@ def make_ticket(
 ) -> Ticket:
     """Put the parts of a ticket together."""
     macs = Macs(dense.macs, problem.macs(model, choice))
-    weights = [p for p in model.parameters() if p.requires_grad]
     where: dict[str, Any] = {"device": str(problem.device), "threads": torch.get_num_threads()}
     if problem.loader is not None:
         where["loader"] = str(problem.loader)
@@ -73,6 +73,12 @@ def make_ticket(
     if weight is not None:
         where["class_weight"] = weight.tolist()
     network = problem.network(model)
+    named = [(name, weight) for name, weight in network.named_parameters() if weight.requires_grad]
+    weights = [weight for name, weight in named if name not in problem.unused]
+    left_out = {
+        "frozen": sum(p.numel() for p in network.parameters() if not p.requires_grad),
+        "unused": sum(p.numel() for name, p in named if name in problem.unused),
+    }
     where |= problem.weight_budget.settings(network)
     names, (arcs, keep) = problem.given.get("class_names"), problem.belongs_to(choice)
     facts = problem.facts(keep, sparse, dense)
@@ -85,7 +91,7 @@ def make_ticket(
         split_seed=problem.given.get("split_seed"),
         split_fingerprint=split_fingerprint(problem.given, problem.task.name == LINKS),
         seed=problem.seed,
-        model=_model_spec(network),
+        model=_model_spec(network) | {kind: n for kind, n in left_out.items() if n},
         graph={
             "nodes": arcs.graph.num_nodes if hetero is None else sum(hetero["nodes"].values()),
             "edges": arcs.graph.num_edges,
@@ -96,6 +102,7 @@ def make_ticket(
             "directed": arcs.directed,
             "self_loops": not isinstance(network, GNN),
             "edge_inputs": arcs.names,
+            **arcs.beside.names(),
         },
         graph_sparsity=level.graph_sparsity,
         weight_sparsity=level.weight_sparsity,
@@ -142,7 +149,7 @@ def _model_spec(model: nn.Module) -> dict[str, Any]:
                 "out_channels": model.out_channels,
                 "options": model.options,
             }
-    return {"class": f"{type(model).__module__}.{type(model).__qualname__}"}
+    return {"class": class_path(model)}
 
 
 def accuracy_of(result: TrainResult) -> Accuracy:

@@ -1,28 +1,55 @@
-"""What a model takes of edges beside their ends: weights and attributes."""
+"""The inputs of a model beside features and ``edge_index``: values of edges, nodes, the graph."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
 
+from teddy.data.checks import LINK_FIELDS, MASKS
 from teddy.errors import InputError
 from teddy.models.base import GNN
 from teddy.models.layered import LayeredGNN
+from teddy.models.signature import DERIVED, ForwardSignature
 
-#: What edges can have, as PyG calls it.
+#: Values of edges that have a meaning of their own, as PyG calls them.
 EDGE_INPUTS = ("edge_weight", "edge_attr")
+
+# Targets and the split: a ticket that predicts hasn't got them.
+_TARGETS = ("y", *MASKS, LINK_FIELDS[1])
+# Values of nodes, as PyG calls them.
+_NODE_INPUTS = ("pos", "z", "batch", "node_type")
+# Names of nodes and edges, which hardly any model takes.
+_IDS = ("node_ids", "n_id", "e_id")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Names of the values that a model is given of a graph.
+
+    Attributes:
+        edges: A value for each column of ``edge_index``.
+        nodes: A value for each node.
+        whole: Any other, which is passed as it is.
+    """
+
+    edges: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
 
 
 def takes(model: nn.Module | type[nn.Module], name: str) -> bool:
-    """Whether a model takes weights or attributes of edges.
+    """Whether a model takes an input, such as weights or attributes of edges.
 
     Models of ours that have layers take weights; another module takes what its forward names.
 
     Args:
         model: The model, or its class.
-        name: ``edge_weight`` or ``edge_attr``.
+        name: Such as ``edge_weight`` or ``edge_attr``.
 
     Example:
         >>> from torch_geometric.nn import GCNConv
@@ -31,22 +58,23 @@ def takes(model: nn.Module | type[nn.Module], name: str) -> bool:
     """
     if _is_a(model, GNN):
         return name == "edge_weight" and _is_a(model, LayeredGNN)
-    named = name in inspect.signature(model.forward).parameters
+    assert isinstance(model, nn.Module)
     # PyG's models all have the parameter; some say that they can't use it.
-    return named and getattr(model, f"supports_{name}", True) is not False
+    usable = getattr(model, f"supports_{name}", True) is not False
+    return usable and name in ForwardSignature.of(model).names
 
 
 def edge_inputs(
     model: nn.Module | type[nn.Module], present: Iterable[str], directed: bool = False
 ) -> list[str]:
-    """Which of the values that a graph's edges have a model is given, or raise.
+    """Return the values of a graph's edges that a model is given, or raise.
 
     Weights mean something, so a model that can't weigh edges is refused. Attributes are for
-    modules that ask for them.
+    modules whose forward names them.
 
     Args:
         model: The model, or its class.
-        present: Those of :data:`EDGE_INPUTS` that there are.
+        present: Names of the values that edges have.
         directed: Whether messages are to run along one direction.
 
     Example:
@@ -66,11 +94,70 @@ def edge_inputs(
             f"a {kind} can't weigh edges, expected forward(x, edge_index, edge_weight), or data "
             "without edge_weight"
         )
-    return [name for name in EDGE_INPUTS if name in present and takes(model, name)]
+    return [name for name in present if takes(model, name)]
+
+
+def model_inputs(model: nn.Module | type[nn.Module], data: Data, directed: bool = False) -> Inputs:
+    """Return the values of a graph that a model is given: those that its forward names.
+
+    Targets and masks are never inputs. A value is one of edges or of nodes by PyG's rule: by its
+    number of rows.
+
+    Args:
+        model: The model, or its class.
+        data: The graph.
+        directed: Whether messages are to run along one direction.
+
+    Raises:
+        InputError: if a value that the forward requires is missing, if it can't be told what a
+            module takes, or if the model can't weigh edges that have a weight.
+
+    Example:
+        >>> import torch
+        >>> from torch_geometric.nn import RGCNConv
+        >>> data = Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 1], [1, 2]]))
+        >>> model_inputs(RGCNConv(1, 1, 2), data)
+        Inputs(edges=(), nodes=(), whole=())
+        >>> data.edge_type = torch.tensor([0, 1])
+        >>> model_inputs(RGCNConv(1, 1, 2), data)
+        Inputs(edges=('edge_type',), nodes=(), whole=())
+    """
+    left_out = ("x", "edge_index", "num_nodes", "graph_of_node", *_TARGETS)
+    levels = {
+        name: _level(data, name, value)
+        for name, value in data
+        if name not in left_out and value is not None
+    }
+    of_edges = [name for name in EDGE_INPUTS if name in levels]
+    if _is_a(model, GNN):
+        return Inputs(tuple(edge_inputs(model, of_edges, directed)))
+    assert isinstance(model, nn.Module)
+    signature = ForwardSignature.of(model)
+    signature.check()
+    if signature.graph in levels or signature.graph in _NODE_INPUTS:
+        raise InputError(
+            f"a {signature.kind} has {signature.text} without edge_index, expected one that "
+            "names it"
+        )
+    if signature.undeclared:
+        asked = [n for n, level in levels.items() if level != "whole" and n not in _IDS]
+        if asked:
+            raise signature.ask(asked[0])
+    of_edges += [n for n, level in levels.items() if level == "edges" and n not in of_edges]
+    taken = edge_inputs(model, of_edges, directed)
+    named = [name for name in signature.names if name in levels and takes(model, name)]
+    _check_pruned(data, signature, named)
+    found = Inputs(
+        tuple(taken),
+        tuple(name for name in named if levels[name] == "nodes"),
+        tuple(name for name in named if levels[name] == "whole"),
+    )
+    check_given(model, [*found.edges, *found.nodes, *found.whole])
+    return found
 
 
 def check_given(model: nn.Module, given: Iterable[str]) -> None:
-    """Raise if a module can't be called without weights or attributes that there aren't.
+    """Raise if a module can't be called without values that there aren't, or with those there are.
 
     Example:
         >>> class Own(nn.Module):
@@ -80,11 +167,50 @@ def check_given(model: nn.Module, given: Iterable[str]) -> None:
         ...
         teddy.errors.InputError: a Own needs edge_attr, expected data that have it
     """
-    parameters = inspect.signature(model.forward).parameters
-    for name in EDGE_INPUTS:
-        needed = name in parameters and parameters[name].default is inspect.Parameter.empty
-        if needed and name not in given:
-            raise InputError(f"a {type(model).__name__} needs {name}, expected data that have it")
+    signature, given = ForwardSignature.of(model), list(given)
+    signature.check()
+    for name in given:
+        if name not in signature.names and not signature.open:
+            raise InputError(
+                f"a {signature.kind} has {signature.text}, expected one that takes {name}"
+            )
+    for name, required in signature.names.items():
+        if required and name in _TARGETS:
+            raise InputError(
+                f"a {signature.kind} needs {name}, which isn't known of what is predicted; "
+                "expected a forward without it"
+            )
+        if required and name not in (*given, *DERIVED):
+            raise InputError(f"a {signature.kind} needs {name}, expected data that have it")
+
+
+def _level(data: Data, name: str, value: Any) -> str:
+    """Whether a value is one of ``edges``, of ``nodes`` or of the ``whole`` graph."""
+    columns, num_nodes = data.edge_index.size(1), data.x.size(0)
+    if name in LINK_FIELDS:
+        return "whole"
+    if name in EDGE_INPUTS or (isinstance(value, Tensor) and name.startswith("edge_")):
+        return "edges"
+    if name in _NODE_INPUTS:
+        return "nodes"
+    if isinstance(value, Tensor):
+        rows = value.size(0) if value.dim() else None
+    else:
+        rows = len(value) if isinstance(value, list | tuple) else None
+    if rows == num_nodes and not (rows == columns and "edge" in name):
+        return "nodes"
+    return "edges" if rows is not None and rows == columns else "whole"
+
+
+def _check_pruned(data: Data, signature: ForwardSignature, names: list[str]) -> None:
+    """Raise if a module is given a second form of the graph, which isn't pruned."""
+    for name in names:
+        sparse = isinstance(data[name], Tensor) and data[name].layout != torch.strided
+        if sparse or name in ("adj", "adj_t"):
+            raise InputError(
+                f"a {signature.kind} takes {name}, which isn't pruned with the edges; expected a "
+                "forward that takes the graph as edge_index alone"
+            )
 
 
 def _is_a(model: nn.Module | type[nn.Module], kind: type) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from teddy.errors import InputError
 from teddy.models.base import GNN
+from teddy.models.edge_inputs import takes
 from teddy.models.headed import Headed
 from teddy.models.layered import LayeredGNN
+from teddy.models.signature import ForwardSignature
 
 #: How the outputs of a graph's nodes become one row.
 READOUTS = ("mean", "sum", "max")
@@ -54,7 +56,7 @@ class ByBatch(nn.Module):
     """A module ``forward(x, edge_index, batch)`` that gives logits of graphs ``[G, C]`` itself.
 
     Args:
-        module: Where its forward names ``edge_weight`` or ``edge_attr``, it is given those.
+        module: It is given whatever else of the graphs its forward names.
     """
 
     def __init__(self, module: nn.Module) -> None:
@@ -62,10 +64,12 @@ class ByBatch(nn.Module):
         self.module = module
 
     def forward(
-        self, x: Tensor, edge_index: Tensor, graph_of_node: Tensor, **of_edges: Tensor
+        self, x: Tensor, edge_index: Tensor, graph_of_node: Tensor, **of_edges: Any
     ) -> Tensor:
         """Logits ``[G, C]``."""
-        logits: Tensor = self.module(x, edge_index, batch=graph_of_node, **of_edges)
+        given = {"batch": graph_of_node, **of_edges}
+        inputs, named = ForwardSignature.of(self.module).arguments(x, edge_index, given)
+        logits: Tensor = self.module(*inputs, **named)
         return logits
 
 
@@ -88,7 +92,9 @@ def of_graphs(network: nn.Module, readout: str = "mean") -> Headed | ByBatch:
             f"a {type(network).__name__} takes one graph as a whole, expected a model of layers "
             "(gcn, gat, gin, sage, unimp) or a module for a set of graphs"
         )
-    if not isinstance(network, GNN) and "batch" in inspect.signature(network.forward).parameters:
+    if not isinstance(network, GNN) and ForwardSignature.of(network).undeclared:
+        raise ForwardSignature.of(network).ask("batch")
+    if not isinstance(network, GNN) and takes(network, "batch"):
         if readout != "mean":
             raise InputError(
                 f"readout is '{readout}', but a {type(network).__name__} takes batch and reads out "

@@ -43,7 +43,7 @@ class Headed(nn.Module):
         x: Tensor,
         edge_index: Tensor,
         graph_of_node: Tensor | None = None,
-        **of_edges: Tensor,
+        **of_edges: Any,
     ) -> Tensor:
         """Logits, a row for each thing that is predicted."""
         return self.predict(self.encoder(x, edge_index, **of_edges), graph_of_node)

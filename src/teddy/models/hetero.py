@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from teddy.edges.hetero_arcs import Surroundings
 from teddy.errors import InputError
 from teddy.models.base import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS
+from teddy.models.signature import ForwardSignature
 
 
 class HeteroModel(nn.Module):
@@ -77,18 +77,27 @@ def name_in_forward(module: nn.Module, name: str) -> str | None:
         >>> name_in_forward(Own(), "edge_attr"), name_in_forward(Own(), "edge_weight")
         ('edge_attr_dict', None)
     """
-    parameters = inspect.signature(module.forward).parameters
-    return next((n for n in (name, f"{name}_dict") if n in parameters), None)
+    named = ForwardSignature.of(module).names
+    return next((n for n in (name, f"{name}_dict") if n in named), None)
 
 
 def hetero_edge_inputs(module: nn.Module, present: Iterable[str]) -> list[str]:
-    """Which of the values that relations have a module is given, or raise if it can't weigh edges.
+    """Return the values of relations that a module is given, or raise.
 
     Args:
         module: The module.
         present: Those of :data:`~teddy.models.edge_inputs.EDGE_INPUTS` that there are.
+
+    Raises:
+        InputError: if the module can't weigh edges that have a weight, if it requires something
+            else, or if it can't be told what it takes.
     """
-    present = list(present)
+    present, signature = list(present), ForwardSignature.of(module)
+    if signature.undeclared and present:
+        raise signature.ask(present[0])
+    for name, required in signature.names.items():
+        if required and name.removesuffix("_dict") not in present:
+            raise InputError(f"a {signature.kind} needs {name}, expected data that have it")
     if "edge_weight" in present and name_in_forward(module, "edge_weight") is None:
         raise InputError(
             f"a {type(module).__name__} can't weigh edges, expected forward(x_dict, "

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import Linear as PyGLinear
 from torch_geometric.nn import MessagePassing
 
 from teddy.models.base import GNN, Features
+from teddy.models.caches import stop_caching
+from teddy.models.signature import ForwardSignature
 
 
 @torch.no_grad()
 def count_macs(
-    model: nn.Module, x: Features, edge_index: Tensor, **of_edges: Tensor
+    model: nn.Module, x: Features, edge_index: Tensor, **of_edges: Any
 ) -> list[int] | None:
     """Count multiply-accumulates, counting only stored non-zeros.
 
@@ -28,7 +32,7 @@ def count_macs(
         model: The model.
         x: Features.
         edge_index: The graph.
-        of_edges: ``edge_weight``, ``edge_attr``, where the model takes them.
+        of_edges: Values of the graph that the model takes, such as ``edge_weight``.
 
     Example:
         >>> from teddy.models import GCN
@@ -38,6 +42,8 @@ def count_macs(
     """
     if isinstance(model, GNN):
         return model.layer_macs(*model.prepare(x, edge_index, **of_edges))
+    assert isinstance(x, Tensor)
+    inputs, named = ForwardSignature.of(model).arguments(x, edge_index, of_edges)
     seen: list[int] = []
 
     def linear(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -56,7 +62,7 @@ def count_macs(
             hooks.append(module.register_message_forward_hook(message))
     was_training = model.training
     try:
-        model.eval()(x, edge_index, **of_edges)
+        stop_caching(model).eval()(*inputs, **named)
     finally:
         model.train(was_training)
         for hook in hooks:

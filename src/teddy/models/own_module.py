@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.fx import GraphModule
 
 from teddy.errors import InputError
+from teddy.models.signature import ForwardSignature
 
 _Parameter = inspect.Parameter
 _BY_PLACE = (_Parameter.POSITIONAL_ONLY, _Parameter.POSITIONAL_OR_KEYWORD)
@@ -36,42 +37,30 @@ def check_callable(make: Callable[..., Any]) -> None:
         )
 
 
-def check_module(module: nn.Module, names: Collection[str]) -> None:
+def check_module(module: nn.Module) -> None:
     """Raise if a module can't be trained as ``module(x, edge_index)``.
-
-    Args:
-        module: The user's own module.
-        names: Names of what data have; other arguments of forward need a default.
 
     Example:
         >>> class Own(nn.Module):
         ...     def forward(self, data): return data.x
-        >>> check_module(Own(), [])
+        >>> check_module(Own())
         Traceback (most recent call last):
         ...
         teddy.errors.InputError: a Own has forward(data), expected forward(x, edge_index): wrap it
         in a module whose forward calls it with Data(x=x, edge_index=edge_index)
     """
     check_weights(module)
-    name, parameters = type(module).__name__, _parameters(module.forward)
-    kinds = [parameter.kind for parameter in parameters.values()]
-    by_place = [key for key, parameter in parameters.items() if parameter.kind in _BY_PLACE]
-    if _takes_dicts(module, by_place):
+    signature = ForwardSignature.of(module)
+    if _takes_dicts(module, [str(signature.features), str(signature.graph)]):
         raise InputError(
-            f"a {name} is for a HeteroData, expected forward(x, edge_index) for a Data"
+            f"a {signature.kind} is for a HeteroData, expected forward(x, edge_index) for a Data"
         )
-    if len(by_place) < 2 and _Parameter.VAR_POSITIONAL not in kinds:
-        first = ", ".join(by_place)
+    if signature.graph is None and not signature.first:
         raise InputError(
-            f"a {name} has forward({first}), expected forward(x, edge_index): wrap it in a module "
-            "whose forward calls it with Data(x=x, edge_index=edge_index)"
+            f"a {signature.kind} has forward({signature.features or ''}), expected "
+            "forward(x, edge_index): wrap it in a module whose forward calls it with "
+            "Data(x=x, edge_index=edge_index)"
         )
-    for key, parameter in parameters.items():
-        if key not in by_place[:2] and _is_needed(parameter) and key not in names:
-            raise InputError(
-                f"a {name} needs {key} in forward, and data have none; expected data.{key}, or a "
-                "default"
-            )
 
 
 def check_weights(module: nn.Module) -> None:
@@ -112,23 +101,14 @@ def check_looks_up(module: nn.Module, x: Tensor, edge_index: Tensor, **of_edges:
         embedding with a row for each id, or data.x = data.x.float()
     """
     try:
-        module.eval()(x, edge_index, **of_edges)
+        inputs, named = ForwardSignature.of(module).arguments(x, edge_index, of_edges)
+        module.eval()(*inputs, **named)
     except Exception as error:  # whatever the user's module raises
         reason = " ".join(str(error).split())[:120]
         raise InputError(
             f"a {type(module).__name__} fails on integer x ({type(error).__name__}: {reason}), "
             "expected an embedding with a row for each id, or data.x = data.x.float()"
         ) from error
-
-
-def takes_argument(module: nn.Module, name: str) -> bool:
-    """Whether the forward of a module names an argument.
-
-    Example:
-        >>> takes_argument(nn.Linear(1, 1), "weight")
-        False
-    """
-    return name in _parameters(module.forward)
 
 
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:

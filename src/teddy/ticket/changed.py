@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from teddy.edges import SimpleGraph
 from teddy.errors import InputError
-from teddy.models.edge_inputs import EDGE_INPUTS
+from teddy.ticket.features import input_names
 from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.ticket.hetero import refuse_hetero
 from teddy.ticket.inference import check_rule, edges_at_inference, scores_any_graph
@@ -83,7 +83,7 @@ def transfer(
             "expected a ticket of a model with label_rate=0"
         )
     if isinstance(data, Data):
-        data = copy.copy(data).cpu("edge_index", *EDGE_INPUTS)
+        data = copy.copy(data).cpu("edge_index", *input_names(info))
     arcs = ticket.arcs(data)
     if ticket.is_pruned(data, arcs):
         raise InputError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from teddy.edges import Arcs, Signals, SimpleGraph
 from teddy.edges.prune import needed_signals
 from teddy.errors import InputError
-from teddy.ticket.features import features_for
+from teddy.ticket.features import beside_for, check_has, features_for
 from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.ticket.graphs import refuse_graphs
 from teddy.ticket.heads import graph_for
@@ -46,7 +46,8 @@ class ChosenEdges:
 
     def arcs(self, data: Data) -> Arcs:
         """The edges of some data as the ticket's model takes them, before they are pruned."""
-        return self._arcs(data, self.info.graph.get("edge_inputs", []))
+        arcs = self._arcs(data, self.info.graph.get("edge_inputs", []))
+        return replace(arcs, beside=beside_for(self.info, graph_for(self.info, data)))
 
     def _to_choose(self) -> list[str]:
         """What the choice of edges takes: weights where they choose the edges of a grown graph."""
@@ -59,9 +60,7 @@ class ChosenEdges:
         if not isinstance(data, Data) or data.edge_index is None:
             raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
         data = graph_for(self.info, data)
-        for name in names:
-            if data.get(name) is None:
-                raise InputError(f"the ticket was found with {name}, expected data that have it")
+        check_has(data, names)
         directed, self_loops = (
             bool(self.info.graph.get(key, False)) for key in ("directed", "self_loops")
         )

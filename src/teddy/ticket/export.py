@@ -35,6 +35,7 @@ from teddy.models.compact import compact
 from teddy.models.compact_module import NotSmallerError, compact_module
 from teddy.models.plain import Plain
 from teddy.ticket.edge_table import kept_edges, parquet
+from teddy.ticket.features import input_names
 from teddy.ticket.graphs import refuse_graphs
 from teddy.ticket.hetero import refuse_hetero
 from teddy.training.forward import dense_input
@@ -73,10 +74,11 @@ def export_ticket(ticket: Ticket, path: StrPath, data: Data | None = None) -> No
         write_atomically(path, parquet(kept_edges(ticket, data)))
         return
     inputs, output = signature(ticket.info)
-    if "edge_attr" in inputs:
-        raise InputError(
-            f"{path}: the ticket was found with edge_attr, expected one without for {kind}"
-        )
+    for name in inputs:
+        if name not in ("x", "edge_index", "edge_weight"):
+            raise InputError(
+                f"{path}: the ticket was found with {name}, expected one without for {kind}"
+            )
     program = exported_program(
         ticket.model,
         ticket.info.graph["features"],
@@ -93,7 +95,7 @@ def signature(info: TicketInfo) -> tuple[list[str], str]:
     Logits; of a regression, whose logits are in a scale of the training's own, predictions; where
     links are predicted, the outputs of nodes, whose inner products are logits.
     """
-    inputs = ["x", "edge_index", *info.graph.get("edge_inputs", [])]
+    inputs = ["x", "edge_index", *input_names(info)]
     own = {"regression": "predictions", "link-prediction": "outputs"}
     return inputs, own.get(info.task["name"], "logits")
 

@@ -1,6 +1,8 @@
-"""Features as a ticket's network takes them."""
+"""Features, and other values of a graph, as a ticket's network takes them."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
@@ -10,6 +12,7 @@ from teddy.data.checks import check_features
 from teddy.data.feature_names import column_order, feature_names
 from teddy.data.features import num_features, take_columns
 from teddy.data.tensors import dtype_text, shape_text
+from teddy.edges.beside import Beside
 from teddy.errors import InputError
 from teddy.ticket.info import TicketInfo
 
@@ -58,3 +61,35 @@ def order_for(info: TicketInfo, data: Data) -> Tensor | None:
         return None
     order = column_order(names, info.features)
     return None if order is None else torch.tensor(order, device=data.x.device)
+
+
+def beside_for(info: TicketInfo, data: Data) -> Beside:
+    """Return the values of nodes and of the whole graph that a ticket's network takes, or raise."""
+    of_nodes, whole = (info.graph.get(key, []) for key in ("node_inputs", "graph_inputs"))
+    check_has(data, [*of_nodes, *whole])
+    return Beside.of_data(data, of_nodes, whole) if of_nodes or whole else Beside()
+
+
+def check_has(data: Data, names: Iterable[str], what: str = "data") -> None:
+    """Raise unless some data have the values that a ticket was found with.
+
+    Args:
+        data: The data.
+        names: Of the values.
+        what: What the message calls the data.
+
+    Example:
+        >>> check_has(Data(), ["edge_type"])
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: the ticket was found with edge_type, expected data that have it
+    """
+    for name in names:
+        if data.get(name) is None:
+            raise InputError(f"the ticket was found with {name}, expected {what} that have it")
+
+
+def input_names(info: TicketInfo) -> list[str]:
+    """Return the names of all values that a ticket's network takes beside features and edges."""
+    keys = ("edge_inputs", "node_inputs", "graph_inputs")
+    return [name for key in keys for name in info.graph.get(key, [])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -16,7 +17,7 @@ from teddy.edges.messages import listed_columns
 from teddy.edges.prune import needed_signals
 from teddy.errors import InputError
 from teddy.models import graph_head
-from teddy.ticket.features import features_for
+from teddy.ticket.features import beside_for, check_has, features_for, input_names
 from teddy.ticket.fingerprint import arcs_fingerprint, borders_fingerprint
 from teddy.ticket.mark import is_marked, marks, refuse_marked
 from teddy.training.passes import forward_passes
@@ -123,11 +124,10 @@ def found_on(info: TicketInfo, batch: Batch) -> bool:
 def _arcs(info: TicketInfo, batch: Batch) -> Arcs:
     """The edges of some graphs, with what the ticket's had, or raise."""
     names = info.graph.get("edge_inputs", [])
-    for name in names:
-        if batch.get(name) is None:
-            raise InputError(f"the ticket was found with {name}, expected graphs that have it")
+    check_has(batch, input_names(info), "graphs")
     directed, self_loops = (bool(info.graph.get(key, False)) for key in ("directed", "self_loops"))
-    return Arcs.of_data(batch, names, directed, self_loops)
+    arcs = Arcs.of_data(batch, names, directed, self_loops)
+    return replace(arcs, beside=beside_for(info, batch))
 
 
 def _own_fingerprint(info: TicketInfo, batch: Batch, arcs: Arcs) -> str | None:

@@ -61,16 +61,18 @@ class TicketInfo:
         split_seed: Seed of a split that was drawn.
         split_fingerprint: sha256 of the masks.
         seed: Of the initial weights, dropout and whatever the method draws.
-        model: ``name``, channels and options of a model of ours, or ``class`` of another module.
+        model: ``name``, channels and options of a built-in model, or ``class`` of another module;
+            and the numbers of ``frozen`` and ``unused`` parameters, which ``weights`` leaves out.
         graph: Numbers of nodes, edges, features and classes (or outputs), the ``fingerprint`` of
             the edges and that of the kept ones (``kept_fingerprint``), whether they are
             ``directed``, whether the model is given the ``self_loops`` that are listed, and what
-            else of edges it takes (``edge_inputs``); where ``x`` are integers that a module looks
+            else of edges it takes (``edge_inputs``); of a module also values of nodes and of the
+            graph (``node_inputs``, ``graph_inputs``); where ``x`` are integers that a module looks
             up, its dimensions (``integer_x``).
         graph_sparsity: Share of edges that was asked to go.
         weight_sparsity: Share of weights that was asked to go.
         edges: Undirected edges.
-        weights: Parameters.
+        weights: Trainable parameters that the output depends on.
         dense: Accuracy of the dense model.
         ticket: Accuracy of the ticket.
         macs: Multiply-accumulates of both.

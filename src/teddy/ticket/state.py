@@ -2,10 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
 from teddy.errors import InputError
+from teddy.models import MODELS
+from teddy.models.caches import copy_uncached, stop_caching
+from teddy.models.wrappers import class_path, plain_name, same_class, unwrapped
+
+# Classes in older files that hide the class of the module inside.
+_WRAPPERS = ("OptimizedModule", "DataParallel", "DistributedDataParallel")
+
+
+def module_for(spec: dict[str, Any], model: nn.Module | Callable[[], nn.Module]) -> nn.Module:
+    """Return a module for a ticket's weights: a copy of one, or one that a function makes.
+
+    Args:
+        spec: What the ticket's header says of its model.
+        model: The module or the function.
+
+    Raises:
+        InputError: if it is a module of another class than the ticket's.
+
+    Example:
+        >>> module_for({"class": "torch.nn.modules.linear.Linear"}, nn.Bilinear(1, 1, 1))
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: its model is a Linear (torch.nn.modules.linear.Linear), got a
+        Bilinear; expected that class, or one renamed to it: Bilinear.__qualname__ = 'Linear'
+    """
+    made: Any = model
+    if isinstance(made, nn.Module):
+        network = copy_uncached(unwrapped(made))
+    else:
+        made = made()
+        if not isinstance(made, nn.Module):
+            raise InputError(f"model made a {type(made).__name__}, expected a module")
+        network = stop_caching(unwrapped(made))
+    expected = spec["class"] if "class" in spec else class_path(MODELS[spec["name"]])
+    name = expected.rpartition("<locals>.")[2].rpartition(".")[2]
+    if name not in _WRAPPERS and not same_class(network, expected):
+        got = type(network).__name__
+        raise InputError(
+            f"its model is a {name} ({expected}), got a {got}; expected that class, or one renamed "
+            f"to it: {got}.__qualname__ = '{name}'"
+        )
+    return network
+
+
+def parameters_of(model: nn.Module) -> dict[str, nn.Parameter]:
+    """Return the parameters of a network, by their names without those of ``torch.compile``."""
+    return {plain_name(name): parameter for name, parameter in model.named_parameters()}
 
 
 def buffers_of(model: nn.Module) -> dict[str, Tensor]:
@@ -23,12 +73,21 @@ def buffers_of(model: nn.Module) -> dict[str, Tensor]:
             kind = type(value).__name__
             raise InputError(f"the model's state has a {kind} '{name}', expected tensors only")
         if name not in parameters and value.data_ptr() not in tied:
-            buffers[name] = value
+            buffers[plain_name(name)] = value
     return buffers
 
 
 def load_state(model: nn.Module, state: dict[str, Tensor]) -> None:
-    """Load a state in which a parameter of several names has only the first."""
+    """Load a state in which a parameter of several names has only the first.
+
+    Names are compared without those of ``torch.compile``, here or in the file. A file may also
+    have the prefix of ``DataParallel``.
+    """
+    state = {plain_name(name): value for name, value in state.items()}
+    own = {plain_name(name): name for name in model.state_dict()}
+    if state and not own.keys() & state.keys():
+        state = {name.removeprefix("module."): value for name, value in state.items()}
+    state = {own.get(name, name): value for name, value in state.items()}
     names = {
         parameter.data_ptr(): name
         for name, parameter in model.named_parameters()

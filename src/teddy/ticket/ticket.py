@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -30,7 +29,7 @@ from teddy.ticket.graphs import graph_logits
 from teddy.ticket.heads import graph_for, head_for, targets_for
 from teddy.ticket.hetero import hetero_logits, hetero_targets
 from teddy.ticket.hub import download, push
-from teddy.ticket.state import buffers_of, load_state
+from teddy.ticket.state import buffers_of, load_state, module_for, parameters_of
 from teddy.training import Task
 from teddy.training.passes import forward_passes
 from teddy.training.tasks import task_from
@@ -72,7 +71,7 @@ class Ticket(ChosenEdges):
 
     def save(self, path: StrPath) -> None:
         """Write the ticket to one file, whole or not at all."""
-        parameters = dict(self.model.named_parameters())
+        parameters = parameters_of(self.model)
         write_ticket(path, Content(self.info, self.keep, parameters, buffers_of(self.model)))
 
     @staticmethod
@@ -82,7 +81,7 @@ class Ticket(ChosenEdges):
         Args:
             path: The file; or ``hub:owner/name``, on the Hugging Face Hub.
             model: A module of the ticket's class, which is copied, or a function that makes one;
-                needed when it isn't one of ours.
+                needed when it isn't one of ours. The class may be defined in another file by now.
         """
         content = read_ticket(path)
         spec = content.info.model
@@ -97,8 +96,10 @@ class Ticket(ChosenEdges):
                 channels = spec["in_channels"], spec["out_channels"]
                 network: nn.Module = build_model(spec["name"], *channels, **spec["options"])
             else:
-                network = copy.deepcopy(model) if isinstance(model, nn.Module) else model()
+                network = module_for(spec, model)
             load_state(network, {**content.parameters, **content.buffers})
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise InputError(f"{path}: the weights don't fit the model ({reason})") from None
@@ -171,12 +172,13 @@ class Ticket(ChosenEdges):
         listed are among them if the network is a module of your own; models of ours add theirs.
         """
         arcs = self._arcs(data, self._to_choose())
-        return arcs.fields(self.kept(data, arcs))["edge_index"]
+        edge_index: Tensor = arcs.fields(self.kept(data, arcs))["edge_index"]
+        return edge_index
 
-    def fields(self, data: Data) -> dict[str, Tensor]:
-        """The same as ``edge_index``, with the ``edge_weight`` and ``edge_attr`` of each column.
+    def fields(self, data: Data) -> dict[str, Any]:
+        """The same as ``edge_index``, with whatever else of the graph the ticket's model takes.
 
-        What the ticket's model takes of them, as its forward names it.
+        Such as ``edge_weight`` and ``edge_attr`` of each column, as its forward names them.
         """
         arcs = self.arcs(data)
         return arcs.fields(self.kept(data, arcs))
@@ -223,10 +225,13 @@ class Ticket(ChosenEdges):
         inputs, order = self._inputs(data), order_for(self.info, data)
         return CompiledTicket(self.model, *inputs, order=order, head=self.head(data))
 
-    def _inputs(self, data: Data) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+    def _inputs(self, data: Data) -> tuple[Tensor, Tensor, dict[str, Any]]:
         """Features that fit, the arcs that stay, and what the model takes of them."""
         fields, x = self.fields(data), features_for(self.info, data)
-        of_edges = {name: value.to(x.device) for name, value in fields.items()}
+        of_edges = {
+            name: value.to(x.device) if isinstance(value, Tensor) else value
+            for name, value in fields.items()
+        }
         return x, of_edges.pop("edge_index"), of_edges
 
     def predict(self, data: DataLike) -> Tensor:

@@ -12,7 +12,9 @@ from torch.nn.parameter import UninitializedParameter
 from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.base import Features
+from teddy.models.caches import stop_caching
 from teddy.models.edge_inputs import check_given
+from teddy.models.signature import ForwardSignature
 from teddy.training.inputs import own_types
 
 
@@ -105,11 +107,12 @@ class NodeForward(Forward):
 class WholeForward(GraphForward):
     """Of any other module: two passes, ``module(x, edge_index)``, over dense features.
 
-    Weights and attributes of edges go along by name, ``edge_weight=`` and ``edge_attr=``.
+    Other values of the graph go along by name, such as ``edge_weight=`` or ``pos=``. A layer that
+    would remember the graph (``cached=True``) computes each graph afresh.
     """
 
-    def __init__(self, model: nn.Module, x: Tensor, edge_index: Tensor, **of_edges: Tensor) -> None:
-        self.model = model
+    def __init__(self, model: nn.Module, x: Tensor, edge_index: Tensor, **of_edges: Any) -> None:
+        self.model, self.signature = stop_caching(model), ForwardSignature.of(model)
         self.x, self.edge_index = dense_input(model, x), edge_index
         self.of_edges = own_types(of_edges, self.x)
         of_node = of_edges.get("graph_of_node")
@@ -117,14 +120,28 @@ class WholeForward(GraphForward):
         check_given(model, of_edges)
         if any(isinstance(p, UninitializedParameter) for p in model.parameters()):
             self.evaluation_logits()
+            self._check_initialized()
 
     def training_logits(self) -> Tensor:
         """Logits to learn from."""
-        return self._check(self.model.train()(self.x, self.edge_index, **self.of_edges))
+        return self._check(self._call(self.model.train()))
 
     @torch.no_grad()
     def _evaluate(self) -> Tensor:
-        return self._check(self.model.eval()(self.x, self.edge_index, **self.of_edges))
+        return self._check(self._call(self.model.eval()))
+
+    def _call(self, model: nn.Module) -> Any:
+        inputs, named = self.signature.arguments(self.x, self.edge_index, self.of_edges)
+        return model(*inputs, **named)
+
+    def _check_initialized(self) -> None:
+        """Raise if a lazy parameter has no shape after a pass, since it has no part in it."""
+        for name, parameter in self.model.named_parameters():
+            if isinstance(parameter, UninitializedParameter):
+                raise InputError(
+                    f"'{name}' of a {type(self.model).__name__} is lazy and never used, expected a "
+                    "module without it"
+                )
 
     def _check(self, logits: Any) -> Tensor:
         rows = self.rows

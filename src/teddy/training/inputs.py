@@ -1,8 +1,9 @@
-"""What edges of a graph have beside their ends, as a model is given it."""
+"""Values of a graph beside features and ends of edges, as a model is given them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from torch import Tensor
 from torch_geometric.data import Data
@@ -10,8 +11,8 @@ from torch_geometric.data import Data
 from teddy.models.edge_inputs import EDGE_INPUTS
 
 
-def own_types(of_edges: Mapping[str, Tensor], x: Tensor) -> dict[str, Tensor]:
-    """Weights and attributes of edges in the type of the features; integers, such as kinds, stay.
+def own_types(values: Mapping[str, Any], x: Tensor) -> dict[str, Any]:
+    """Return floating-point tensors in the type of the features; others, such as kinds, stay.
 
     Where features are integers, all of them stay as they are.
 
@@ -21,16 +22,24 @@ def own_types(of_edges: Mapping[str, Tensor], x: Tensor) -> dict[str, Tensor]:
         {'edge_attr': tensor([1.])}
     """
     if not x.is_floating_point():
-        return dict(of_edges)
-    return {n: v.to(x.dtype) if v.is_floating_point() else v for n, v in of_edges.items()}
+        return dict(values)
+    return {
+        name: value.to(x.dtype)
+        if isinstance(value, Tensor) and value.is_floating_point()
+        else value
+        for name, value in values.items()
+    }
 
 
-def of_edges(data: Data) -> dict[str, Tensor]:
-    """What edges of a graph have beside their ends; of several, also which one a node is of.
+def of_edges(data: Data) -> dict[str, Any]:
+    """Return the values of a graph that a model is given, and ``graph_of_node`` of several graphs.
+
+    ``input_names`` lists them; without it they are ``edge_weight`` and ``edge_attr``.
 
     Example:
         >>> import torch
         >>> of_edges(Data(edge_index=torch.tensor([[0], [1]]), edge_weight=torch.tensor([2.0])))
         {'edge_weight': tensor([2.])}
     """
-    return {name: data[name] for name in (*EDGE_INPUTS, "graph_of_node") if name in data}
+    names = data.get("input_names", EDGE_INPUTS)
+    return {name: data[name] for name in (*names, "graph_of_node") if name in data}

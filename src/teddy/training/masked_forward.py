@@ -91,7 +91,7 @@ class MaskedWholeForward(WholeForward):
         x: Tensor,
         edge_index: Tensor,
         mask_of_edge: Tensor | None = None,
-        **of_edges: Tensor,
+        **of_edges: Any,
     ) -> None:
         super().__init__(masked.model, x, edge_index, **of_edges)
         self.masked = masked
@@ -113,21 +113,13 @@ class MaskedWholeForward(WholeForward):
                 f"the {name} takes no notice of edge_weight, expected one that does to learn masks"
             )
 
-    def training_logits(self) -> Tensor:
-        """Logits to learn from."""
-        return self._check(self._call(self.model.train()))
-
-    @torch.no_grad()
-    def _evaluate(self) -> Tensor:
-        return self._check(self._call(self.model.eval()))
-
     def _call(self, model: nn.Module) -> Tensor:
         named = dict(self.of_edges)
         if self.masked.edge_mask is not None:
             weights = {"edge_weight": self.masked.edge_weights(self.mask_of_column)}
             weight = own_types(weights, self.x)["edge_weight"]
             named["edge_weight"] = weight * named.get("edge_weight", 1)
-        inputs = self.x, self.edge_index
+        inputs, named = self.signature.arguments(self.x, self.edge_index, named)
         return self.masked.call("forward", self.masked.weights(), *inputs, **named)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor, nn
 
 from teddy.models import GNN
@@ -47,7 +49,7 @@ def forward_passes(
     x: Tensor,
     edge_index: Tensor,
     mask_of_edge: Tensor | None = None,
-    **of_edges: Tensor,
+    **of_edges: Any,
 ) -> Forward:
     """Choose how to run a module; under masks edges must be sorted by source, then target.
 
@@ -57,8 +59,8 @@ def forward_passes(
         edge_index: The graph.
         mask_of_edge: Which learned mask each undirected edge has, in canonical order; one past the
             last: none. By default each edge has its own.
-        of_edges: ``edge_weight``, ``edge_attr``, where the module takes them; of several graphs
-            ``graph_of_node``.
+        of_edges: Values of the graph that the module takes, such as ``edge_weight``; of several
+            graphs ``graph_of_node``.
     """
     if isinstance(model, Headed):
         graph_of_node = of_edges.pop("graph_of_node", None)
