@@ -29,7 +29,7 @@ def small_disk(tmp_path):
     ).returncode:  # fmt: skip
         pytest.skip("a small disk needs the right to mount one")
     yield folder
-    subprocess.run(["umount", folder], check=True)
+    subprocess.run(["umount", "--lazy", folder], check=True)  # even if a file is still open
 
 
 def limit_files(size):

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 class CSVFile:
     """Writes tables to a stream, after a line with the names of their columns.
 
+    Args:
+        stream: Where to.
+        schema: The columns.
+        nulls: Whether a null and an empty text are to be told apart: the latter is then ``""``.
+
     Example:
         >>> import io, pyarrow as pa
         >>> stream = io.BytesIO()
@@ -24,10 +29,10 @@ class CSVFile:
         2,
     """
 
-    def __init__(self, stream: Any, schema: pa.Schema) -> None:
+    def __init__(self, stream: Any, schema: pa.Schema, nulls: bool = False) -> None:
         import pyarrow as pa
 
-        self._stream = stream
+        self._stream, self._nulls = stream, nulls
         names = pa.table([pa.array([name]) for name in schema.names], names=schema.names)
         self.write_table(names)
 
@@ -38,7 +43,9 @@ class CSVFile:
 
         if rows.num_rows == 0:
             return
-        cells = [_cells(name, rows[name].combine_chunks()) for name in rows.column_names]
+        cells = [
+            _cells(name, rows[name].combine_chunks(), self._nulls) for name in rows.column_names
+        ]
         comma, newline = (pa.scalar(text, pa.large_string()) for text in (",", "\n"))
         lines = pc.binary_join_element_wise(*cells, comma) if len(cells) > 1 else cells[0]
         lines = pc.binary_join_element_wise(lines, pa.scalar("", pa.large_string()), newline)
@@ -50,17 +57,22 @@ class CSVFile:
         """Nothing is held back."""
 
 
-def _cells(name: str, column: pa.Array) -> pa.Array:
+def _cells(name: str, column: pa.Array, nulls: bool) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     try:
-        text = column.cast(pa.large_string()).fill_null("")
+        if not _has_text(column.type):
+            raise pa.ArrowNotImplementedError
+        text = column.cast(pa.large_string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         raise InputError(f"column '{name}' is {column.type}, which CSV can't hold") from None
-    special = pc.match_substring_regex(text, '[",\r\n]')
+    special = pc.match_substring_regex(text, '[",\r\n]|^$' if nulls else '[",\r\n]').fill_null(
+        False
+    )
+    text = text.fill_null("")
     if not pc.any(special).as_py():
         return text
     quote = pa.scalar('"', pa.large_string())
@@ -68,3 +80,12 @@ def _cells(name: str, column: pa.Array) -> pa.Array:
         quote, pc.replace_substring(text, '"', '""'), quote, pa.scalar("", pa.large_string())
     )
     return pc.if_else(special, quoted, text)
+
+
+def _has_text(kind: pa.DataType) -> bool:
+    """Whether Arrow's text of a type says all: not of durations (no unit), nor of raw bytes."""
+    import pyarrow as pa
+
+    if isinstance(kind, pa.BaseExtensionType):
+        return bool(pa.types.is_string(kind.storage_type))
+    return not pa.types.is_duration(kind)

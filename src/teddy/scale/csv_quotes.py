@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from teddy.errors import InputError
 from teddy.scale.csv_files import delimiter, open_bytes
 from teddy.scale.files import why
 
-_BLOCK = 1 << 20
+_BLOCK, _QUOTE = 1 << 20, ord('"')
 
 
 class CheckedStream:
@@ -46,6 +48,7 @@ class CheckedStream:
         self._file, self._ends = file, f"{delimiter(file)}\r\n".encode()
         self._opening = re.compile(rb'(?<=[%b])"' % self._ends)
         self._rest_of_cell = re.compile(rb'[^"]*(?:""[^"]*)*"(?!")')
+        self._is_end = np.isin(np.arange(256), list(self._ends))
         self._stream = open_bytes(file)
         self._held = b"\n"  # the byte before those that are next, and quotes that may be half pairs
         self._opened: int | None = None  # where the cell begins that isn't closed yet
@@ -68,9 +71,36 @@ class CheckedStream:
         self._stream.close()
 
     def _check(self, block: bytes) -> None:
-        data, place = self._held + block, 1
+        data = self._held + block
         first = self.num_bytes - len(self._held)  # offset of data
         end = len(data.rstrip(b'"')) if block else len(data)
+        if not self._alternate(data, first, end):
+            self._step_through(data, first, end)
+        if not block and self._opened is not None:
+            raise self._error(self._opened)
+        self._held = data[max(end, 1) - 1 :]
+
+    def _alternate(self, data: bytes, first: int, end: int) -> bool:
+        """Take quotes for opening and closing in turn; whether all stand where these can."""
+        codes = np.frombuffer(data + b"\n", np.uint8)
+        quotes = np.flatnonzero(codes[1:end] == _QUOTE) + 1
+        inside = self._opened is not None
+        opening, closing_ = quotes[int(inside) :: 2], quotes[int(not inside) :: 2]
+        before, after = codes[opening - 1], codes[closing_ + 1]
+        begins = self._is_end[before]  # else it is the second of two, within a cell
+        if not (begins | (before == _QUOTE)).all():
+            return False
+        if not (self._is_end[after] | (after == _QUOTE)).all():
+            return False
+        if (quotes.size + inside) % 2 == 0:
+            self._opened = None
+        elif begins.any():
+            self._opened = first + int(opening[begins][-1])
+        return True
+
+    def _step_through(self, data: bytes, first: int, end: int) -> None:
+        """Cell by cell, where there are quotes within cells that aren't quoted."""
+        place = 1
         while place < end:
             if self._opened is None:
                 opening = self._opening.search(data, place, end)
@@ -81,12 +111,9 @@ class CheckedStream:
             if rest is None:
                 break
             place = rest.end()
-            if data[place : place + 1] not in (b"", *(bytes([byte]) for byte in self._ends)):
+            if place < len(data) and not self._is_end[data[place]]:
                 raise self._error(self._opened)
             self._opened = None
-        if not block and self._opened is not None:
-            raise self._error(self._opened)
-        self._held = data[max(end, 1) - 1 :]
 
     def _error(self, place: int) -> InputError:
         lines = 1

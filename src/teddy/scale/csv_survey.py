@@ -65,9 +65,8 @@ def survey(
                     kind.see(batch, sum(rows))
                 rows[place] += batch.num_rows
             num_bytes += stream.num_bytes
-    for column in others:
-        field = pa.field(column, types.of(column))
-        schema = schema.set(schema.get_field_index(column), field)
+    typed = {column: types.of(column) for column in others}
+    schema = pa.schema([(column, typed.get(column, pa.string())) for column in schema.names])
     text = kind.is_text() if ids == "auto" else ids == "text"
     return Survey(tuple(rows), num_bytes, schema, text)
 

@@ -120,7 +120,9 @@ class Output:
     def writer(self) -> RowWriter:
         """Something that takes rows."""
         group = rows_of(GROUP_BYTES, self.table.row_bytes, GROUP)
-        return RowWriter(self.work / "rows", self.format, self.schema(), self.one_file, group)
+        nulls = self.table.format == "parquet"  # CSV has none
+        path = self.work / "rows"
+        return RowWriter(path, self.format, self.schema(), self.one_file, group, nulls)
 
     def publish(self, made: Path) -> None:
         """Put a whole file or folder of the work in its place.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from teddy.errors import InputError
 from teddy.scale.columns import columns_of
@@ -27,10 +27,36 @@ def survey(files: tuple[Path, ...]) -> tuple[pa.Schema, tuple[int, ...], int]:
             raise InputError(
                 f"{file.name}: columns are {got}, expected {expected} as in {files[0].name}"
             )
+        _check_times(file, footer)
         rows.append(int(footer.num_rows))
         groups = map(footer.row_group, range(footer.num_row_groups))
         size += sum(int(group.total_byte_size) for group in groups)
     return without_views(schema), tuple(rows), size
+
+
+def _check_times(file: Path, footer: Any) -> None:
+    """Raise if a time in the old format INT96 is outside the years of nanoseconds.
+
+    pyarrow would read 9999-12-31, a usual mark for "never", as a day of 1816.
+    """
+    from pyarrow import parquet
+
+    columns = map(footer.schema.column, range(footer.num_columns))
+    old = sorted({c.path.split(".")[0] for c in columns if c.physical_type == "INT96"})
+    if not old:
+        return
+    with (
+        parquet.ParquetFile(file) as exact,
+        parquet.ParquetFile(file, coerce_int96_timestamp_unit="us") as wide,
+    ):
+        pairs = zip(exact.iter_batches(columns=old), wide.iter_batches(columns=old), strict=True)
+        for nanoseconds, microseconds in pairs:
+            if not nanoseconds.cast(microseconds.schema, safe=False).equals(microseconds):
+                raise InputError(
+                    f"{file.name}: {', '.join(old)} has times before 1677 or after 2262 as INT96, "
+                    "expected timestamps in microseconds; in Spark, set "
+                    "spark.sql.parquet.outputTimestampType to TIMESTAMP_MICROS and write it again"
+                )
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:
@@ -107,7 +133,10 @@ def id_ranges(files: tuple[Path, ...], ends: tuple[str, str]) -> list[tuple[int,
     found = []
     for file in files:
         footer = parquet.ParquetFile(file).metadata
-        place = {footer.schema.column(i).path: i for i in range(footer.num_columns)}
+        paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
+        if any(paths.count(end) != 1 for end in ends):  # 'a.b' can be a field of a column 'a', too
+            return None
+        place = {end: paths.index(end) for end in ends}
         for group, end in product(range(footer.num_row_groups), ends):
             statistics = footer.row_group(group).column(place[end]).statistics
             if statistics is None or not statistics.has_min_max:

@@ -25,16 +25,19 @@ class RowWriter:
         schema: Of the rows.
         one_file: Whether it is a file.
         group: Rows that are written together.
+        nulls: Whether CSV tells a null from an empty text.
 
     Attributes:
         num_rows: Rows so far.
     """
 
     def __init__(
-        self, path: Path, kind: str, schema: pa.Schema, one_file: bool, group: int = GROUP
-    ) -> None:
+        self, path: Path, kind: str, schema: pa.Schema, one_file: bool, group: int = GROUP,
+        nulls: bool = False,
+    ) -> None:  # fmt: skip
         self.path, self.num_rows, self._group = path, 0, group
         self._kind, self._schema, self._one_file = kind, schema, one_file
+        self._nulls = nulls
         self._waiting: list[pa.RecordBatch] = []
         self._held, self._files, self._in_file = 0, 0, 0
         self._file: Any = None
@@ -77,7 +80,7 @@ class RowWriter:
         with writing(self._path):
             self._stream = self._path.open("wb")
             if self._kind == "csv":
-                self._file = CSVFile(self._stream, self._schema)
+                self._file = CSVFile(self._stream, self._schema, self._nulls)
             else:
                 self._file = parquet.ParquetWriter(
                     self._stream, self._schema, use_dictionary=_repeating(self._schema)
