@@ -4,8 +4,8 @@
 
 Node classification on Cora with its features reduced to 128 by a singular value decomposition, the
 whole graph, no distillation, 100 epochs, the best validation epoch at the full sparsity. The rows
-are written as they are computed; the same command resumes. ``--table`` prints the Markdown table of
-a file that is there.
+are written as they are computed; the same command resumes. ``--page docs/weights.md`` puts the
+table into the page, ``--no-run`` computes nothing.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
 }
 
 SPARSITIES = (0.64, 0.8, 0.9)
+
+#: What the table stands between in a page.
+BEGIN, END = "<!-- made by benchmarks.weight_budgets -->", "<!-- end -->"
 
 
 class JumpingSAGE(nn.Module):
@@ -177,11 +180,12 @@ def main() -> None:
     parser.add_argument("--json", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=EPOCHS)
-    parser.add_argument("--table", action="store_true", help="print the table only")
+    parser.add_argument("--page", type=Path, help="page to put the table into")
+    parser.add_argument("--no-run", action="store_true", help="compute nothing")
     arguments = parser.parse_args()
     rows = json.loads(arguments.json.read_text()) if arguments.json.exists() else []
     known = [{name: row[name] for name in row if name != "test"} for row in rows]
-    if not arguments.table:
+    if not arguments.no_run:
         torch.set_num_threads(1)
         data = teddy.load_dataset("cora")
         data.x = data.x.to_dense()
@@ -191,7 +195,11 @@ def main() -> None:
                 rows.append({**cell, "test": train_once(data, epochs=arguments.epochs, **cell)})
                 lines = ",\n".join(json.dumps(row) for row in rows)
                 arguments.json.write_text(f"[\n{lines}\n]\n")
-    print("\n".join(table(rows)))
+    text = "\n".join(table(rows))
+    print(text)
+    if arguments.page is not None:
+        before, rest = arguments.page.read_text().split(BEGIN)
+        arguments.page.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 import torch
+from benchmarks import weight_budgets
 from benchmarks.changed import grown
 from benchmarks.compiled import inference, line
 from benchmarks.heterophily import SCORES as COMPARED_SCORES
@@ -17,6 +21,7 @@ from benchmarks.spark_bytes import add_up
 from benchmarks.tables import tables
 from benchmarks.tasks import compare as compare_tasks
 from benchmarks.tasks import table as task_table
+from torch_geometric.data import Data
 
 import teddy
 from cli.command import save_npz
@@ -26,6 +31,9 @@ from teddy.methods import Problem
 from teddy.models import build_model
 from teddy.sweep import Point, Settings
 from teddy.training import TrainConfig, train
+
+ROOT = Path(__file__).parents[1]
+PARTS = ("train", "val", "test")
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -175,3 +183,26 @@ def test_graphs_are_a_task_to_compare():
         ("dense", None), ("teddy", 10.0), ("teddy", 0.0)
     ]  # fmt: skip
     assert len(task_table(rows)) == 4
+
+
+def test_the_table_of_weight_budgets_is_that_of_the_results():
+    rows = json.loads((ROOT / "docs/results/bench_weights.json").read_text())
+    text = (ROOT / "docs/weights.md").read_text()
+    assert (
+        "\n".join([weight_budgets.BEGIN, *weight_budgets.table(rows), weight_budgets.END]) in text
+    )
+
+
+def test_a_weight_budget_is_trained():
+    masks = {f"{part}_mask": torch.arange(20) % 3 == i for i, part in enumerate(PARTS)}
+    data = Data(
+        x=torch.rand(20, weight_budgets.FEATURES),
+        edge_index=torch.randint(20, (2, 60)),
+        y=torch.arange(20) % weight_budgets.CLASSES,
+        **masks,
+    )
+    names = [name for name in weight_budgets.MODELS if "embedding" not in name]
+    for model, optimizer in zip(names, [*weight_budgets.OPTIMIZERS] * 3, strict=False):
+        for budget in weight_budgets.BUDGETS:
+            test = weight_budgets.train_once(data, model, optimizer, 0.8, budget, 0, epochs=60)
+            assert 0 <= test <= 100
