@@ -25,7 +25,10 @@ class Entry:
 
 
 def write_entry(path: StrPath, entry: Entry) -> None:
-    """Write a file, whole or not at all.
+    """Write a file, whole or not at all, whose bytes depend on the entry alone.
+
+    The checksum is among the facts, so that there is one metadata key: of several safetensors
+    doesn't keep the order.
 
     Example:
         >>> import tempfile, pathlib
@@ -35,52 +38,16 @@ def write_entry(path: StrPath, entry: Entry) -> None:
         Entry(tensors={'x': tensor([1.])}, facts={'epoch': 3})
     """
     tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in entry.tensors.items()}
-    metadata = {"teddy": json.dumps(entry.facts), "sha256": content_digest(entry.facts, tensors)}
-    write_atomically(path, to_safetensors(tensors, metadata))
-
-
-def read_entry(path: StrPath) -> Entry | None:
-    """Read a file; None if there is none, or it is damaged.
-
-    Example:
-        >>> read_entry("no-such-file") is None
-        True
-    """
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata()
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        facts = json.loads(metadata["teddy"])
-        whole = metadata["sha256"] == content_digest(facts, tensors)
-        return Entry(tensors, facts) if whole else None
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError):
-        return None
-
-
-def write_sealed(path: StrPath, entry: Entry) -> None:
-    """Write a file, whole or not at all, whose bytes depend on the entry alone.
-
-    The checksum is among the facts, so that there is one metadata key: of several safetensors
-    doesn't keep the order.
-
-    Example:
-        >>> import tempfile, pathlib
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "one.safetensors"
-        >>> write_sealed(path, Entry({"x": torch.ones(1)}, {"epoch": 3}))
-        >>> read_sealed(path)
-        Entry(tensors={'x': tensor([1.])}, facts={'epoch': 3})
-    """
-    tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in entry.tensors.items()}
     facts = {**entry.facts, "sha256": content_digest(entry.facts, tensors)}
     text = json.dumps(facts, sort_keys=True)
     write_atomically(path, to_safetensors(tensors, {"teddy": text}))
 
 
-def read_sealed(path: StrPath) -> Entry | None:
-    """Read a file that :func:`write_sealed` wrote; None if it is another, or damaged.
+def read_entry(path: StrPath) -> Entry | None:
+    """Read a file; None if there is none, it is another kind of file, or it is damaged.
 
     Example:
-        >>> read_sealed("no-such-file") is None
+        >>> read_entry("no-such-file") is None
         True
     """
     try:

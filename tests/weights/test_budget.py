@@ -15,7 +15,8 @@ from torch.optim.swa_utils import AveragedModel
 import teddy
 from teddy.sparsity import num_kept_weights
 from teddy.weights import WeightBudget, count_nonzero, excluded_parameters
-from teddy.weights.budget import balanced_counts, pools, reached_share
+from teddy.weights.budget import reached_share
+from teddy.weights.pools import balanced_counts, pools
 
 SHAPES = st.lists(
     st.lists(st.integers(1, 12), min_size=1, max_size=3).map(tuple), min_size=1, max_size=6

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -21,11 +20,12 @@ from teddy.edges import Arcs, Signals
 from teddy.edges.beside import Beside
 from teddy.edges.prune import needed_signals, prune_pairs
 from teddy.entries import Entry
-from teddy.errors import InputError, warn
+from teddy.errors import InputError
 from teddy.methods.growth import Growth
 from teddy.methods.level import Level
 from teddy.methods.model_source import ModelLike, ModelSource
 from teddy.methods.phases import Phases, Progress
+from teddy.methods.prunable import PrunableWeights
 from teddy.methods.record import Choice, Dense, accuracy_of, make_ticket
 from teddy.methods.store import Memory, Store
 from teddy.methods.teacher import Teacher, TeacherLike
@@ -54,9 +54,7 @@ from teddy.training.inputs import of_edges, own_types
 from teddy.training.loop import Callback
 from teddy.training.memory_of_graphs import check_computes_afresh
 from teddy.training.passes import forward_passes
-from teddy.training.used_parameters import unused_text, used_parameters
-from teddy.weights import FixedMask, WeightBudget, excluded_parameters
-from teddy.weights.budget import Pool, pools
+from teddy.weights import FixedMask, WeightBudget
 
 
 class Problem:
@@ -91,6 +89,7 @@ class Problem:
 
     Attributes:
         phases: Tells how far the search is.
+        prunable: The weights that the weight budget holds for.
         source: Makes its models.
         task: The task, with what it knows of the training targets.
         growth: The graph that training sees, and those that validate, test and use a ticket.
@@ -130,6 +129,7 @@ class Problem:
         self.store = store or Memory()
         self.loader, self.checkpoints = loader, checkpoints
         self.weight_budget = weight_budget or WeightBudget()
+        self.prunable = PrunableWeights(self)
         self.dense_model: nn.Module | None = None
         self.source = ModelSource(model, options)
         self.given = one_split(self._checked(data, task), split, self.seed)
@@ -220,7 +220,7 @@ class Problem:
                 teacher=teacher,
                 weight_sparsity=weight_sparsity,
                 budget=self.weight_budget,
-                not_pruned=self._not_pruned(model) if weight_sparsity > 0 else (),
+                not_pruned=self.prunable.excluded(model) if weight_sparsity > 0 else (),
                 units=hidden_units(self.network(model)) if structure == "neurons" else None,
                 after_step=fixed,
                 callbacks=callbacks,
@@ -376,48 +376,6 @@ class Problem:
         """Raise unless masks of edges and weights can be learned."""
         if self.loader is not None:
             raise InputError(f"{method} learns masks on all nodes at once, expected no loader")
-
-    def weight_masks(self) -> list[Tensor]:
-        """Masks that keep every trainable parameter."""
-        with seeded(self.seed, self.device):
-            weights = [p for p in self.initial_model().parameters() if p.requires_grad]
-        return [torch.ones_like(p, dtype=torch.bool) for p in weights]
-
-    def weight_pools(self, weight_sparsity: float) -> list[Pool]:
-        """Trainable parameters that share a budget, by their places; the others stay dense."""
-        with seeded(self.seed, self.device):
-            model = self.initial_model()
-        dense = {id(parameter) for parameter in self._not_pruned(model)}
-        weights = [p for p in model.parameters() if p.requires_grad]
-        places = [place for place, weight in enumerate(weights) if id(weight) not in dense]
-        found = pools(
-            [weights[place].shape for place in places],
-            self.weight_budget.scope_for(self.network(model)),
-            weight_sparsity,
-        )
-        return [Pool(tuple(places[i] for i in pool.places), pool.num_kept) for pool in found]
-
-    @cached_property
-    def unused(self) -> frozenset[str]:
-        """Names of trainable parameters that no output depends on; they are not counted."""
-        if isinstance(self.source.model, str) or self.loader is not None:
-            return frozenset()
-        with seeded(self.seed, self.device):
-            model = self.make_model()
-            graph = self.subgraph(None)
-            forward = forward_passes(model, graph.x, graph.edge_index, **of_edges(graph))
-        used = {id(parameter) for _, parameter in used_parameters(model, forward)}
-        named = [(n, p) for n, p in self.network(model).named_parameters() if p.requires_grad]
-        text = unused_text(self.network(model), [(n, p) for n, p in named if id(p) in used])
-        if text is not None:
-            warn(text)
-        return frozenset(name for name, parameter in named if id(parameter) not in used)
-
-    def _not_pruned(self, model: nn.Module) -> list[nn.Parameter]:
-        """Parameters that the weight budget excludes, and those that are never used."""
-        network = self.network(model)
-        names = excluded_parameters(network, self.weight_budget.exclude) | self.unused
-        return [parameter for name, parameter in network.named_parameters() if name in names]
 
     def checkpoint(self, phase: str | None) -> Checkpoint | None:
         """Where a training goes on from, if it is kept anywhere."""

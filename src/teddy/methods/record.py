@@ -74,10 +74,10 @@ def make_ticket(
         where["class_weight"] = weight.tolist()
     network = problem.network(model)
     named = [(name, weight) for name, weight in network.named_parameters() if weight.requires_grad]
-    weights = [weight for name, weight in named if name not in problem.unused]
+    weights = [weight for name, weight in named if name not in problem.prunable.unused]
     left_out = {
         "frozen": sum(p.numel() for p in network.parameters() if not p.requires_grad),
-        "unused": sum(p.numel() for name, p in named if name in problem.unused),
+        "unused": sum(p.numel() for name, p in named if name in problem.prunable.unused),
     }
     where |= problem.weight_budget.settings(network)
     names, (arcs, keep) = problem.given.get("class_names"), problem.belongs_to(choice)

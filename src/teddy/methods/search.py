@@ -182,7 +182,7 @@ class Scheme:
             return State(self._scored(problem, level.graph_sparsity), None)
         learns_edges, learns_weights = self._learns(level)
         everything = torch.ones(problem.graph.num_edges, dtype=torch.bool, device=problem.device)
-        state = State(everything, problem.weight_masks() if learns_weights else None)
+        state = State(everything, problem.prunable.masks() if learns_weights else None)
         for index, step in enumerate(path, 1):
             # Edges that a score chooses go along with the rounds, up to their own level.
             if self.score is not None:
@@ -229,7 +229,7 @@ class Scheme:
                 for learned, stays in zip(masked.weight_masks, weights, strict=True)
             ]
             weights = [torch.ones_like(stays) for stays in weights]
-            for pool in problem.weight_pools(step.weight_sparsity):
+            for pool in problem.prunable.pools(step.weight_sparsity):
                 kept = largest([magnitudes_left[place] for place in pool.places], pool.num_kept)
                 for place, mask in zip(pool.places, kept, strict=True):
                     weights[place] = mask

@@ -73,7 +73,7 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Data, test_rows: int) -> dict[s
 def dense_row(problem: Problem, cell: Cell) -> dict[str, Any]:
     """The row of simulation 0: the dense model itself."""
     dense, accuracy = problem.dense(), asdict(problem.dense().accuracy)
-    weights = sum(mask.numel() for mask in problem.weight_masks())
+    weights = sum(mask.numel() for mask in problem.prunable.masks())
     macs = None if dense.macs is None else sum(dense.macs)
     arcs, data = problem.deployed.arcs, problem.deployed.data
     graph = arcs.graph

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from teddy.atomic import StrPath
 from teddy.data.features import SPARSE_BELOW
-from teddy.entries import Entry, read_sealed, write_sealed
+from teddy.entries import Entry, read_entry, write_entry
 from teddy.errors import InputError
 from teddy.models import GNN, MODELS, build_model
 from teddy.models.compact_module import fit_sizes
@@ -85,7 +85,7 @@ def write_compiled(path: StrPath, parts: Parts) -> None:
         header["dense"], x = True, SparseMatrix.of(x)
     for name, value in (("x", x), *((n, getattr(parts, n)) for n in _OTHERS)):
         header[name] = _pack(value, name, tensors)
-    write_sealed(path, Entry(tensors, header))
+    write_entry(path, Entry(tensors, header))
 
 
 _OTHERS = ("graph", "kept", "order", "pairs")
@@ -105,7 +105,7 @@ def read_compiled(
     """
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file, expected a compiled ticket")
-    entry = read_sealed(path)
+    entry = read_entry(path)
     if entry is None or entry.facts.get("kind") != KIND:
         raise InputError(
             f"{path}: not a compiled ticket, or a damaged one; expected a file that "

@@ -13,8 +13,8 @@ from torch import Tensor
 from teddy import jit
 from teddy.errors import InputError
 from teddy.sparsity import check_sparsity, num_kept_weights
-from teddy.weights.budget import pools
 from teddy.weights.kernels import BLOCK, scan_band
+from teddy.weights.pools import pools
 
 # Reach of the widest band, as a share of the cut.
 _WIDEST = 0.05

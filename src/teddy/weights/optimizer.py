@@ -15,12 +15,11 @@ from teddy.sparsity import check_sparsity
 from teddy.weights.budget import (
     ExcludeLike,
     check_schedule,
-    check_scope,
     excluded_parameters,
-    pools,
     reached_share,
 )
 from teddy.weights.l0 import projections
+from teddy.weights.pools import check_scope, pools
 from teddy.weights.units import UnitProjection, Units
 
 

@@ -1,0 +1,76 @@
+"""The weights of a model that its weight budget holds for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from teddy.errors import warn
+from teddy.training import seeded
+from teddy.training.inputs import of_edges
+from teddy.training.passes import forward_passes
+from teddy.training.used_parameters import unused_text, used_parameters
+from teddy.weights import excluded_parameters
+from teddy.weights.pools import Pool, pools
+
+if TYPE_CHECKING:
+    from teddy.methods.problem import Problem
+
+
+class PrunableWeights:
+    """Trainable parameters, without those that are excluded or never used.
+
+    Args:
+        problem: The problem whose models have them.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    @cached_property
+    def unused(self) -> frozenset[str]:
+        """Names of trainable parameters that no output depends on; a warning names them."""
+        problem = self.problem
+        if isinstance(problem.source.model, str) or problem.loader is not None:
+            return frozenset()
+        with seeded(problem.seed, problem.device):
+            model, graph = problem.make_model(), problem.subgraph(None)
+            forward = forward_passes(model, graph.x, graph.edge_index, **of_edges(graph))
+        used = {id(parameter) for _, parameter in used_parameters(model, forward)}
+        network = problem.network(model)
+        named = [(name, p) for name, p in network.named_parameters() if p.requires_grad]
+        text = unused_text(network, [(name, p) for name, p in named if id(p) in used])
+        if text is not None:
+            warn(text)
+        return frozenset(name for name, parameter in named if id(parameter) not in used)
+
+    def excluded(self, model: nn.Module) -> list[nn.Parameter]:
+        """Parameters of a model that stay dense and do not count."""
+        network = self.problem.network(model)
+        names = excluded_parameters(network, self.problem.weight_budget.exclude) | self.unused
+        return [parameter for name, parameter in network.named_parameters() if name in names]
+
+    def pools(self, weight_sparsity: float) -> list[Pool]:
+        """Trainable parameters that share a budget, by their places; the others stay dense."""
+        model = self._initial_model()
+        dense = {id(parameter) for parameter in self.excluded(model)}
+        weights = [p for p in model.parameters() if p.requires_grad]
+        places = [place for place, weight in enumerate(weights) if id(weight) not in dense]
+        found = pools(
+            [weights[place].shape for place in places],
+            self.problem.weight_budget.scope_for(self.problem.network(model)),
+            weight_sparsity,
+        )
+        return [Pool(tuple(places[i] for i in pool.places), pool.num_kept) for pool in found]
+
+    def masks(self) -> list[Tensor]:
+        """Masks that keep every trainable parameter."""
+        weights = (p for p in self._initial_model().parameters() if p.requires_grad)
+        return [torch.ones_like(weight, dtype=torch.bool) for weight in weights]
+
+    def _initial_model(self) -> nn.Module:
+        with seeded(self.problem.seed, self.problem.device):
+            return self.problem.initial_model()
