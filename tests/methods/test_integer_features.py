@@ -7,11 +7,13 @@ import pytest
 import torch
 from torch import nn
 from torch_geometric.loader import RandomNodeLoader
-from torch_geometric.nn import GCNConv, GraphConv
+from torch_geometric.nn import GCNConv, GraphConv, HeteroConv, SAGEConv
 
 import teddy
 from cli.command import run_here
 from conftest import small_graph
+from graph_sets import rings_and_trees
+from hetero_graphs import library
 from teddy.data import check_data
 from teddy.models import build_model
 from teddy.ticket.speed import four_ways
@@ -136,3 +138,63 @@ def test_one_line():
     data.x[3] = 2**24 + 64  # no row in the embedding
     with pytest.raises(teddy.InputError, match=r"a Lookup fails on integer x \(IndexError: "):
         teddy.find_ticket(data, Lookup(), epochs=2)
+
+
+class Atoms(nn.Module):
+    """Looks ids up, as models of molecules do."""
+
+    def __init__(self, outputs=2):
+        super().__init__()
+        self.embedding, self.conv = nn.Embedding(9, 4), GCNConv(4, outputs)
+
+    def forward(self, x, edge_index):
+        return self.conv(self.embedding(x.flatten()).relu(), edge_index)
+
+
+@pytest.mark.parametrize("shape", [(-1,), (-1, 1)])
+def test_graph_sets_keep_ids(shape, tmp_path):
+    graphs = rings_and_trees()
+    for graph in graphs:
+        graph.x = (torch.arange(graph.num_nodes) % 9).view(shape)
+    ticket = teddy.find_ticket(graphs, Atoms(), 0.3, 0.3, epochs=3, task="graph-classification")
+    ticket.save(tmp_path / "a.ticket")
+    again = teddy.Ticket.load(tmp_path / "a.ticket", Atoms())
+    assert torch.equal(again.logits(graphs), ticket.logits(graphs))
+    assert again.info.graph["integer_x"] == len(shape)
+    if len(shape) == 2:
+        plain = teddy.find_ticket(graphs, "gcn", 0.3, 0.3, epochs=3, task="graph-classification",
+                                  hidden=8)  # fmt: skip
+        for graph in graphs:
+            graph.x = graph.x.float()
+        assert torch.isfinite(plain.logits(graphs)).all()
+
+
+def test_links_keep_ids(tmp_path):
+    data = small_graph()
+    data.x = torch.arange(40) % 9
+    ticket = teddy.find_ticket(data, Atoms(8), 0.3, 0.3, epochs=3, task="link-prediction")
+    ticket.save(tmp_path / "a.ticket")
+    again = teddy.Ticket.load(tmp_path / "a.ticket", Atoms(8))
+    assert torch.equal(again.logits(data), ticket.logits(data))
+
+
+def test_relations_keep_ids(tmp_path):
+    data = library()
+    for name in data.node_types:
+        data[name].x = torch.arange(data[name].num_nodes) + 2**24
+
+    class Typed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embeddings = nn.ModuleDict({n: nn.Embedding(300, 4) for n in data.node_types})
+            self.conv = HeteroConv({kind: SAGEConv((4, 4), 3) for kind in data.edge_types})
+
+        def forward(self, x_dict, edge_index_dict):
+            x = {name: self.embeddings[name](x - 2**24) for name, x in x_dict.items()}
+            return self.conv(x, edge_index_dict)
+
+    module = Typed()
+    ticket = teddy.find_ticket(data, module, 0.3, 0.3, epochs=3, target="paper")
+    ticket.save(tmp_path / "a.ticket")
+    again = teddy.Ticket.load(tmp_path / "a.ticket", module)
+    assert torch.equal(again.logits(data), ticket.logits(data))

@@ -145,7 +145,7 @@ def of_graphs(batch: Batch, **values: Tensor) -> Batch:
 def _checked_batch(batch: Batch, source: str) -> Batch:
     if not hasattr(batch, "_slice_dict"):
         raise InputError(f"{source}: is a Batch made by hand, expected one of from_data_list")
-    x = check_features(batch.get("x"), source)
+    x = check_features(batch.get("x"), source, integers=True)
     edges = check_edges(batch.get("edge_index"), x.size(0), source)
     of_node, columns = batch.batch, batch._slice_dict["edge_index"].to(edges.device).diff()
     if of_node.size(0) != x.size(0):
@@ -178,7 +178,7 @@ def _one(graph: Any, source: str) -> Data:
     """What is used of a graph, checked."""
     if not isinstance(graph, Data):
         raise InputError(f"{source}: is a {type(graph).__name__}, expected a Data")
-    x = check_features(graph.get("x"), source)
+    x = check_features(graph.get("x"), source, integers=True)
     if graph.num_nodes != x.size(0):
         raise InputError(f"{source}: x has {x.size(0)} rows, expected {graph.num_nodes}")
     edges = check_edges(graph.get("edge_index"), x.size(0), source)

@@ -129,10 +129,10 @@ def target_data(
             given[key] = getattr(data, key)
     view = Data(edge_index=torch.empty(2, 0, dtype=torch.long), **given)
     if labelled:
-        return check_data(view, source, task)
+        return check_data(view, source, task, integers=True)
     bare = copy.copy(view)
     bare.y = None
-    return check_graph(bare, source, labelled=False)
+    return check_graph(bare, source, labelled=False, integers=True)
 
 
 def other_features(data: HeteroData, target: str, nodes: dict[str, int]) -> dict[str, Tensor]:
@@ -148,7 +148,7 @@ def other_features(data: HeteroData, target: str, nodes: dict[str, int]) -> dict
         if name == target or "x" not in data[name]:
             continue
         source = f"data['{name}']"
-        x = check_features(data[name].x, source)
+        x = check_features(data[name].x, source, integers=True)
         if x.size(0) != count:
             raise InputError(f"{source}: x has {x.size(0)} rows, expected {count} (num_nodes)")
         found[name] = x if x.layout == torch.strided else x.to_dense()

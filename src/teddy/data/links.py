@@ -250,7 +250,7 @@ def _unlabelled(data: Data, source: str = "data") -> Data:
     if isinstance(data, Data) and "y" in data:
         data = copy.copy(data)
         del data.y
-    return check_graph(data, source, labelled=False)
+    return check_graph(data, source, labelled=False, integers=True)
 
 
 def _listed(parts: Sequence[tuple[Keys, Keys]]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from torch import nn
 from torch_geometric.data import Data
 
+from teddy.data.features import num_features
 from teddy.errors import InputError
 from teddy.methods.model_source import ModelLike
 from teddy.methods.problem import Problem
@@ -65,7 +66,7 @@ class HeadedProblem(Problem):
 
     def make_model(self) -> nn.Module:
         """Make a model with initial weights."""
-        encoder = self.source.make(self.data.x.size(1), self.num_encoded)
+        encoder = self.source.make(num_features(self.data.x), self.num_encoded)
         return self.around(encoder).to(self.device)
 
     def around(self, network: nn.Module) -> nn.Module:

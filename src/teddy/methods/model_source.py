@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 from torch_geometric.data import Data
 
-from teddy.data.tensors import are_integers
 from teddy.data.unused_weight import warn_of_weight
 from teddy.errors import InputError
 from teddy.models import GNN, MODELS, build_model, parse_model
@@ -59,16 +58,6 @@ class ModelSource:
             return None
         module = self.model if isinstance(self.model, nn.Module) else self.make(0, 0)
         return None if isinstance(module, GNN) else module
-
-    def looks_up(self, data: Any) -> bool:
-        """Whether ``x`` are integers that the user's own module looks up; ours take floats.
-
-        Args:
-            data: A graph, unchecked.
-        """
-        x = data.get("x") if isinstance(data, Data) else None
-        integers = isinstance(x, Tensor) and are_integers(x)
-        return integers and self.own_module() is not None
 
     def check_module(self, data: Data) -> None:
         """Raise unless the user's own module takes features and a graph.

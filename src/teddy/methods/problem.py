@@ -13,7 +13,7 @@ from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data
 
 from teddy.data import check_data
-from teddy.data.checks import MASKS
+from teddy.data.checks import MASKS, check_features
 from teddy.data.features import num_features
 from teddy.data.splits import one_split
 from teddy.edges import Arcs, Signals
@@ -132,7 +132,7 @@ class Problem:
         self.prunable = PrunableWeights(self)
         self.dense_model: nn.Module | None = None
         self.source = ModelSource(model, options)
-        self.given = one_split(self._checked(data, task), split, self.seed)
+        self.given = self._with_features(one_split(self._checked(data, task), split, self.seed))
         self._check_module()
         check_rule(inference)
         fields = Data(**{key: self.given[key].to(device) for key in ("x", "y", *MASKS)})
@@ -155,9 +155,18 @@ class Problem:
 
     def _checked(self, data: Data, task: str) -> Data:
         """The graph, or its nodes that are predicted: features, targets, masks."""
+        return check_data(data, task=task, integers=True)
+
+    def _with_features(self, data: Data) -> Data:
+        """The same with floats in place of integer features, unless your own module takes them."""
+        if data.x.is_floating_point():
+            return data
         with seeded(self.seed, self.device):
-            integers = self.source.looks_up(data)
-        return check_data(data, task=task, integers=integers)
+            if self.source.own_module() is not None:
+                return data
+        data = copy.copy(data)
+        data.x = check_features(data.x)
+        return data
 
     def _check_module(self) -> None:
         """Raise unless the user's own module takes features and a graph."""

@@ -43,7 +43,7 @@ class HeteroModel(nn.Module):
             edge_index: All else.
         """
         features = {**edge_index.x_dict, self.target: x}
-        x_dict = {name: features[name].to(x) for name in sorted(features)}
+        x_dict = {name: _own_type(features[name], x) for name in sorted(features)}
         named = {
             name_in_forward(self.module, name) or name: {k: _own_type(v, x) for k, v in of.items()}
             for name, of in edge_index.of_edges.items()
@@ -107,4 +107,5 @@ def hetero_edge_inputs(module: nn.Module, present: Iterable[str]) -> list[str]:
 
 
 def _own_type(value: Tensor, x: Tensor) -> Tensor:
-    return value.to(x) if value.is_floating_point() else value.to(x.device)
+    same = value.is_floating_point() and x.is_floating_point()
+    return value.to(x) if same else value.to(x.device)

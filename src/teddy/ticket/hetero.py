@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
+from teddy.data.features import num_features
 from teddy.data.hetero import nodes_of_types, relation_text, target_data
 from teddy.data.splits import same_split
 from teddy.edges import HeteroArcs
@@ -152,7 +153,7 @@ def _another(info: TicketInfo, got: str) -> InputError:
 
 def _widths(arcs: HeteroArcs) -> dict[str, int]:
     """Features of each type but the target's."""
-    return {name: x.size(1) for name, x in arcs.features.items()}
+    return {name: num_features(x) for name, x in arcs.features.items()}
 
 
 def _counts(arcs: HeteroArcs) -> str:

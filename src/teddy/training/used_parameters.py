@@ -98,5 +98,7 @@ def unused_text(model: nn.Module, used: Iterable[tuple[str, nn.Parameter]]) -> s
     unused = [n for n, p in model.named_parameters() if p.requires_grad and n not in reached]
     if not unused:
         return None
-    layers = dict.fromkeys(name.rpartition(".")[0] or name for name in unused)
-    return f"parameters of {', '.join(layers)} never reach the output and are not counted"
+    layers = list(dict.fromkeys(name.rpartition(".")[0] or name for name in unused))
+    more = f" and {len(layers) - 3} more" if len(layers) > 3 else ""
+    names = ", ".join(layers[:3]) + more
+    return f"parameters of {names} never reach the output and are not counted"
