@@ -29,7 +29,7 @@ with torch.no_grad():
 data = teddy.SparsifyEdges(0.5)(data)  # half of the edges are removed; a PyG transform, once
 model = make_model()
 adam = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
-optimizer = teddy.L0Projected(adam, sparsity=0.9)  # after every step 90% of all weights are 0
+optimizer = teddy.L0Projected(adam, sparsity=0.9)  # after every step 90% of the weights are 0
 
 best = {"val": 0.0, "test": 0.0}
 for _ in range(80):

@@ -8,6 +8,7 @@ import warnings
 import pytest
 import torch
 from torch import nn
+from torch_geometric.loader import RandomNodeLoader
 from torch_geometric.nn import GCNConv, SAGEConv
 
 import teddy
@@ -242,9 +243,10 @@ class Spare(Normalised):
         self.convs[0].lin_l.weight.requires_grad_(False)
 
 
-def test_parameters_that_are_never_used_or_frozen_do_not_count(tmp_path):
+@pytest.mark.parametrize("loader", [None, lambda graph: RandomNodeLoader(graph, 2)])
+def test_parameters_that_are_never_used_or_frozen_do_not_count(loader, tmp_path):
     with pytest.warns(TeddyWarning, match="parameters of spare never reach the output"):
-        ticket = find(Spare, 0.5, weight_scope="global")
+        ticket = find(Spare, 0.5, weight_scope="global", loader=loader)
     plain = sum(p.numel() for p in Normalised().parameters())
     assert ticket.info.weights.total == plain - 12 * 8
     assert ticket.info.weights.kept == num_kept_weights(0.5, plain - 12 * 8)

@@ -134,7 +134,11 @@ OPTIONS = {
     "weight_scope": ("matrix", BASE, {"weight_scope": "matrix"}),
     "weight_exclude": ("weights.0", BASE, {"weight_exclude": ["weights.0"]}),
     "weight_schedule": ("cubic", BASE, {"weight_schedule": "cubic"}),
-    "weight_ramp": ("0.2", BASE, {"weight_ramp": 0.2}),
+    "weight_ramp": (
+        "0.2:weight_schedule=cubic",
+        BASE,
+        {"weight_ramp": 0.2, "weight_schedule": "cubic"},
+    ),
     "weights": ("masks", BASE, {"weights": "masks"}),  # of this method alone
 }
 

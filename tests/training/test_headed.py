@@ -18,8 +18,10 @@ from teddy.training import FromFunction, TrainConfig, seeded, train
 from teddy.training.batches import Batches
 from teddy.training.forward import SharedForward
 from teddy.training.passes import HeadedForward, forward_passes
+from teddy.weights import WeightBudget
 from training.modules import Own
 
+GLOBAL = WeightBudget(scope="global")
 PARTS = 7
 
 
@@ -115,7 +117,7 @@ def test_training_is_that_of_a_module_that_does_both(data, name):
     plain = Plain(copy.deepcopy(model))
     teacher = torch.randn(PARTS, 3, generator=torch.Generator().manual_seed(1))
     with seeded(1, torch.device("cpu")):
-        result = train(model, targets, config, teacher=teacher, weight_sparsity=0.5)
+        result = train(model, targets, config, teacher=teacher, weight_sparsity=0.5, budget=GLOBAL)
     whole = copy.copy(targets)
     rest = data.num_nodes - PARTS
     whole.y = torch.cat([targets.y, torch.full((rest,), -1)])
@@ -123,7 +125,7 @@ def test_training_is_that_of_a_module_that_does_both(data, name):
         whole[mask] = torch.cat([targets[mask], torch.zeros(rest, dtype=torch.bool)])
     padded = torch.cat([teacher, teacher.new_zeros(rest, 3)])
     with seeded(1, torch.device("cpu")):
-        other = train(plain, whole, config, teacher=padded, weight_sparsity=0.5)
+        other = train(plain, whole, config, teacher=padded, weight_sparsity=0.5, budget=GLOBAL)
     torch.testing.assert_close(result.logits, other.logits[:PARTS], atol=1e-4, rtol=1e-4)
     assert (result.best.index, result.test) == (other.best.index, other.test)
     assert result.logits.shape == (PARTS, 3)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 from torch.optim.swa_utils import AveragedModel
+from torch_geometric.nn import GCNConv
 
 import teddy
 from teddy.sparsity import num_kept_weights
@@ -168,6 +169,10 @@ def test_patterns_match_names_modules_and_classes():
     assert excluded_parameters(model, [nn.modules.batchnorm._BatchNorm]) == {
         "encoder.2.weight", "encoder.2.bias",
     }  # fmt: skip
+    # PyG's Linear isn't torch's, whatever it is called.
+    mixed = nn.ModuleDict({"conv": GCNConv(4, 4), "head": nn.Linear(4, 2)})
+    assert excluded_parameters(mixed, [nn.Linear]) == {"head.weight", "head.bias"}
+    assert "conv.lin.weight" in excluded_parameters(mixed, ["Linear"])
     with pytest.raises(teddy.InputError, match="'haed' matches no parameter of the ModuleDict"):
         excluded_parameters(model, ["haed"])
     with pytest.raises(teddy.InputError, match="weight_exclude has 3, expected name patterns"):
@@ -212,6 +217,17 @@ def test_the_state_has_the_sparsity_and_the_progress_of_the_schedule():
     plain = torch.optim.Adam(net().parameters())
     resumed.load_state_dict(plain.state_dict())  # an optimizer that wasn't wrapped
     assert resumed.sparsity == 0.6
+
+
+def test_a_schedule_holds_for_groups_of_their_own_sparsity():
+    weight = nn.Parameter(torch.randn(100, 10))
+    groups = [{"params": [weight], "sparsity": 0.8}]
+    optimizer = teddy.L0Projected(
+        torch.optim.SGD(groups, lr=1e-6), 0.0, schedule="linear", ramp_steps=4
+    )
+    weight.grad = torch.ones(100, 10)
+    optimizer.step()
+    assert weight.count_nonzero() == 800
 
 
 def test_a_compiled_step_is_the_same_step():
@@ -278,4 +294,6 @@ def test_a_budget_reaches_its_sparsity_in_time():
     assert WeightBudget(schedule="linear", ramp=1.0).ramp_epochs(50) == 49
     for ramp in (0, -1, 1.5):
         with pytest.raises(teddy.InputError, match="weight_ramp is"):
-            WeightBudget(ramp=ramp)
+            WeightBudget(schedule="linear", ramp=ramp)
+    with pytest.raises(teddy.InputError, match=r"weight_ramp is 0.3 and weight_schedule constant"):
+        WeightBudget(ramp=0.3)

@@ -30,7 +30,7 @@ DRAWN = "80/10/10"
 _VALUES = ("edge_weight", "edge_attr")
 
 # What is used of every graph; other values of nodes and edges are for modules that name them.
-_USED = ("x", "edge_index", *_VALUES, "y", *MASKS)
+_USED = ("x", "edge_index", *_VALUES, "y", PRUNED_BY, *MASKS)
 _NOT_EXTRA = (*_USED, "batch", "ptr", "graph_of_node")
 
 

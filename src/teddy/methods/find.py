@@ -113,8 +113,8 @@ def find_ticket(
             or ``balanced``: the largest of each weight matrix, and biases and normalisation stay
             dense. By default ``global`` for a model given by name, ``balanced`` for your own; see
             :class:`teddy.weights.WeightBudget`.
-        weight_exclude: Parameters that stay dense and do not count: patterns of their names, such
-            as ``"*.bias"``, and module classes, such as ``torch.nn.Embedding``.
+        weight_exclude: Parameters that stay dense, no part of the budget: patterns of their names,
+            such as ``"*.bias"``, and module classes, such as ``torch.nn.Embedding``.
         weight_schedule: ``constant``, or ``linear`` or ``cubic``: the weight sparsity rises.
         weight_ramp: Share of the epochs after which a rising sparsity is full.
         lr: Learning rate; by default the model's own, 0.01 for most; 0.003 for links with gin.

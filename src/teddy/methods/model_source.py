@@ -40,8 +40,8 @@ class ModelSource:
     def __post_init__(self) -> None:
         if self.options and not isinstance(self.model, str):
             raise InputError(
-                f"option '{min(self.options)}' came with a module of your own, "
-                "expected model options only with a model's name"
+                f"option '{min(self.options)}' came with a module of your own, expected options of "
+                "the method or the task, and those of a model only with its name"
             )
         if callable(self.model) and not isinstance(self.model, nn.Module):
             check_callable(self.model)

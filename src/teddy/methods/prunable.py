@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from teddy.data.features import take_rows
 from teddy.errors import warn
 from teddy.training import seeded
 from teddy.training.inputs import of_edges
@@ -18,6 +19,10 @@ from teddy.weights.pools import Pool, pools
 
 if TYPE_CHECKING:
     from teddy.methods.problem import Problem
+
+
+#: Nodes that show which parameters are used, where training is on batches.
+_FEW = 1000
 
 
 class PrunableWeights:
@@ -34,11 +39,16 @@ class PrunableWeights:
     def unused(self) -> frozenset[str]:
         """Names of trainable parameters that no output depends on; a warning names them."""
         problem = self.problem
-        if isinstance(problem.source.model, str) or problem.loader is not None:
+        if isinstance(problem.source.model, str):
             return frozenset()
         with seeded(problem.seed, problem.device):
             model, graph = problem.make_model(), problem.subgraph(None)
-            forward = forward_passes(model, graph.x, graph.edge_index, **of_edges(graph))
+            x, edge_index = graph.x, graph.edge_index
+            if problem.loader is not None:  # the whole may be more than a pass can take
+                few = min(_FEW, x.size(0))
+                x = take_rows(x, torch.arange(few, device=x.device))
+                edge_index = edge_index[:, (edge_index < few).all(dim=0)]
+            forward = forward_passes(model, x, edge_index, **of_edges(graph))
         used = {id(parameter) for _, parameter in used_parameters(model, forward)}
         network = problem.network(model)
         named = [(name, p) for name, p in network.named_parameters() if p.requires_grad]

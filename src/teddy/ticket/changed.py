@@ -17,7 +17,7 @@ from teddy.ticket.features import input_names
 from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.ticket.hetero import refuse_hetero
 from teddy.ticket.inference import check_rule, edges_at_inference, scores_any_graph
-from teddy.ticket.info import Count
+from teddy.ticket.info import Count, Macs
 from teddy.ticket.links import refuse_links
 from teddy.ticket.mark import refuse_marked
 
@@ -119,6 +119,7 @@ def transfer(
             "kept_fingerprint": arcs_fingerprint(arcs, kept),
         },
         edges=Count(graph.num_edges, int(kept.sum())),
+        macs=Macs(None, None),
         transferred={**first, "inference": inference, **recognised},
     )
     return replace(ticket, info=changed, keep=kept)

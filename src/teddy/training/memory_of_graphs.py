@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from teddy.errors import InputError
+from teddy.errors import InputError, warn
 from teddy.training.inputs import of_edges
 from teddy.training.passes import forward_passes
 from teddy.training.seeding import seeded
@@ -33,7 +32,7 @@ def check_computes_afresh(
         InputError: if it remembers what it has seen.
 
     Warns:
-        UserWarning: if the edges change nothing, as with a cache that was filled before.
+        TeddyWarning: if the edges change nothing, as with a cache that was filled before.
     """
     experienced = make()
     before = _logits(experienced, whole)
@@ -44,10 +43,9 @@ def check_computes_afresh(
             "that remembers none: no cache of its own"
         )
     if torch.equal(before, found) and bool(before.any()):
-        warnings.warn(
+        warn(
             f"a {name} gives the same logits with half of the edges: it takes no notice of "
-            "edge_index, or has a cache of its own that was filled before",
-            stacklevel=2,
+            "edge_index, or has a cache of its own that was filled before"
         )
 
 

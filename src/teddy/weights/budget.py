@@ -36,15 +36,15 @@ class WeightBudget:
             same with a larger share of small matrices, see
             :func:`~teddy.weights.pools.balanced_counts`. None:
             ``global`` for built-in models, ``balanced`` for your own.
-        exclude: Parameters that are not pruned and do not count: patterns of parameter or module
-            names (``"*.bias"``, ``"embedding"``) and module classes (``nn.BatchNorm1d`` or
-            ``"BatchNorm1d"``).
+        exclude: Parameters that are not pruned, nor part of the budget: patterns of parameter or
+            module names (``"*.bias"``, ``"embedding"``) and module classes (``nn.BatchNorm1d``, or
+            ``"BatchNorm1d"`` for any of that name).
         schedule: ``constant``: the full sparsity from the first step on. ``linear`` or ``cubic``:
             the sparsity rises from 0, see :func:`reached_share`.
         ramp: Share of the epochs after which a rising sparsity is full, in (0, 1].
 
     Example:
-        >>> WeightBudget(exclude=["*.bias", nn.BatchNorm1d])
+        >>> WeightBudget(exclude=["*.bias", "BatchNorm1d"])
         WeightBudget(scope=None, exclude=('*.bias', 'BatchNorm1d'), schedule='constant', ramp=0.5)
         >>> WeightBudget(scope="layer")
         Traceback (most recent call last):
@@ -62,9 +62,13 @@ class WeightBudget:
         if self.scope is not None:
             check_scope(self.scope)
         check_schedule(self.schedule)
-        object.__setattr__(self, "exclude", exclude_patterns(self.exclude))
+        object.__setattr__(self, "exclude", exclude_items(self.exclude))
         if check_sparsity(self.ramp, "weight_ramp") == 0:
             raise InputError(f"weight_ramp is {self.ramp}, expected a number above 0, up to 1")
+        if self.schedule == "constant" and self.ramp != WeightBudget.ramp:
+            raise InputError(
+                f"weight_ramp is {self.ramp} and weight_schedule constant, expected linear or cubic"
+            )
 
     @staticmethod
     def from_settings(settings: Mapping[str, Any]) -> WeightBudget:
@@ -103,9 +107,7 @@ class WeightBudget:
         if model is not None:
             plain["scope"], paper["scope"] = self.scope_for(model), "global"
         return {
-            f"weight_{name}": list(value) if isinstance(value, tuple) else value
-            for name, value in plain.items()
-            if value != paper[name]
+            f"weight_{name}": _plain(value) for name, value in plain.items() if value != paper[name]
         }
 
     def ramp_epochs(self, epochs: int) -> int:
@@ -134,6 +136,12 @@ class WeightBudget:
         return full * reached_share(self.schedule, epoch / ramp if ramp else 1.0)
 
 
+def _plain(value: Any) -> Any:
+    if not isinstance(value, tuple):
+        return value
+    return [item if isinstance(item, str) else item.__name__ for item in value]
+
+
 def check_schedule(schedule: str) -> str:
     """Return a known schedule, or raise."""
     if schedule not in SCHEDULES:
@@ -156,12 +164,12 @@ def reached_share(schedule: str, progress: float) -> float:
     return {"constant": 1.0, "linear": t, "cubic": 1.0 - (1.0 - t) ** 3}[check_schedule(schedule)]
 
 
-def exclude_patterns(exclude: ExcludeLike | Iterable[ExcludeLike]) -> tuple[str, ...]:
-    """Name patterns of what is excluded; a module class by its name.
+def exclude_items(exclude: ExcludeLike | Iterable[ExcludeLike]) -> tuple[ExcludeLike, ...]:
+    """Name patterns and module classes of what is excluded, checked.
 
     Example:
-        >>> exclude_patterns(nn.LayerNorm)
-        ('LayerNorm',)
+        >>> exclude_items("*.bias")
+        ('*.bias',)
     """
     items = [exclude] if isinstance(exclude, str | type) else list(exclude)
     for item in items:
@@ -172,14 +180,14 @@ def exclude_patterns(exclude: ExcludeLike | Iterable[ExcludeLike]) -> tuple[str,
                 f"weight_exclude has {item!r}, expected name patterns such as '*.bias', or "
                 "module classes such as torch.nn.BatchNorm1d"
             )
-    return tuple(item if isinstance(item, str) else item.__name__ for item in items)
+    return tuple(items)
 
 
 def excluded_parameters(model: nn.Module, exclude: Sequence[ExcludeLike]) -> set[str]:
     """Names of the parameters that patterns match.
 
     A pattern matches a parameter by its name, by the name of a module that it is part of, or by
-    the class of such a module.
+    the name of such a module's class. A class matches parameters of its instances.
 
     Args:
         model: The model.
@@ -194,21 +202,30 @@ def excluded_parameters(model: nn.Module, exclude: Sequence[ExcludeLike]) -> set
         ['0.bias', '1.bias', '1.weight']
     """
     modules = dict(model.named_modules())
-    known: dict[str, set[str]] = {}
+    names: dict[str, set[str]] = {}
+    owners: dict[str, list[nn.Module]] = {}
     for name, _ in model.named_parameters():
         parts = name.split(".")
         inside = [".".join(parts[:end]) for end in range(1, len(parts))]
-        classes = {kind.__name__ for path in inside for kind in type(modules[path]).__mro__}
-        known[name] = {name, *inside} | (classes - {"Module", "object"})
+        owners[name] = [modules[path] for path in inside]
+        classes = {kind.__name__ for owner in owners[name] for kind in type(owner).__mro__}
+        names[name] = {name, *inside} | (classes - {"Module", "object"})
     found: set[str] = set()
-    for pattern in exclude_patterns(exclude):
+    for item in exclude_items(exclude):
         matched = {
-            name for name, words in known.items() if any(fnmatchcase(w, pattern) for w in words)
+            name
+            for name in names
+            if (
+                any(fnmatchcase(word, item) for word in names[name])
+                if isinstance(item, str)
+                else any(isinstance(owner, item) for owner in owners[name])
+            )
         }
         if not matched:
-            first = ", ".join(list(known)[:6])
+            text = item if isinstance(item, str) else item.__name__
+            first = ", ".join(list(names)[:6])
             raise InputError(
-                f"weight_exclude '{pattern}' matches no parameter of the {type(model).__name__}, "
+                f"weight_exclude '{text}' matches no parameter of the {type(model).__name__}, "
                 f"expected patterns of names such as {first}, or module classes"
             )
         found |= matched

@@ -51,8 +51,8 @@ class L0Projected(Optimizer):
             small ones less, and vectors such as biases stay dense. ``matrix``: the same share of
             each. ``global``, the paper's choice: all parameters together, which can remove whole
             layers if their scales differ. See :class:`~teddy.weights.budget.WeightBudget`.
-        exclude: Parameters that stay dense and do not count: name patterns (``"*.bias"``) and
-            module classes (``nn.Embedding``) of ``model``.
+        exclude: Parameters that stay dense and are no part of the budget: name patterns
+            (``"*.bias"``) and module classes (``nn.Embedding``) of ``model``.
         model: The model whose names ``exclude`` refers to.
         schedule: ``constant``, or ``linear`` or ``cubic``: the sparsity rises from 0, see
             :func:`~teddy.weights.budget.reached_share`.
@@ -113,9 +113,14 @@ class L0Projected(Optimizer):
     @property
     def current_sparsity(self) -> float:
         """Sparsity of the last step; below ``sparsity`` while a schedule rises."""
+        return self.sparsity * self._reached
+
+    @property
+    def _reached(self) -> float:
+        """Share of every sparsity that the schedule has reached."""
         if self.ramp_steps is None:
-            return self.sparsity
-        return self.sparsity * reached_share(self.schedule, self.steps_done / self.ramp_steps)
+            return 1.0
+        return reached_share(self.schedule, self.steps_done / self.ramp_steps)
 
     @property
     def sparsity(self) -> float:
@@ -193,8 +198,7 @@ class L0Projected(Optimizer):
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def _project(self) -> None:
         self.steps_done += 1
-        share = self.current_sparsity / self.sparsity if self.sparsity else 1.0
-        groups = [(share * sparsity, parameters) for sparsity, parameters in self._groups()]
+        groups = [(self._reached * sparsity, parameters) for sparsity, parameters in self._groups()]
         for _, parameters in groups:
             self._received |= {id(p) for p in parameters if p.grad is not None}
         groups = [(s, [p for p in found if id(p) in self._received]) for s, found in groups]
