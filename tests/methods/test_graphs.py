@@ -404,3 +404,31 @@ def test_a_search_leaves_the_callers_draws_alone(graphs):
     before = torch.get_rng_state()
     find(graphs)
     assert torch.equal(torch.get_rng_state(), before)
+
+
+class Conditioned(Graphs):
+    def forward(self, x, edge_index, batch, u=None):
+        return super().forward(x, edge_index, batch)
+
+
+class Requires(Graphs):
+    def forward(self, x, edge_index, batch, u):
+        return super().forward(x, edge_index, batch)
+
+
+@pytest.mark.parametrize("module", [Conditioned, Requires])
+@pytest.mark.parametrize("form", [list, Batch.from_data_list, teddy.graph_set])
+def test_a_value_of_each_graph_is_refused_however_the_graphs_come(graphs, form, module):
+    graphs = [graph.clone() for graph in graphs]
+    for graph in graphs:
+        graph.u = torch.ones(1, 1)
+    with pytest.raises(teddy.InputError, match="u is neither of nodes nor of edges"):
+        find(form(graphs), module)
+    assert find(form(graphs), Graphs, epochs=1).info.graphs is not None
+
+
+def test_a_value_of_some_graphs_is_refused(graphs):
+    graphs = [graph.clone() for graph in graphs]
+    graphs[0].u = torch.ones(graphs[0].num_nodes, 1)
+    with pytest.raises(teddy.InputError, match="u isn't of every graph"):
+        find(graphs, Conditioned)

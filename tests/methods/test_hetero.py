@@ -419,3 +419,21 @@ def test_the_command_line_reads_tickets_and_refuses_graphs(data, ticket, tmp_pat
 def test_data_without_relations_takes_no_target():
     with pytest.raises(teddy.InputError, match="is a Data, expected a torch_geometric"):
         teddy.find_ticket(small_graph(), "gcn", target="paper")
+
+
+@pytest.mark.parametrize("required", [True, False])
+def test_a_value_of_nodes_that_a_module_names_is_refused(data, required):
+    class Placed(ByHand):
+        def forward(self, x_dict, edge_index_dict, edge_weight_dict=None, pos_dict=None):
+            return super().forward(x_dict, edge_index_dict)
+
+    class NeedsPlaces(Placed):
+        def forward(self, x_dict, edge_index_dict, pos_dict):
+            return super().forward(x_dict, edge_index_dict)
+
+    data = copy.copy(data)
+    data["paper"].pos = torch.ones(data["paper"].num_nodes, 2)
+    kind = NeedsPlaces if required else Placed
+    with pytest.raises(teddy.InputError, match="takes pos_dict, which isn't passed") as error:
+        find(data, kind, epochs=1)
+    assert "\n" not in str(error.value)

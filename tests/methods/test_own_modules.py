@@ -323,6 +323,11 @@ class WithMatrix(RGCN):
         return x
 
 
+class WithSecondGraph(RGCN):
+    def forward(self, x, edge_index, full_edge_index=None):
+        return x
+
+
 @pytest.mark.parametrize(
     ("module", "missing", "message"),
     [
@@ -332,6 +337,7 @@ class WithMatrix(RGCN):
         (OnData, None, r"forward\(data\), expected forward\(x, edge_index\)"),
         (WithoutGraph, None, "without edge_index, expected one that names it"),
         (WithMatrix, None, "takes adj_t, which isn't pruned with the edges"),
+        (WithSecondGraph, None, "takes full_edge_index, which isn't pruned with the edges"),
     ],
 )
 def test_what_a_module_cannot_be_given_is_one_line(module, missing, message):
@@ -340,6 +346,7 @@ def test_what_a_module_cannot_be_given_is_one_line(module, missing, message):
         del data[missing]
     if module is WithMatrix:
         data.adj_t = torch.eye(NODES).to_sparse()
+    data.full_edge_index = data.edge_index
     with pytest.raises(teddy.InputError, match=message) as error:
         teddy.find_ticket(data, module, epochs=1)
     assert "\n" not in str(error.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterable, Sequence, Sized
 from typing import Any, TypeAlias
 
@@ -32,6 +33,7 @@ _VALUES = ("edge_weight", "edge_attr")
 # What is used of every graph; other values of nodes and edges are for modules that name them.
 _USED = ("x", "edge_index", *_VALUES, "y", PRUNED_BY, *MASKS)
 _NOT_EXTRA = (*_USED, "batch", "ptr", "graph_of_node")
+_NOT_LEFT_OUT = (*_NOT_EXTRA, "num_nodes")
 
 
 def graph_set(
@@ -108,7 +110,11 @@ def as_batch(graphs: GraphsLike, source: str = "graphs") -> Batch:
         raise InputError(
             f"{source}: is a {type(graphs).__name__}, expected a list of Data, or a Batch"
         )
-    parts = [_one(graph, f"{source}[{place}]") for place, graph in enumerate(graphs)]
+    parts: list[Data] = []
+    names: Counter[str] = Counter()
+    for place, graph in enumerate(graphs):
+        parts.append(_one(graph, f"{source}[{place}]"))
+        names.update(key for key, value in graph if value is not None)
     if not parts:
         raise InputError(f"{source}: there are none, expected at least one graph")
     first = parts[0]
@@ -127,7 +133,25 @@ def as_batch(graphs: GraphsLike, source: str = "graphs") -> Batch:
         if len(shapes) > 1:  # not a value of every graph
             for part in parts:
                 part.pop(key, None)
-    return Batch.from_data_list(parts)
+    batch = Batch.from_data_list(parts)
+    batch._left_out = {
+        key: "is neither of nodes nor of edges" if count == len(parts) else "isn't of every graph"
+        for key, count in names.items()
+        if key not in batch and key not in _NOT_LEFT_OUT
+    }
+    return batch
+
+
+def left_out(batch: Batch) -> dict[str, str]:
+    """Return the values that a list of graphs had and its ``Batch`` hasn't, with the reason.
+
+    Example:
+        >>> graph = Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), u=torch.ones(3))
+        >>> left_out(as_batch([graph]))
+        {'u': 'is neither of nodes nor of edges'}
+    """
+    found: dict[str, str] = getattr(batch, "_left_out", {})
+    return found
 
 
 def of_graphs(batch: Batch, **values: Tensor) -> Batch:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from textwrap import shorten
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
 from teddy.atomic import StrPath
@@ -26,6 +28,9 @@ from teddy.weights import WeightBudget
 from teddy.weights.budget import ExcludeLike
 
 
+# A caller may have turned gradients off, as for a prediction; a search needs them.
+@torch.inference_mode(False)
+@torch.enable_grad()
 def find_ticket(
     data: Data | HeteroData | Sequence[Data],
     model: ModelLike = "gin",
@@ -156,6 +161,7 @@ def find_ticket(
         >>> ticket.info.edges.kept, ticket.info.weights
         (1638, Count(total=59442, kept=21400))
     """
+    data = _outside_inference(data)
     chosen = METHODS[method]
     distill = chosen.distill if distill is None else distill
     config = TrainConfig(
@@ -185,6 +191,19 @@ def find_ticket(
         (ticket,) = chosen.tickets(problem, [level], **of_method)
         tracking.ticket = ticket
     return ticket
+
+
+def _outside_inference(data: Any) -> Any:
+    """The same data with copies of tensors that were made in inference mode."""
+    if isinstance(data, list | tuple):
+        return [_outside_inference(graph) for graph in data]
+    if isinstance(data, Data | HeteroData) and any(
+        isinstance(value, Tensor) and value.is_inference()
+        for store in data.stores
+        for value in store.values()
+    ):
+        return copy.copy(data).apply(lambda t: t.clone() if t.is_inference() else t)
+    return data
 
 
 def check_device(device: str | torch.device) -> torch.device:

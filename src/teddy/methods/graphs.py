@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from teddy.data.checks import MASKS
 from teddy.data.features import select_rows
-from teddy.data.graphs import GraphsLike, as_batch, graph_set
+from teddy.data.graphs import GraphsLike, as_batch, graph_set, left_out
 from teddy.edges import Arcs, GraphUnion, Signals
 from teddy.edges.graphs import check_budget, check_of_graphs
 from teddy.errors import InputError
@@ -21,7 +21,7 @@ from teddy.methods.level import Level
 from teddy.methods.model_source import ModelLike
 from teddy.methods.record import Choice, Dense
 from teddy.models import GNN
-from teddy.models.edge_inputs import Inputs
+from teddy.models.edge_inputs import Inputs, takes
 from teddy.models.graph_head import ByBatch, Readout, network_of, of_graphs
 from teddy.models.macs import count_macs
 from teddy.numbers import check_seed
@@ -162,14 +162,23 @@ class GraphProblem(HeadedProblem):
 
     def _checked(self, data: Any, task: str) -> Data:
         batch = as_batch(data, "data")
+        self.left_out = left_out(batch)
         if self.split_seed is not None and MASKS[0] in batch:
             raise InputError(
                 f"split_seed is {self.split_seed}, and data have a split; expected none"
             )
         batch = graph_set(batch, seed=check_seed(self.split_seed or 0), source="data")
-        left_out = ("batch", "ptr")
-        given = {key: batch[key] for key in batch.keys() if key not in left_out}  # noqa: SIM118
+        of_batch = ("batch", "ptr")
+        given = {key: batch[key] for key in batch.keys() if key not in of_batch}  # noqa: SIM118
         return Data(**given, graph_of_node=batch.batch)
+
+    def _check_module(self) -> None:
+        super()._check_module()
+        with seeded(self.seed, self.device):
+            model = self.source.kind()
+        for name, reason in self.left_out.items():
+            if takes(model, name):
+                raise InputError(f"{name} {reason}, expected none such for a set of graphs")
 
     def _inputs(self, inputs: Inputs) -> Inputs:
         for name in inputs.whole:

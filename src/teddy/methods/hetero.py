@@ -78,7 +78,7 @@ class HeteroProblem(Problem):
             raise InputError("batches are of one kind of node, expected no loader for a HeteroData")
         present = [name for name in EDGE_INPUTS if name in self.hetero]
         with seeded(self.seed, self.device):
-            names = hetero_edge_inputs(self.source.make(0, 0), present)
+            names = hetero_edge_inputs(self.source.make(0, 0), present, self.hetero.keys())
         return HeteroArcs.of_hetero(
             copy.copy(self.hetero).to(self.device), self.target, names, self.scope
         )

@@ -50,7 +50,7 @@ from teddy.training import (
     train,
 )
 from teddy.training.forward import dense_input
-from teddy.training.inputs import of_edges, own_types
+from teddy.training.inputs import of_edges, own_types, warn_of_casts
 from teddy.training.loop import Callback
 from teddy.training.memory_of_graphs import check_computes_afresh
 from teddy.training.passes import forward_passes
@@ -148,6 +148,18 @@ class Problem:
                 check_looks_up(
                     self.make_model(), self.data.x, self.data.edge_index, **of_edges(self.data)
                 )
+
+        self._warn_of_casts()
+
+    def _warn_of_casts(self) -> None:
+        """Warn of values that lose precision in the type of the user's own module."""
+        with seeded(self.seed, self.device):
+            module = self.source.own_module()
+        if module is not None and not isinstance(module, GNN):
+            x, values = self.deployed.data.x, of_edges(self.deployed.data)
+            warn_of_casts(
+                {"x": x, **values}, dense_input(module, torch.empty(0, dtype=x.dtype)).dtype
+            )
 
     def _config(self, config: TrainConfig, model: ModelLike) -> TrainConfig:
         """Settings of the training, with what wasn't asked for."""

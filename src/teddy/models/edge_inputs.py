@@ -205,12 +205,21 @@ def _level(data: Data, name: str, value: Any) -> str:
 def _check_pruned(data: Data, signature: ForwardSignature, names: list[str]) -> None:
     """Raise if a module is given a second form of the graph, which isn't pruned."""
     for name in names:
-        sparse = isinstance(data[name], Tensor) and data[name].layout != torch.strided
-        if sparse or name in ("adj", "adj_t"):
+        value = data[name]
+        sparse = isinstance(value, Tensor) and value.layout != torch.strided
+        if sparse or name in ("adj", "adj_t") or _is_edge_list(name, value):
             raise InputError(
                 f"a {signature.kind} takes {name}, which isn't pruned with the edges; expected a "
                 "forward that takes the graph as edge_index alone"
             )
+
+
+def _is_edge_list(name: str, value: Any) -> bool:
+    """Whether a value is a second list of edges, such as ``full_edge_index``, int ``[2, K]``."""
+    if not name.endswith("edge_index") or not isinstance(value, Tensor):
+        return False
+    pairs = value.dim() == 2 and value.size(0) == 2
+    return pairs and not value.is_floating_point() and not value.is_complex()
 
 
 def _is_a(model: nn.Module | type[nn.Module], kind: type) -> bool:

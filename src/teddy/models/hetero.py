@@ -81,21 +81,29 @@ def name_in_forward(module: nn.Module, name: str) -> str | None:
     return next((n for n in (name, f"{name}_dict") if n in named), None)
 
 
-def hetero_edge_inputs(module: nn.Module, present: Iterable[str]) -> list[str]:
+def hetero_edge_inputs(
+    module: nn.Module, present: Iterable[str], fields: Iterable[str] = ()
+) -> list[str]:
     """Return the values of relations that a module is given, or raise.
 
     Args:
         module: The module.
         present: Those of :data:`~teddy.models.edge_inputs.EDGE_INPUTS` that there are.
+        fields: Names of all values of the data.
 
     Raises:
         InputError: if the module can't weigh edges that have a weight, if it requires something
-            else, or if it can't be told what it takes.
+            else or names another value of the data, or if it can't be told what it takes.
     """
-    present, signature = list(present), ForwardSignature.of(module)
+    present, fields, signature = list(present), set(fields), ForwardSignature.of(module)
     if signature.undeclared and present:
         raise signature.ask(present[0])
     for name, required in signature.names.items():
+        if {name, name.removesuffix("_dict")} & (fields - {*present}):
+            raise InputError(
+                f"a {signature.kind} takes {name}, which isn't passed of a HeteroData, expected "
+                "forward(x_dict, edge_index_dict) with edge_weight_dict or edge_attr_dict at most"
+            )
         if required and name.removesuffix("_dict") not in present:
             raise InputError(f"a {signature.kind} needs {name}, expected data that have it")
     if "edge_weight" in present and name_in_forward(module, "edge_weight") is None:

@@ -64,7 +64,7 @@ def check_module(module: nn.Module) -> None:
 
 
 def check_weights(module: nn.Module) -> None:
-    """Raise if a module is on the meta device, where tensors have no values.
+    """Raise if a module has no values, being on the meta device, or a state that isn't tensors.
 
     Example:
         >>> check_weights(nn.Linear(1, 1, device="meta"))
@@ -79,6 +79,24 @@ def check_weights(module: nn.Module) -> None:
                 f"a {type(module).__name__} has {name} on the meta device, which holds no values, "
                 "expected a module on the CPU or the device to train on"
             )
+    check_state(module)
+
+
+def check_state(module: nn.Module) -> None:
+    """Raise if the state of a module has anything but tensors, such as ``get_extra_state`` returns.
+
+    Example:
+        >>> class Own(nn.Module):
+        ...     def get_extra_state(self): return {"step": 1}
+        >>> check_state(Own())
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: the model's state has a dict '_extra_state', expected tensors only
+    """
+    for name, value in module.state_dict().items():
+        if not isinstance(value, Tensor):
+            kind = type(value).__name__
+            raise InputError(f"the model's state has a {kind} '{name}', expected tensors only")
 
 
 @torch.no_grad()

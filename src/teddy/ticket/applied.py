@@ -12,7 +12,7 @@ from teddy.data.feature_names import feature_names
 from teddy.data.graphs import GraphsLike
 from teddy.edges.messages import keep_messages, listed_columns
 from teddy.models import GNN
-from teddy.ticket.features import features_for
+from teddy.ticket.features import features_for, input_names
 from teddy.ticket.graphs import graph_apply
 from teddy.ticket.heads import graph_for
 from teddy.ticket.hetero import hetero_apply
@@ -61,12 +61,12 @@ def apply_ticket(ticket: Ticket, data: GraphsLike | HeteroData) -> Data | Hetero
 
 
 def _as_taken(ticket: Ticket, data: Data) -> Data:
-    """The same with features and values of edges as the network takes them."""
+    """The same with features and other inputs as the network takes them."""
     if data.get("x") is None:
         return data
     x, names = features_for(ticket.info, data), feature_names(data)
     taken = {"x": x if isinstance(ticket.model, GNN) else dense_input(ticket.model, x)}
-    values = {name: data[name] for name in ticket.info.graph.get("edge_inputs", [])}
+    values = {name: data[name] for name in input_names(ticket.info)}
     if not isinstance(ticket.model, GNN):
         values = own_types(values, taken["x"])
     ready = copy.copy(data)

@@ -11,6 +11,7 @@ from torch.nn.parameter import UninitializedParameter
 from teddy.errors import InputError
 from teddy.models import MODELS
 from teddy.models.caches import copy_uncached, stop_caching
+from teddy.models.own_module import check_state
 from teddy.models.wrappers import class_path, plain_name, same_class, unwrapped
 
 # Classes in older files that hide the class of the module inside.
@@ -68,10 +69,8 @@ def buffers_of(model: nn.Module) -> dict[str, Tensor]:
     parameters = dict(model.named_parameters())
     tied = {parameter.data_ptr() for parameter in parameters.values()}
     buffers = {}
+    check_state(model)
     for name, value in model.state_dict().items():
-        if not isinstance(value, Tensor):
-            kind = type(value).__name__
-            raise InputError(f"the model's state has a {kind} '{name}', expected tensors only")
         if name not in parameters and value.data_ptr() not in tied:
             buffers[plain_name(name)] = value
     return buffers

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from teddy.errors import warn
 from teddy.models.edge_inputs import EDGE_INPUTS
 
 
@@ -29,6 +31,44 @@ def own_types(values: Mapping[str, Any], x: Tensor) -> dict[str, Any]:
         else value
         for name, value in values.items()
     }
+
+
+def warn_of_casts(values: Mapping[str, Any], dtype: torch.dtype) -> None:
+    """Warn of float64 values, such as timestamps, that lose what tells them apart in a cast.
+
+    A column does if the largest error is above a thousandth of its standard deviation, or if more
+    than half of its distinct values merge.
+
+    Args:
+        values: Tensors by name; others are left out.
+        dtype: The type that they are cast to.
+    """
+    if dtype == torch.float64 or not dtype.is_floating_point:
+        return
+    for name, value in values.items():
+        is_double = isinstance(value, Tensor) and value.dtype == torch.float64
+        if is_double and value.layout == torch.strided and _loses(value, dtype):
+            warn(
+                f"{name} is float64 and loses precision as {str(dtype).removeprefix('torch.')}, "
+                "the type of the model: subtract an offset before, or make the model and x double"
+            )
+
+
+def _loses(value: Tensor, dtype: torch.dtype) -> bool:
+    rows = value.size(0) if value.dim() else 1
+    if value.numel() == 0:
+        return False
+    columns = value.detach().reshape(rows, -1)
+    cast = columns.to(dtype)
+    share = (columns - cast.double()).abs().amax(0) / columns.std(0, correction=0)
+    varies = columns.amax(0) > columns.amin(0)
+    if (varies & (share > 1e-3)).any():
+        return True
+    # Values far from the others, such as a missing one that is zero, widen the deviation.
+    return any(
+        2 * cast[:, place].unique().numel() < columns[:, place].unique().numel()
+        for place in (varies & (share > 1e-6)).nonzero().flatten().tolist()
+    )
 
 
 def of_edges(data: Data) -> dict[str, Any]:

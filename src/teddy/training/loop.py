@@ -18,6 +18,7 @@ from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.headed import Headed, encoder_of
 from teddy.models.masked import Masked
+from teddy.models.own_module import check_state
 from teddy.training.batches import Batches
 from teddy.training.checkpoint import Checkpoint
 from teddy.training.config import TrainConfig
@@ -30,6 +31,7 @@ from teddy.training.loaders import Loader
 from teddy.training.memory import keep_freed_memory
 from teddy.training.minibatch import BatchSteps, check_takes_batches
 from teddy.training.passes import forward_passes
+from teddy.training.restored import warn_if_not_restored
 from teddy.training.state import Epoch, State
 from teddy.training.steps import GraphSteps, Steps
 from teddy.training.tasks import Classification, Task
@@ -160,6 +162,7 @@ def train(
     else:
         seed = world.shared(torch.initial_seed())
         steps = BatchSteps(model, data, config, teacher, loader, optimizer, after_step, seed, task)
+    check_state(model)
     world.check_same(model.state_dict().values(), "before the training")
     state = State()
     if checkpoint is not None:
@@ -196,6 +199,8 @@ def train(
         raise InputError(f"logits at epoch {best.index} aren't finite, with lr {config.lr}")
     seconds = state.seconds + time.perf_counter() - started
     scores = world.shared((test.score(), last_test))
+    if not isinstance(network, GNN):
+        warn_if_not_restored(model, val, best.val, state.best_weights)
     return TrainResult(logits, best, *scores, state.history, seconds)
 
 
