@@ -63,10 +63,10 @@ def module_settings(model: nn.Module) -> dict[str, str]:
         prefix = plain_name(f"{path}.") if path else ""
         settings[prefix.removesuffix(".")] = class_path(module).rpartition(".")[2]
         for name, value in sorted({} if isinstance(module, ScriptModule) else vars(module).items()):
-            if not name.startswith("_") and name not in _IGNORED:
-                text = _plain(value)
-                if text is not None:
-                    settings[prefix + name] = text
+            # An attribute that is None may be one that forward sets.
+            text = None if value is None or name in _IGNORED else _plain(value)
+            if text is not None and not name.startswith("_"):
+                settings[prefix + name] = text
     for name, parameter in model.named_parameters():
         shape = "lazy" if is_lazy(parameter) else str(list(parameter.shape))
         settings[f"{plain_name(name)} shape"] = shape
@@ -113,6 +113,8 @@ def _function(value: Any, outer: tuple[object, ...]) -> Any:
         return [_code(value.__code__), known, _function((*defaults, *cells), outer)]
     if isinstance(value, tuple | list):
         return [_function(each, outer) for each in value]
+    if isinstance(value, set | frozenset):
+        return sorted(str(_function(each, outer)) for each in value)
     if isinstance(value, dict):
         return [_function(pair, outer) for pair in value.items()]
     if isinstance(value, Tensor):
