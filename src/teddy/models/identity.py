@@ -16,8 +16,9 @@ from torch.nn.parameter import is_lazy
 
 from teddy.models.wrappers import class_path, plain_name
 
-# Attributes that change no result: the mode, and caches, which searches turn off.
-_IGNORED = ("training", "cached")
+# Attributes that change no result: the mode, caches, which searches turn off, and the declared
+# inputs, which a ticket records by itself.
+_IGNORED = ("training", "cached", "forward_inputs")
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, type)
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
