@@ -152,6 +152,14 @@ def test_older_files_are_no_warning(tmp_path):
         teddy.Ticket.load(tmp_path / "a.ticket", GCN(act="tanh"))
 
 
+def test_weights_that_do_not_fit_are_an_error_alone(tmp_path):
+    save(GCN(), tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(teddy.InputError, match="the weights don't fit"):
+            teddy.Ticket.load(tmp_path / "a.ticket", pyg.GCN(12, 9, 2, 3))
+
+
 def test_built_in_models_record_no_settings(tmp_path):
     ticket = teddy.find_ticket(small_graph(), "gcn", epochs=1, hidden=8)
     assert "structure" not in ticket.info.model

@@ -26,7 +26,7 @@ from teddy.models.sparse import SparseMatrix
 from teddy.models.sparse_weight import SparseWeight, replace_weight
 from teddy.models.specformer import Filter
 from teddy.models.wrappers import class_path, plain_name
-from teddy.ticket.state import STRUCTURE, module_for, warn_of_settings
+from teddy.ticket.state import STRUCTURE, module_for, same_settings, warn_of_settings
 
 KIND, FORMAT = "compiled ticket", 1
 
@@ -166,7 +166,6 @@ def _network(
             full = module_for(spec, model)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
-        warn_of_settings(path, spec, full)
     if "name" in spec:
         with torch.device("meta"):  # no weights are drawn: all are in the file
             full = build_model(
@@ -194,6 +193,8 @@ def _network(
         weight = SparseWeight(_dense(_unpack(packed, tensors)))
         replace_weight(network.get_submodule(path_to), int(leaf), weight)
     fit_sizes(full, network)
+    if not same_settings(spec, full):
+        warn_of_settings(path, network)
     return network.requires_grad_(False)
 
 

@@ -84,24 +84,30 @@ def structure_of(initial: nn.Module, trained: nn.Module) -> dict[str, Any]:
     return {"structure": digest, **({"varying": varying} if varying else {})}
 
 
-def warn_of_settings(path: StrPath, spec: dict[str, Any], network: nn.Module) -> None:
-    """Warn if a module has other settings than the module that a ticket was found with.
+def same_settings(spec: dict[str, Any], network: nn.Module) -> bool:
+    """Return whether a module has the settings of the module that a ticket was found with.
 
     Args:
-        path: The ticket's file.
-        spec: The header's entries about the model; older files have no digest.
+        spec: The header's entries about the model; older files have no digest, and any fits.
         network: The module, as :func:`module_for` returns it, before weights are loaded.
+
+    Example:
+        >>> spec = structure_of(nn.Dropout(0.5), nn.Dropout(0.5))
+        >>> same_settings(spec, nn.Dropout(0.5)), same_settings(spec, nn.Dropout(0.6))
+        (True, False)
     """
-    expected = spec.get("structure")
+    expected, varying = spec.get("structure"), spec.get("varying", ())
     if expected is None or not has_settings(network):
-        return
-    varying = spec.get("varying", ())
-    if module_digest(network, gradients=False, without=varying) != expected:
-        name = type(network).__name__
-        warn(
-            f"{path}: was found with a {name} of other settings; predictions may differ: make it "
-            "with the same arguments"
-        )
+        return True
+    return bool(module_digest(network, gradients=False, without=varying) == expected)
+
+
+def warn_of_settings(path: StrPath, network: nn.Module) -> None:
+    """Warn that a ticket was found with a module of other settings."""
+    warn(
+        f"{path}: was found with a {type(network).__name__} of other settings; predictions may "
+        "differ: make it with the same arguments"
+    )
 
 
 def parameters_of(model: nn.Module) -> dict[str, nn.Parameter]:

@@ -35,6 +35,7 @@ from teddy.ticket.state import (
     load_state,
     module_for,
     parameters_of,
+    same_settings,
     warn_of_settings,
 )
 from teddy.training import Task
@@ -104,13 +105,15 @@ class Ticket(ChosenEdges):
                 network: nn.Module = build_model(spec["name"], *channels, **spec["options"])
             else:
                 network = module_for(spec, model)
-                warn_of_settings(path, spec, network)
+            same = same_settings(spec, network)
             load_state(network, {**content.parameters, **content.buffers})
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise InputError(f"{path}: the weights don't fit the model ({reason})") from None
+        if not same:
+            warn_of_settings(path, network)
         return Ticket(content.info, content.keep, network.eval())
 
     def push_to_hub(
