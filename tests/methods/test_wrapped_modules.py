@@ -91,7 +91,9 @@ def test_a_wrapper_that_computes_is_asked_for_its_inputs(kind, tmp_path):
     close(ticket.logits(data), expected)
     ticket.save(tmp_path / "a.ticket")
     close(teddy.Ticket.load(tmp_path / "a.ticket", model).logits(data), expected)
-    undeclared = teddy.Ticket.load(tmp_path / "a.ticket", lambda: kind(RGCN()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        undeclared = teddy.Ticket.load(tmp_path / "a.ticket", lambda: kind(RGCN()))
     if kind is ByPosition:
         with pytest.raises(teddy.InputError, match="expected one that takes edge_type"):
             undeclared.logits(data)

@@ -8,6 +8,8 @@ import random
 import pytest
 import torch
 from torch import nn
+from torch_geometric import nn as pyg
+from torch_geometric.loader import RandomNodeLoader
 
 import teddy
 from conftest import small_graph
@@ -157,3 +159,48 @@ def test_a_training_goes_on_from_its_file(tmp_path, loader):
     assert torch.equal(weights(config.epochs, Checkpoint(path)), weights(config.epochs, None))
     with pytest.raises(InputError, match="is of a training from other weights"):
         weights(config.epochs, Checkpoint(path), seed=1)
+
+
+def freeze(module):
+    module.convs[0].requires_grad_(False)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (lambda: pyg.GCN(12, 8, 2, 3), lambda: freeze(pyg.GCN(12, 8, 2, 3))),
+        (lambda: pyg.GCN(12, 8, 2, 3), lambda: pyg.GCN(12, 8, 2, 3, act="tanh")),
+        (lambda: pyg.GCN(12, 8, 2, 3), lambda: pyg.GCN(12, 8, 2, 3, dropout=0.5)),
+        (lambda: pyg.GCN(-1, 8, 2, 3), lambda: pyg.GCN(-1, 8, 2, 3, act="tanh")),
+    ],
+)
+@pytest.mark.parametrize("factory", [False, True])
+def test_a_module_of_other_settings_is_refused(first, then, factory, tmp_path):
+    def given(make):
+        torch.manual_seed(0)
+        return (lambda: make()) if factory else make()
+
+    data = small_graph()
+    ticket = teddy.find_ticket(data, given(first), epochs=2, checkpoint=tmp_path)
+    again = teddy.find_ticket(data, given(first), epochs=2, checkpoint=tmp_path)
+    assert torch.equal(again.logits(data), ticket.logits(data))
+    with pytest.raises(InputError, match=r"holds a search with model [^\n]*, got [^\n]*$"):
+        teddy.find_ticket(data, given(then), epochs=2, checkpoint=tmp_path)
+
+
+def test_a_loader_function_with_another_number_is_refused(tmp_path):
+    def find(loader):
+        return teddy.find_ticket(
+            small_graph(), "gcn", epochs=2, hidden=8, loader=loader, checkpoint=tmp_path
+        )
+
+    def parts(number):
+        return lambda graph: RandomNodeLoader(graph, num_parts=number)
+
+    ticket = find(lambda graph: RandomNodeLoader(graph, num_parts=2))
+    assert ticket.info.config["loader"].endswith("<lambda>:together=1")
+    find(lambda graph: RandomNodeLoader(graph, num_parts=2))
+    for loader in (lambda graph: RandomNodeLoader(graph, num_parts=10), parts(10)):
+        with pytest.raises(InputError, match=r"holds a search with loader .*<lambda>:together=1"):
+            find(loader)

@@ -17,7 +17,8 @@ from teddy.models.wrappers import class_path
 from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
 from teddy.ticket.features import feature_facts
 from teddy.ticket.fingerprint import arcs_fingerprint, split_fingerprint
-from teddy.training import TrainResult
+from teddy.ticket.state import structure_of
+from teddy.training import TrainResult, seeded
 from teddy.weights import count_nonzero
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def make_ticket(
         split_seed=problem.given.get("split_seed"),
         split_fingerprint=split_fingerprint(problem.given, problem.task.name == LINKS),
         seed=problem.seed,
-        model=_model_spec(network) | {kind: n for kind, n in left_out.items() if n},
+        model=_model_spec(problem, network) | {kind: n for kind, n in left_out.items() if n},
         graph={
             "nodes": arcs.graph.num_nodes if hetero is None else sum(hetero["nodes"].values()),
             "edges": arcs.graph.num_edges,
@@ -140,7 +141,7 @@ def _inductive(problem: Problem, choice: Choice) -> dict[str, Any] | None:
     }
 
 
-def _model_spec(model: nn.Module) -> dict[str, Any]:
+def _model_spec(problem: Problem, model: nn.Module) -> dict[str, Any]:
     for name in MODELS:
         if type(model) is MODELS[name]:
             return {
@@ -149,7 +150,11 @@ def _model_spec(model: nn.Module) -> dict[str, Any]:
                 "out_channels": model.out_channels,
                 "options": model.options,
             }
-    return {"class": class_path(model)}
+    spec = {"class": class_path(model)}
+    if isinstance(problem.source.model, str):
+        return spec
+    with seeded(problem.seed, problem.device):
+        return spec | structure_of(problem.source.make(0, 0), model)
 
 
 def accuracy_of(result: TrainResult) -> Accuracy:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 from torch import nn
-from torch.nn.parameter import UninitializedParameter
+from torch.nn.parameter import is_lazy
 
 from teddy.atomic import UNFINISHED, StrPath, write_atomically
 from teddy.data.checks import MASKS
@@ -29,9 +30,10 @@ from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.problem import Problem
 from teddy.methods.store import Files, OfFirst, Store
+from teddy.models.identity import function_digest, module_digest
 from teddy.numbers import check_number
 from teddy.ticket.fingerprint import arcs_fingerprint
-from teddy.training import Checkpoint, Epoch, World
+from teddy.training import Checkpoint, Epoch, FromFunction, Loader, World, seeded
 from teddy.training.distributed import digest_of
 
 # Seconds to wait for a process that was told to end, but hasn't yet.
@@ -134,15 +136,7 @@ def search_settings(
     problem: Problem, method: str, level: Level, options: dict[str, Any]
 ) -> dict[str, Any]:
     """What decides the result of a search, as plain data."""
-    model, x = problem.source.model, problem.given.x
-    if isinstance(model, nn.Module):
-        # Lazy weights come from the seed.
-        known = [
-            w for w in model.state_dict().values() if not isinstance(w, UninitializedParameter)
-        ]
-        kind = f"{type(model).__qualname__} {digest_of(known)[:16]}"
-    else:
-        kind = model if isinstance(model, str) else getattr(model, "__qualname__", "a function")
+    x = problem.given.x
     parts = [x] if x.layout == torch.strided else [x.crow_indices(), x.col_indices(), x.values()]
     tensors = [*parts, problem.given.y]
     tensors += [problem.given[mask] for mask in MASKS]
@@ -151,12 +145,12 @@ def search_settings(
     return {
         "method": method,
         **options,
-        "model": kind,
+        "model": _model(problem),
         **problem.source.options,
         **asdict(level),
         "seed": problem.seed,
         **asdict(problem.config),
-        "loader": None if problem.loader is None else str(problem.loader),
+        "loader": _loader(problem.loader),
         "inductive": problem.growth.grown is not None,
         "inference": problem.growth.inference,
         "device": problem.device.type,
@@ -168,3 +162,26 @@ def search_settings(
         **problem.weight_budget.settings(),
         **problem.settings(),
     }
+
+
+def _model(problem: Problem) -> str:
+    """The name of the model; of your own module also a digest of its settings and weights."""
+    model = problem.source.model
+    if isinstance(model, str):
+        return model
+    with seeded(problem.seed, problem.device):
+        network = problem.source.make(0, 0)
+    name = type(model).__qualname__
+    if not isinstance(model, nn.Module):
+        name = getattr(model, "__qualname__", "a function")
+    # Lazy weights come from the seed.
+    tensors = [t for t in (*network.parameters(), *network.buffers()) if not is_lazy(t)]
+    both = module_digest(network) + digest_of(tensors)
+    return f"{name} {hashlib.sha256(both.encode()).hexdigest()[:16]}"
+
+
+def _loader(loader: Loader | None) -> str | None:
+    """The loader as text; of a function also a digest of its code."""
+    if isinstance(loader, FromFunction):
+        return f"{loader} {function_digest(loader.make)[:16]}"
+    return None if loader is None else str(loader)

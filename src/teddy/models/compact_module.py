@@ -8,6 +8,7 @@ from textwrap import shorten
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from teddy.models.compact import alive_units, at_least_one, remove_units
 from teddy.models.declared_units import declared_units
@@ -103,7 +104,7 @@ def fit_sizes(full: nn.Module, small: nn.Module) -> None:
         for child, layer in layers:
             old = before[".".join(part for part in (name, child) if part)]
             sizes = [getattr(each, "weight", None) for each in (old, layer)]
-            if not all(isinstance(weight, Tensor) for weight in sizes):
+            if not all(isinstance(weight, Tensor) and not is_lazy(weight) for weight in sizes):
                 continue
             was, now = (list(weight.shape) for weight in sizes if weight is not None)
             for attribute, dim in _SIZES.items():

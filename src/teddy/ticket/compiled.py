@@ -51,6 +51,7 @@ class CompiledTicket(nn.Module):
 
     Attributes:
         macs: Multiply-accumulates of each layer; None where they can't be counted.
+        recorded: Digest of your own module's settings, as in the header of its ticket.
 
     Example:
         >>> from teddy.models import GCN
@@ -77,6 +78,7 @@ class CompiledTicket(nn.Module):
     ) -> None:
         super().__init__()
         self.head = nn.Identity() if head is None else head
+        self.recorded: dict[str, Any] = {}
         self._shape, self._order = x.shape, order
         self._integers = not x.is_floating_point()  # ids that a module looks up
         self._memory: Blocks = defaultdict(list)
@@ -144,7 +146,7 @@ class CompiledTicket(nn.Module):
         of_edges = self._x.of_edges if isinstance(self._x, WholeForward) else {}
         write_compiled(path, Parts(
             self.model, self._shape, x, self._graph, of_edges, self._kept, self._order, pairs,
-            self.macs,
+            self.macs, self.recorded,
         ))  # fmt: skip
 
     @staticmethod
@@ -169,6 +171,7 @@ class CompiledTicket(nn.Module):
         compiled._integers = isinstance(parts.x, Tensor) and not parts.x.is_floating_point()
         compiled._memory = defaultdict(list)
         compiled.model, compiled.macs = parts.model, parts.macs
+        compiled.recorded = parts.recorded
         compiled._graph, compiled._of_edges = parts.graph, parts.of_edges
         compiled._x = parts.x
         if not isinstance(parts.model, GNN):

@@ -25,6 +25,8 @@ from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix
 from teddy.models.sparse_weight import SparseWeight, replace_weight
 from teddy.models.specformer import Filter
+from teddy.models.wrappers import class_path, plain_name
+from teddy.ticket.state import STRUCTURE, module_for, same_settings, warn_of_settings
 
 KIND, FORMAT = "compiled ticket", 1
 
@@ -48,6 +50,7 @@ class Parts:
         order: Where the columns are that the network expects; None: in their places.
         pairs: Links to predict; None: nodes are.
         macs: Multiply-accumulates of each layer.
+        recorded: Digest of your own module's settings.
     """
 
     model: nn.Module
@@ -59,6 +62,7 @@ class Parts:
     order: Tensor | None
     pairs: Tensor | None
     macs: list[int] | None
+    recorded: dict[str, Any]
 
 
 def write_compiled(path: StrPath, parts: Parts) -> None:
@@ -68,7 +72,7 @@ def write_compiled(path: StrPath, parts: Parts) -> None:
     header: dict[str, Any] = {
         "kind": KIND,
         "format": FORMAT,
-        "model": _spec(model),
+        "model": _spec(model) | parts.recorded,
         "shape": list(parts.shape),
         "macs": parts.macs,
         "state": {n: _pack(t, f"state/{n}", tensors) for n, t in model.state_dict().items()},
@@ -125,7 +129,10 @@ def read_compiled(
         of_edges = {name: _unpack(spec, tensors) for name, spec in header["of_edges"].items()}
         others = {name: _unpack(header[name], tensors) for name in _OTHERS}
         shape = torch.Size(header["shape"])
-        return Parts(network, shape, x, of_edges=of_edges, macs=header["macs"], **others)
+        recorded = {name: value for name, value in header["model"].items() if name in STRUCTURE}
+        return Parts(
+            network, shape, x, of_edges=of_edges, macs=header["macs"], recorded=recorded, **others
+        )
     except InputError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
@@ -138,7 +145,7 @@ def _spec(model: nn.Module) -> dict[str, Any]:
         if type(model) is MODELS[name]:
             sizes = {"in_channels": model.in_channels, "out_channels": model.out_channels}
             return {"name": name, **sizes, "options": model.options}
-    return {"class": f"{type(model).__module__}.{type(model).__qualname__}"}
+    return {"class": class_path(model)}
 
 
 def _network(
@@ -154,22 +161,28 @@ def _network(
             f"{path}: its model is a {spec.get('class')}, expected one like it: "
             "CompiledTicket.load(path, model=...)"
         )
+    if model is not None:
+        try:
+            full = module_for(spec, model)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
     if "name" in spec:
         with torch.device("meta"):  # no weights are drawn: all are in the file
-            full: nn.Module = build_model(
+            full = build_model(
                 spec["name"], spec["in_channels"], spec["out_channels"], **spec["options"]
             )
-    else:
-        full = copy.deepcopy(model) if isinstance(model, nn.Module) else model()  # type: ignore[misc]
+    full.eval()  # in training, a weight with a spectral norm changes each time it is read
     network = copy.deepcopy(full)
     parameters = {name for name, _ in network.named_parameters(remove_duplicate=False)}
-    stored, expected = {*header["state"], *header["sparse_weights"]}, {*network.state_dict()}
+    names = {plain_name(name): name for name in network.state_dict()}
+    state = {names.get(plain_name(name), name): own for name, own in header["state"].items()}
+    stored, expected = {*state, *header["sparse_weights"]}, {*network.state_dict()}
     if stored != expected:
         name = min(stored ^ expected)
         raise ValueError(f"'{name}' is in {'the file' if name in stored else 'the model'} only")
     one: dict[Any, Tensor] = {}  # what has several names in a module stays one
     before = network.state_dict(keep_vars=True)
-    for name, packed in header["state"].items():
+    for name, packed in state.items():
         value = _unpack(packed, tensors)
         if name in parameters:
             value = nn.Parameter(value, requires_grad=False)
@@ -180,7 +193,9 @@ def _network(
         weight = SparseWeight(_dense(_unpack(packed, tensors)))
         replace_weight(network.get_submodule(path_to), int(leaf), weight)
     fit_sizes(full, network)
-    return network.eval().requires_grad_(False)
+    if not same_settings(spec, full):
+        warn_of_settings(path, network)
+    return network.requires_grad_(False)
 
 
 def _is_sparse(x: Tensor) -> bool:

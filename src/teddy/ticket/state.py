@@ -6,13 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn.parameter import UninitializedParameter
+from torch.nn.parameter import is_lazy
 
-from teddy.errors import InputError
+from teddy.atomic import StrPath
+from teddy.errors import InputError, warn
 from teddy.models import MODELS
 from teddy.models.caches import copy_uncached, stop_caching
+<<<<<<< HEAD
 from teddy.models.own_module import check_state
+=======
+from teddy.models.identity import has_settings, module_digest, module_settings
+>>>>>>> fixp
 from teddy.models.wrappers import class_path, plain_name, same_class, unwrapped
+
+#: Entries of a header's model by which the settings of your own module are compared.
+STRUCTURE = ("structure", "varying")
 
 # Classes in older files that hide the class of the module inside.
 _WRAPPERS = ("OptimizedModule", "DataParallel", "DistributedDataParallel")
@@ -54,6 +62,58 @@ def module_for(spec: dict[str, Any], model: nn.Module | Callable[[], nn.Module])
     return network
 
 
+def structure_of(initial: nn.Module, trained: nn.Module) -> dict[str, Any]:
+    """Return the header entries by which a ticket's module is recognised: its settings' digest.
+
+    Settings that forward changes, such as a counter, are left out and listed. Nothing is returned
+    for modules with lazy parameters or scripted layers, whose settings aren't known.
+
+    Args:
+        initial: The module before training, without wrappers and caches.
+        trained: The same after training.
+
+    Example:
+        >>> sorted(structure_of(nn.Dropout(0.5), nn.Dropout(0.5)))
+        ['structure']
+        >>> structure_of(nn.Dropout(0.5), nn.Dropout(0.6))["varying"]
+        ['p']
+        >>> structure_of(nn.LazyLinear(2), nn.Linear(3, 2))
+        {}
+    """
+    if not has_settings(initial):
+        return {}
+    before, after = module_settings(initial), module_settings(trained)
+    varying = sorted(n for n in {**before, **after} if before.get(n) != after.get(n))
+    digest = module_digest(initial, gradients=False, without=varying)
+    return {"structure": digest, **({"varying": varying} if varying else {})}
+
+
+def same_settings(spec: dict[str, Any], network: nn.Module) -> bool:
+    """Return whether a module has the settings of the module that a ticket was found with.
+
+    Args:
+        spec: The header's entries about the model; older files have no digest, and any fits.
+        network: The module, as :func:`module_for` returns it, before weights are loaded.
+
+    Example:
+        >>> spec = structure_of(nn.Dropout(0.5), nn.Dropout(0.5))
+        >>> same_settings(spec, nn.Dropout(0.5)), same_settings(spec, nn.Dropout(0.6))
+        (True, False)
+    """
+    expected, varying = spec.get("structure"), spec.get("varying", ())
+    if expected is None or not has_settings(network):
+        return True
+    return bool(module_digest(network, gradients=False, without=varying) == expected)
+
+
+def warn_of_settings(path: StrPath, network: nn.Module) -> None:
+    """Warn that a ticket was found with a module of other settings."""
+    warn(
+        f"{path}: was found with a {type(network).__name__} of other settings; predictions may "
+        "differ: make it with the same arguments"
+    )
+
+
 def parameters_of(model: nn.Module) -> dict[str, nn.Parameter]:
     """Return the parameters of a network, by their names without those of ``torch.compile``."""
     return {plain_name(name): parameter for name, parameter in model.named_parameters()}
@@ -90,10 +150,10 @@ def load_state(model: nn.Module, state: dict[str, Tensor]) -> None:
     names = {
         parameter.data_ptr(): name
         for name, parameter in model.named_parameters()
-        if not isinstance(parameter, UninitializedParameter)
+        if not is_lazy(parameter)
     }
     for name, value in model.state_dict().items():
-        if isinstance(value, UninitializedParameter):
+        if is_lazy(value):
             continue
         first = names.get(value.data_ptr())
         if name not in state and first in state:

@@ -29,7 +29,15 @@ from teddy.ticket.graphs import graph_logits
 from teddy.ticket.heads import graph_for, head_for, targets_for
 from teddy.ticket.hetero import hetero_logits, hetero_targets
 from teddy.ticket.hub import download, push
-from teddy.ticket.state import buffers_of, load_state, module_for, parameters_of
+from teddy.ticket.state import (
+    STRUCTURE,
+    buffers_of,
+    load_state,
+    module_for,
+    parameters_of,
+    same_settings,
+    warn_of_settings,
+)
 from teddy.training import Task
 from teddy.training.passes import forward_passes
 from teddy.training.tasks import task_from
@@ -97,12 +105,15 @@ class Ticket(ChosenEdges):
                 network: nn.Module = build_model(spec["name"], *channels, **spec["options"])
             else:
                 network = module_for(spec, model)
+            same = same_settings(spec, network)
             load_state(network, {**content.parameters, **content.buffers})
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise InputError(f"{path}: the weights don't fit the model ({reason})") from None
+        if not same:
+            warn_of_settings(path, network)
         return Ticket(content.info, content.keep, network.eval())
 
     def push_to_hub(
@@ -223,7 +234,9 @@ class Ticket(ChosenEdges):
             (237376, Count(total=474752, kept=170614))
         """
         inputs, order = self._inputs(data), order_for(self.info, data)
-        return CompiledTicket(self.model, *inputs, order=order, head=self.head(data))
+        compiled = CompiledTicket(self.model, *inputs, order=order, head=self.head(data))
+        compiled.recorded = {n: v for n, v in self.info.model.items() if n in STRUCTURE}
+        return compiled
 
     def _inputs(self, data: Data) -> tuple[Tensor, Tensor, dict[str, Any]]:
         """Features that fit, the arcs that stay, and what the model takes of them."""
