@@ -12,11 +12,8 @@ from teddy.atomic import StrPath
 from teddy.errors import InputError, warn
 from teddy.models import MODELS
 from teddy.models.caches import copy_uncached, stop_caching
-<<<<<<< HEAD
-from teddy.models.own_module import check_state
-=======
 from teddy.models.identity import has_settings, module_digest, module_settings
->>>>>>> fixp
+from teddy.models.own_module import check_state
 from teddy.models.wrappers import class_path, plain_name, same_class, unwrapped
 
 #: Entries of a header's model by which the settings of your own module are compared.
