@@ -16,6 +16,7 @@ from teddy.data.features import select_rows
 from teddy.edges import Arcs, SimpleGraph
 from teddy.edges.induced import induced_graph
 from teddy.edges.prune import prune_pairs
+from teddy.errors import TeddyWarning
 from teddy.methods import METHODS, Level, Problem
 from teddy.methods.growth import inductive
 from teddy.training import TrainConfig
@@ -200,3 +201,8 @@ def test_the_dense_model_is_judged_on_the_grown_graph(seed):
 def test_labels_as_an_input_are_refused():
     with pytest.raises(teddy.InputError, match="label_rate"):
         trained(split_graph(), "unimp:label_rate=0.5")
+
+
+def test_a_rule_without_unseen_nodes_is_warned_of():
+    with pytest.warns(TeddyWarning, match="inference=none has no effect, since inductive is False"):
+        teddy.find_ticket(small_graph(), "gcn", epochs=1, hidden=8, inference="none")

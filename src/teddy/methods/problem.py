@@ -20,7 +20,7 @@ from teddy.edges import Arcs, Signals
 from teddy.edges.beside import Beside
 from teddy.edges.prune import needed_signals, prune_pairs
 from teddy.entries import Entry
-from teddy.errors import InputError
+from teddy.errors import InputError, warn
 from teddy.methods.growth import Growth
 from teddy.methods.level import Level
 from teddy.methods.model_source import ModelLike, ModelSource
@@ -135,6 +135,8 @@ class Problem:
         self.given = self._with_features(one_split(self._checked(data, task), split, self.seed))
         self._check_module()
         check_rule(inference)
+        if inference != "scored" and not inductive:
+            warn(f"inference={inference} has no effect, since inductive is False")
         fields = Data(**{key: self.given[key].to(device) for key in ("x", "y", *MASKS)})
         shown = self._shown(fields, inductive)
         self.task = TASKS[task].fit(fields.y[shown], fields.train_mask[shown], class_weight)
