@@ -23,11 +23,11 @@ from typing import Any
 import torch
 
 import teddy
-from teddy.methods import METHODS, Level, Problem
+from teddy.methods import METHODS, Level, Problem, make_problem
+from teddy.settings import Settings
 from teddy.sweep.grid import file_name
 from teddy.ticket import Ticket
 from teddy.ticket.speed import measure
-from teddy.training import TrainConfig
 
 STRUCTURES = ("none", "neurons")
 
@@ -58,7 +58,8 @@ def inference(
     """
     data = teddy.load_dataset(name)
     problems = [
-        Problem(data, model, options, seed, TrainConfig(epochs=epochs)) for seed in range(seeds)
+        make_problem(data, model, Settings.from_dict({"epochs": epochs, **options}), seed)
+        for seed in range(seeds)
     ]
     for level, structure in product(levels, structures):
         dense, ticket, ways = [], [], []

@@ -24,11 +24,11 @@ from torch_geometric.data import Data
 
 import teddy
 from teddy.edges import SimpleGraph
-from teddy.methods import METHODS, Level, Problem
+from teddy.methods import METHODS, Level, make_problem
 from teddy.methods.auto import SCORES_TO_TRY
+from teddy.settings import Settings
 from teddy.sweep.statistics import paired_difference
 from teddy.ticket import TicketInfo
-from teddy.training import TrainConfig
 
 SCORES = ("random", "teddy", "degree-high", "degree-low", "cosine", "agreement", "gain")
 
@@ -67,9 +67,9 @@ def compare(
 ) -> Iterator[dict[str, Any]]:
     """Tickets of every score on graphs of one homophily; a graph of its own for each seed."""
     problems = [
-        Problem(
-            rewired(teddy.load_dataset("citeseer"), homophily, seed), model, options, seed,
-            TrainConfig(epochs, distill=0.0),
+        make_problem(
+            rewired(teddy.load_dataset("citeseer"), homophily, seed), model,
+            Settings.from_dict({"epochs": epochs, "distill": 0.0, **options}), seed,
         )
         for seed in range(seeds)
     ]  # fmt: skip

@@ -12,7 +12,7 @@ import torch
 from benchmarks.timing import Comparison, compare, milliseconds
 from benchmarks.training import data_sets
 from teddy import jit
-from teddy.methods import METHODS, Level, Problem
+from teddy.methods import METHODS, Level, make_problem
 from teddy.sweep import Grid, Settings, run_sweep
 from teddy.training import TrainConfig
 from teddy.training.wasserstein import class_separation
@@ -56,8 +56,7 @@ def _simulation(data: Any, kind: str, method: str, epochs: int) -> float:
     """Median seconds of a round and a training; the first of four turns is to warm up."""
     times = []
     for _ in range(4):
-        config = TrainConfig(epochs, distill=METHODS[method].distill)
-        problem = Problem(data, kind, {}, 0, config)
+        problem = make_problem(data, kind, Settings(TrainConfig(epochs)), method=method)
         problem.dense()
         started = time.perf_counter()
         list(METHODS[method].tickets(problem, [Level.simulation(1)]))

@@ -23,11 +23,10 @@ import torch
 from torch_geometric.data import Data
 
 import teddy
-from teddy.methods import METHODS, Level, Problem
-from teddy.methods.kinds import problem_of
+from teddy.methods import METHODS, Level, Problem, make_problem
 from teddy.methods.store import Memory
+from teddy.settings import Settings
 from teddy.sweep.statistics import paired_difference, spread
-from teddy.training import TrainConfig
 
 #: With the dense model as a teacher, and without.
 DISTILL = (10.0, 0.0)
@@ -112,9 +111,8 @@ def _problems(
     """The problem of a seed with and without distillation; they share the dense model."""
     data, store = DATA[task](dataset, seed), Memory()
     for distill in DISTILL:
-        make, rest = problem_of(data, task, None, "each", options)
-        config = TrainConfig(epochs, distill=distill)
-        yield distill, make(data, model, rest, seed, config, store=store, task=task)
+        settings = {"epochs": epochs, "distill": distill, "task": task, **options}
+        yield distill, make_problem(data, model, Settings.from_dict(settings), seed, store=store)
 
 
 def table(rows: list[dict[str, Any]]) -> list[str]:

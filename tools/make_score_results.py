@@ -69,7 +69,12 @@ def compare(rows: Iterable[dict[str, Any]]) -> list[Compared]:
     for row in rows:
         spec = MethodSpec.parse(row["method"])
         if row["simulation"] > 0:
-            setting = spec.distill != 0, row["dataset"], row["model"], row["simulation"]
+            setting = (
+                dict(spec.settings).get("distill") != 0,
+                row["dataset"],
+                row["model"],
+                row["simulation"],
+            )
             cells.setdefault(setting, {}).setdefault(spec.name, {})[row["seed"]] = row
     found = []
     for setting, scores in sorted(cells.items()):

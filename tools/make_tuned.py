@@ -1,4 +1,4 @@
-"""Tune lambda for the paper's data sets and models; write src/teddy/sweep/tuned.json.
+"""Tune lambda for the paper's data sets and models; write src/teddy/methods/tuned.json.
 
     python tools/make_tuned.py [--only citeseer-gin,...] [--trials 12] [--data-dir DIR]
 
@@ -13,10 +13,10 @@ from pathlib import Path
 
 from teddy.atomic import write_atomically
 from teddy.methods import Level
-from teddy.sweep.grid import Settings
+from teddy.settings import Settings
 from teddy.sweep.tune import Search, tune
 
-OUT = Path(__file__).parents[1] / "src" / "teddy" / "sweep" / "tuned.json"
+OUT = Path(__file__).parents[1] / "src" / "teddy" / "methods" / "tuned.json"
 PAIRS = [f"{d}-{m}" for d in ("citeseer", "cora", "pubmed") for m in ("gcn", "gin", "gat")]
 
 
@@ -35,7 +35,7 @@ def main() -> None:
             dataset, model, level=Level.simulation(20), seeds=tuple(range(arguments.seeds))
         )
         folder = arguments.runs / f"tune-{pair}"
-        settings = Settings(data_dir=arguments.data_dir)
+        settings = Settings.from_dict({"data_dir": arguments.data_dir})
         tuning = tune(search, folder, arguments.trials, settings, arguments.jobs)
         entry = {
             "settings": {

@@ -28,9 +28,21 @@ if TYPE_CHECKING:
     from teddy.edges import relation_scores as relation_scores
     from teddy.errors import InputError as InputError
     from teddy.methods import find_ticket as find_ticket
+    from teddy.methods.auto import Auto as Auto
+    from teddy.methods.teddy import Teddy as Teddy
+    from teddy.methods.ugs import UGS as UGS
+    from teddy.methods.wd_glt import WDGLT as WDGLT
+    from teddy.settings import Settings as Settings
+    from teddy.settings import TrainConfig as TrainConfig
+    from teddy.settings import WeightBudget as WeightBudget
     from teddy.sweep import find_over_seeds as find_over_seeds
     from teddy.ticket import Ticket as Ticket
     from teddy.training import distillation_loss as distillation_loss
+    from teddy.training.tasks import Classification as Classification
+    from teddy.training.tasks import GraphClassification as GraphClassification
+    from teddy.training.tasks import LinkPrediction as LinkPrediction
+    from teddy.training.tasks import Multilabel as Multilabel
+    from teddy.training.tasks import Regression as Regression
     from teddy.weights import L0Projected as L0Projected
     from teddy.weights import project_l0_ as project_l0_
 
@@ -42,10 +54,22 @@ if "torch" not in sys.modules:
 
 # Imported when first used, so that `teddy --help` need not wait for torch.
 _HOME = {
+    "Auto": "teddy.methods.auto",
+    "Classification": "teddy.training.tasks",
+    "GraphClassification": "teddy.training.tasks",
     "InputError": "teddy.errors",
     "L0Projected": "teddy.weights",
+    "LinkPrediction": "teddy.training.tasks",
+    "Multilabel": "teddy.training.tasks",
+    "Regression": "teddy.training.tasks",
+    "Settings": "teddy.settings",
     "SparsifyEdges": "teddy.edges",
+    "Teddy": "teddy.methods.teddy",
     "Ticket": "teddy.ticket",
+    "TrainConfig": "teddy.settings",
+    "UGS": "teddy.methods.ugs",
+    "WDGLT": "teddy.methods.wd_glt",
+    "WeightBudget": "teddy.settings",
     "distillation_loss": "teddy.training",
     "edge_scores": "teddy.edges",
     "find_over_seeds": "teddy.sweep",

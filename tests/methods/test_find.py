@@ -11,9 +11,10 @@ import teddy
 from conftest import small_graph
 from teddy.edges import SimpleGraph
 from teddy.edges.prune import needed_signals
-from teddy.methods import Problem
+from teddy.methods import make_problem
 from teddy.methods.signals import signals_of
 from teddy.models import MODELS, build_model
+from teddy.settings import Settings
 from teddy.sweep import find_over_seeds
 from teddy.training import TrainConfig, seeded, train
 from teddy.weights import count_nonzero
@@ -127,7 +128,9 @@ def test_the_score_and_its_seed_choose_the_edges(score):
     data = small_graph()
     ticket = teddy.find_ticket(data, "gcn", 0.5, seed=2, method=score, epochs=1, hidden=4)
     needs = needed_signals(score)
-    seen = signals_of(Problem(data, "gcn", {"hidden": 4}, 2, TrainConfig(epochs=1)), needs)
+    seen = signals_of(
+        make_problem(data, "gcn", Settings.from_dict({"hidden": 4, "epochs": 1}), 2), needs
+    )
     for name in needs:
         data[name] = getattr(seen, name)
     expected = teddy.SparsifyEdges(0.5, score, seed=2)(data)

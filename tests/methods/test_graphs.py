@@ -17,10 +17,9 @@ from teddy.data.arcs import simple_arcs
 from teddy.data.checks import MASKS
 from teddy.edges.prune import keep_columns, prune_edges
 from teddy.edges.simple_graph import SimpleGraph
-from teddy.methods import METHODS, Level
-from teddy.methods.graphs import GraphProblem
+from teddy.methods import METHODS, Level, make_problem
+from teddy.settings import Settings
 from teddy.ticket.card import model_card
-from teddy.training import TrainConfig
 
 TASK = "graph-classification"
 SETTINGS = {
@@ -265,9 +264,8 @@ def searched(graphs, model, method, budget, epochs):
     """Losses of all epochs, the dense logits, the training graphs' edges, and the weights."""
     seen = []
     options = {"hidden": 8} if isinstance(model, str) else {}
-    problem = GraphProblem(
-        graphs, model, options, 0, TrainConfig(epochs=epochs), task=TASK, budget=budget
-    )
+    settings = {"epochs": epochs, "task": teddy.GraphClassification(budget=budget), **options}
+    problem = make_problem(graphs, model, Settings.from_dict(settings))
     whole = problem.phases.report
 
     def watch(phase):

@@ -17,9 +17,9 @@ from teddy.edges import Arcs, SimpleGraph
 from teddy.edges.induced import induced_graph
 from teddy.edges.prune import prune_pairs
 from teddy.errors import TeddyWarning
-from teddy.methods import METHODS, Level, Problem
+from teddy.methods import METHODS, Level, make_problem
 from teddy.methods.growth import inductive
-from teddy.training import TrainConfig
+from teddy.settings import Settings
 
 MODELS = ("gcn", "gat", "gin", "sage", "unimp")
 
@@ -51,9 +51,8 @@ def perturbed(data, nodes, seed=1):
 def trained(data, model="gcn", method="teddy", epochs=6, **settings):
     """The loss of every epoch of every training, and the ticket."""
     seen = []
-    problem = Problem(
-        data, model, {"hidden": 8}, 0, TrainConfig(epochs=epochs), inductive=True, **settings
-    )
+    settings = {"hidden": 8, "epochs": epochs, "inductive": True, **settings}
+    problem = make_problem(data, model, Settings.from_dict(settings))
     whole = problem.phases.report
 
     def watch(phase):
@@ -184,7 +183,9 @@ def test_a_ticket_that_knows_its_training_edges_needs_the_training_nodes():
 @given(st.integers(0, 1000))
 def test_the_dense_model_is_judged_on_the_grown_graph(seed):
     data = split_graph(seed)
-    problem = Problem(data, "gcn", {"hidden": 8}, 0, TrainConfig(epochs=3), inductive=True)
+    problem = make_problem(
+        data, "gcn", Settings.from_dict({"hidden": 8, "epochs": 3, "inductive": True})
+    )
     model, result = problem.train()
     graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
     predicted = model.eval()(data.x, graph.edge_index()).argmax(1)

@@ -13,10 +13,9 @@ import teddy
 from conftest import small_graph
 from teddy.data.checks import MASKS
 from teddy.errors import InputError
-from teddy.methods import METHODS, Level
-from teddy.methods.links import LinkProblem
+from teddy.methods import METHODS, Level, make_problem
+from teddy.settings import Settings
 from teddy.ticket import Count
-from teddy.training import TrainConfig
 from training.modules import Own
 
 SETTINGS = {"graph_sparsity": 0.3, "weight_sparsity": 0.4, "epochs": 5, "task": "link-prediction"}
@@ -54,10 +53,9 @@ def perturbed(links, masks, seed=1):
 
 def trained(links, model="gcn", method="teddy", epochs=6):
     """The loss of every epoch, logits of the training links by the dense model, the ticket."""
-    seen, config = [], TrainConfig(epochs=epochs)
-    problem = LinkProblem(
-        links, model, {"hidden": 8}, 0, config, task="link-prediction", dimensions=6
-    )
+    seen, task = [], teddy.LinkPrediction(dimensions=6)
+    settings = {"epochs": epochs, "hidden": 8, "task": task}
+    problem = make_problem(links, model, Settings.from_dict(settings))
     whole = problem.phases.report
 
     def watch(phase):

@@ -10,18 +10,18 @@ import torch
 import teddy
 from conftest import small_graph
 from teddy.errors import InputError
-from teddy.methods import Problem
+from teddy.methods import make_problem
 from teddy.methods.auto import SCORES_TO_TRY
 from teddy.methods.signals import alone, signals_of
 from teddy.models import GCN
-from teddy.training import TrainConfig
+from teddy.settings import Settings
 
 SHORT = {"epochs": 4, "hidden": 8, "distill": 0.0}
 
 
 def problem(data=None, model="gcn", **more):
     data = small_graph() if data is None else data
-    return Problem(data, model, {"hidden": 8}, 0, TrainConfig(epochs=4), **more)
+    return make_problem(data, model, Settings.from_dict({"hidden": 8, "epochs": 4, **more}))
 
 
 def test_labels_are_those_of_training_nodes():

@@ -12,8 +12,9 @@ import teddy
 from conftest import LAYERED, small_graph
 from models.test_masked import Weighted
 from teddy.edges import SimpleGraph
-from teddy.methods import METHODS, Level, Problem
+from teddy.methods import METHODS, Level, make_problem
 from teddy.models import build_model
+from teddy.settings import Settings
 from teddy.sparsity import num_kept_weights, num_pruned_edges
 from teddy.training import TrainConfig, seeded
 
@@ -21,9 +22,8 @@ LEVELS = [Level.simulation(i) for i in (1, 2, 4)]
 
 
 def problem(model="gcn", epochs=6, seed=0, distill=0.0, **options):
-    return Problem(
-        small_graph(), model, {"hidden": 8, **options}, seed, TrainConfig(epochs, distill=distill)
-    )
+    settings = {"epochs": epochs, "distill": distill, "hidden": 8, **options}
+    return make_problem(small_graph(), model, Settings.from_dict(settings), seed)
 
 
 def find(method, levels=LEVELS, **settings):
@@ -245,7 +245,7 @@ def test_the_published_ugs_on_cora(shared_data):
     levels = [Level.simulation(i) for i in (1, 2)]
     tests = [
         [t.info.ticket.test for t in METHODS["ugs"].tickets(
-            Problem(data, "gcn", {}, seed, TrainConfig(distill=0.0)), levels)]
+            make_problem(data, "gcn", seed=seed, method="ugs"), levels)]
         for seed in range(3)
     ]  # fmt: skip
     first, second = (sum(values) / 3 for values in zip(*tests, strict=True))

@@ -179,8 +179,8 @@ SPEC = "teddy:weight_exclude=weights.0:weight_ramp=0.3:weight_schedule=cubic:wei
 def test_a_method_spec_has_the_weight_budget():
     spec = MethodSpec.parse(SPEC)
     assert str(spec) == SPEC
-    assert spec.budget == WeightBudget("matrix", ["weights.0"], "cubic", 0.3)
-    assert MethodSpec.parse("teddy").budget == WeightBudget()
+    assert spec.applied(Settings()).weights == WeightBudget("matrix", ["weights.0"], "cubic", 0.3)
+    assert MethodSpec.parse("teddy").applied(Settings()).weights == WeightBudget()
     with pytest.raises(teddy.InputError, match="weight_scope is 'all'"):
         MethodSpec.parse("teddy:weight_scope=all")
 

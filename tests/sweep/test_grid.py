@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,9 +7,9 @@ from hypothesis import strategies as st
 import teddy
 from teddy.methods import METHODS, Level
 from teddy.methods.spec import MethodSpec
+from teddy.methods.tuned import tuned_settings
 from teddy.sweep import Grid, Settings
-from teddy.sweep.grid import Cell, Task, distill_of, file_name
-from teddy.sweep.tuned import tuned_settings
+from teddy.sweep.grid import Cell, Series, file_name, settings_for
 from teddy.training import TrainConfig
 
 
@@ -19,8 +17,8 @@ def test_a_grid_is_the_product_of_its_parts_without_duplicates():
     grid = Grid(["cora", "cora"], ["gcn", "gin"], ["teddy", "ugs"], [5, 0, 5], [0, 1])
     assert len(grid.cells) == 1 * 2 * 2 * 2 * 2
     assert len({cell.key for cell in grid.cells}) == len(grid.cells)
-    assert {task.simulations for task in grid.tasks} == {(0, 5)}
-    assert [task.seed for task in grid.tasks[:2]] == [0, 1]  # no dense model twice at first
+    assert {series.simulations for series in grid.series} == {(0, 5)}
+    assert [series.seed for series in grid.series[:2]] == [0, 1]  # no dense model twice at first
 
 
 @pytest.mark.parametrize(
@@ -34,7 +32,7 @@ def test_a_grid_is_the_product_of_its_parts_without_duplicates():
         ((["cora"], ["gcn"], ["ugs:l1_edges=much"], [1], [0]), "'l1_edges' of ugs is 'much'"),
         ((["cora"], ["gcn"], ["ugs:l1_edges"], [1], [0]), "'l1_edges' of ugs is nothing"),
         ((["cora"], ["gcn"], ["teddy:only=graph"], [1], [0]), "only is 'graph'"),
-        ((["cora"], ["gcn"], ["teddy:distill_nodes=test"], [1], [0]), "distill nodes 'test'"),
+        ((["cora"], ["gcn"], ["teddy:distill_nodes=test"], [1], [0]), "distill_nodes is 'test'"),
         ((["cora"], ["gcn"], ["teddy:weight_level=-1"], [1], [0]), "weight_level is -1"),
         (
             (["cora"], ["gcn"], ["teddy:weight_level=5:only=edges"], [1], [0]),
@@ -76,10 +74,9 @@ def test_a_spec_reads_what_it_writes(name):
 
 
 def test_the_strength_of_distillation():
-    task = Task("citeseer", "gin", "teddy", 0, (1,))
-
     def strength(text, **settings):
-        return distill_of(MethodSpec.parse(text), task, Settings(**settings))
+        series = Series("citeseer", "gin", text, 0, (1,))
+        return settings_for(series, Settings.from_dict(settings)).train.distill
 
     assert strength("teddy") == 10.0
     assert strength("teddy", distill=3.0) == 3.0
@@ -98,7 +95,7 @@ def test_weights_may_have_a_level_of_their_own():
 
 
 def test_a_method_leaves_the_nodes_of_the_settings_alone_unless_it_says_which():
-    config = TrainConfig(distill_nodes="training")
-    assert MethodSpec.parse("teddy").configure(config, 5.0) == replace(config, distill=5.0)
-    own = MethodSpec.parse("teddy:distill_nodes=all").configure(config, 5.0)
-    assert own.distill_nodes == "all"
+    settings = Settings(TrainConfig(distill_nodes="training", distill=5.0))
+    assert MethodSpec.parse("teddy").applied(settings) == settings
+    own = MethodSpec.parse("teddy:distill_nodes=all").applied(settings)
+    assert own == Settings(TrainConfig(distill=5.0))

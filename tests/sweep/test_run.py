@@ -15,7 +15,7 @@ from teddy.methods import METHODS
 from teddy.sweep import Settings, run_sweep
 from teddy.sweep.folder import Folder
 from teddy.sweep.table import SCHEMA, read_table
-from teddy.sweep.worker import Job, run_task
+from teddy.sweep.worker import Job, run_series
 from teddy.training import TrainConfig
 
 
@@ -181,7 +181,7 @@ def test_threads_of_one_process_take_turns(graph, tmp_path):
     grid, out = grid_of(graph, ["teddy", "random"], [1, 2], range(4)), tmp_path / "out"
     Folder(out).create()
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(run_task, [Job(str(out), task, SETTINGS, graph) for task in grid.tasks]))
+        list(pool.map(run_series, [Job(str(out), task, SETTINGS, graph) for task in grid.series]))
     run_sweep(grid, tmp_path / "plain", SETTINGS)
     assert results(out) == results(tmp_path / "plain")
 

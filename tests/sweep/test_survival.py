@@ -16,7 +16,7 @@ from cli.command import run, run_here, save_npz
 from sweep.sweeps import SETTINGS, SWEEP, grid_of, results, start, wait_for_cells
 from teddy.sweep import run_sweep
 from teddy.sweep.folder import Folder
-from teddy.sweep.worker import Done, Job, run_task
+from teddy.sweep.worker import Done, Job, run_series
 
 
 def test_a_deleted_and_a_damaged_cell_are_repaired(graph, tmp_path):
@@ -86,8 +86,8 @@ def test_a_task_that_another_process_has_is_left_to_it(graph, tmp_path):
     folder.create()
     with folder.lock(task.key):
         code = (
-            "import pickle, sys; from teddy.sweep.worker import run_task;"
-            "print(run_task(pickle.load(sys.stdin.buffer)).busy)"
+            "import pickle, sys; from teddy.sweep.worker import run_series;"
+            "print(run_series(pickle.load(sys.stdin.buffer)).busy)"
         )
         import pickle
 
@@ -96,7 +96,7 @@ def test_a_task_that_another_process_has_is_left_to_it(graph, tmp_path):
             capture_output=True, check=True,
         )  # fmt: skip
         assert done.stdout.split() == [b"True"]
-    assert run_task(Job(str(out), task, SETTINGS, graph)) == Done(computed=1)
+    assert run_series(Job(str(out), task, SETTINGS, graph)) == Done(computed=1)
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import torch
 import teddy
 from teddy.methods import METHODS, Level, method
 from teddy.methods.spec import COMMON
+from teddy.methods.tuned import tuned_settings
 from teddy.sweep.grid import Settings
 from teddy.sweep.tune import Search, tune
-from teddy.sweep.tuned import tuned_settings
 from teddy.training import TrainConfig
 
 pytest.importorskip("optuna")

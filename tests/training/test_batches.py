@@ -7,14 +7,16 @@ import torch
 
 import teddy
 from conftest import small_graph
-from teddy.methods import METHODS, Level, Problem
+from teddy.methods import METHODS, Level, make_problem
 from teddy.models import GCN
 from teddy.models.nagphormer import NAGphormer
+from teddy.settings import Settings
 from teddy.training import TrainConfig, seeded, train
 from teddy.training.batches import Batches
 from teddy.training.tasks import CrossEntropy
 
 TINY = {"hidden": 8, "heads": 2, "hops": 2, "positions": 0}
+SHORT = Settings.from_dict({"epochs": 1, **TINY})
 
 
 def model_of(data, batch, dropout=0.0):
@@ -103,11 +105,11 @@ def test_a_ticket_trained_in_batches(tmp_path):
 
 
 def test_masks_are_not_learned_in_batches():
-    problem = Problem(small_graph(), "nagphormer:batch=8", TINY, config=TrainConfig(epochs=1))
+    problem = make_problem(small_graph(), "nagphormer:batch=8", SHORT)
     with pytest.raises(teddy.InputError, match="expected a batch of 0"):
         next(METHODS["teddy"].tickets(problem, [Level(0.1, 0.1)], weights="masks"))
-    whole = Problem(small_graph(), "nagphormer", TINY, config=TrainConfig(epochs=1))
+    whole = make_problem(small_graph(), "nagphormer", SHORT)
     next(METHODS["teddy"].tickets(whole, [Level(0.1, 0.1)], weights="masks"))
-    other = Problem(small_graph(), "nagphormer", TINY, config=TrainConfig(epochs=1))
+    other = make_problem(small_graph(), "nagphormer", SHORT)
     with pytest.raises(teddy.InputError, match="takes edges before it computes"):
         next(METHODS["ugs"].tickets(other, [Level(0.1, 0.1)]))

@@ -16,6 +16,7 @@ from teddy.models.headed import Headed
 from teddy.models.masked import Masked
 from teddy.training import FromFunction, TrainConfig, seeded, train
 from teddy.training.batches import Batches
+from teddy.training.config import resolved
 from teddy.training.forward import SharedForward
 from teddy.training.passes import HeadedForward, forward_passes
 from teddy.weights import WeightBudget
@@ -113,7 +114,7 @@ def test_training_is_that_of_a_module_that_does_both(data, name):
     targets = parts_of(data)
     with seeded(0, torch.device("cpu")):
         model = headed(name, data, **({} if name is None else {"dropout": 0.0}))
-    config = TrainConfig(epochs=5, distill_nodes="training").of(model.encoder)
+    config = resolved(TrainConfig(epochs=5, distill_nodes="training"), model.encoder)
     plain = Plain(copy.deepcopy(model))
     teacher = torch.randn(PARTS, 3, generator=torch.Generator().manual_seed(1))
     with seeded(1, torch.device("cpu")):
@@ -150,7 +151,7 @@ def test_an_encoder_has_its_own_settings(data):
     targets, before = parts_of(data), headed("unimp", data, dropout=0.0)
     own, given = copy.deepcopy(before), copy.deepcopy(before)
     train(own, targets, TrainConfig(epochs=1))
-    train(given, targets, TrainConfig(epochs=1).of(before.encoder))
+    train(given, targets, resolved(TrainConfig(epochs=1), before.encoder))
     for one, other in zip(own.parameters(), given.parameters(), strict=True):
         assert one.equal(other)
 

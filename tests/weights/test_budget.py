@@ -14,9 +14,9 @@ from torch.optim.swa_utils import AveragedModel
 from torch_geometric.nn import GCNConv
 
 import teddy
+from teddy.settings.weights import reached_share
 from teddy.sparsity import num_kept_weights
 from teddy.weights import WeightBudget, count_nonzero, excluded_parameters
-from teddy.weights.budget import reached_share
 from teddy.weights.pools import balanced_counts, pools
 
 SHAPES = st.lists(

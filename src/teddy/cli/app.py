@@ -11,11 +11,12 @@ import typer
 
 from teddy.cli import launched
 from teddy.cli.bench import bench
+from teddy.cli.command import PanelCommand
 from teddy.cli.datasets import datasets
-from teddy.cli.defaults import CommandWithDefaults
 from teddy.cli.export import export
 from teddy.cli.find import find
 from teddy.cli.inspect import inspect
+from teddy.cli.listing import listing
 from teddy.cli.predict import predict
 from teddy.cli.push import push
 from teddy.cli.report import report
@@ -40,7 +41,8 @@ for command in (
     find, sweep, search, tune, reproduce, report, sparsify, inspect, predict, export, push,
     datasets, bench,
 ):  # fmt: skip
-    app.command(cls=CommandWithDefaults)(command)
+    app.command(cls=PanelCommand)(command)
+app.command("list", cls=PanelCommand)(listing)
 
 
 @app.callback(invoke_without_command=True)

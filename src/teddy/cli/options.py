@@ -12,44 +12,31 @@ from typing import Annotated
 import typer
 
 from teddy.errors import InputError
+from teddy.settings import ENTRIES
 
 Dataset = Annotated[
     str,
     typer.Argument(help="A name (see `teddy datasets`), or a graph's file or folder."),
 ]
+ModelName = Annotated[
+    str,
+    typer.Option(
+        help="gcn, gat, gin, sage, unimp, nagphormer or specformer; options after colons, as in "
+        "nagphormer:hops=3. Or FILE.py:NAME: your own module, or a function that makes one."
+    ),
+]
 Nodes = Annotated[
     Path | None,
-    typer.Option("--nodes", help="Node table, where DATASET is an edge list.", show_default=False),
+    typer.Option("--nodes", help=ENTRIES["nodes"].declaration.help, show_default=False),
 ]
 DataDir = Annotated[
     Path | None,
     typer.Option(
         "--data-dir",
         envvar="TEDDY_DATA",
-        help="Folder with raw data sets in PyG's layout, instead of a download.",
+        help=ENTRIES["data_dir"].declaration.help,
         show_default=False,
     ),
-]
-Split = Annotated[
-    str | None,
-    typer.Option(
-        "--split",
-        help="public, random, or shares such as 20/40/40; of several splits that the data has, a "
-        "number (default: the seed's); default: the split the data has.",
-        show_default=False,
-    ),
-]
-TaskName = Annotated[
-    str,
-    typer.Option(
-        "--task",
-        help="What nodes have: classification (a class), multilabel (0 and 1 for each label) or "
-        "regression (numbers); or link-prediction (edges are held out, by --split 85/5/10), "
-        "or graph-classification (a class of each graph of a set).",
-    ),
-]
-Directed = Annotated[
-    bool, typer.Option("--directed", help="Messages run along edges as they are listed only.")
 ]
 Load = Annotated[
     list[Path] | None,
@@ -69,95 +56,9 @@ OwnModule = Annotated[
         show_default=False,
     ),
 ]
-Tuned = Annotated[
-    bool,
-    typer.Option("--tuned", help="Lambda that was tuned for the paper's data sets and models."),
-]
-# Names in braces are defaults of models and methods: teddy.cli.defaults.
-Hidden = Annotated[
-    int | None,
-    typer.Option(help="Hidden units, of each head in gat and unimp: {hidden}.", show_default=False),
-]
-Layers = Annotated[int | None, typer.Option(help="Layers: {layers}.", show_default=False)]
-Heads = Annotated[int | None, typer.Option(help="Heads: {heads}.", show_default=False)]
-DropoutShare = Annotated[float | None, typer.Option(help="Dropout: {dropout}.", show_default=False)]
-Epochs = Annotated[int, typer.Option(help="Epochs of each training.")]
-LearningRate = Annotated[
-    float | None,
-    typer.Option(help="Learning rate: {lr}.", show_default=False),
-]
-WeightDecay = Annotated[
-    float | None,
-    typer.Option(help="L2 penalty: {weight_decay}.", show_default=False),
-]
-WeightScope = Annotated[
-    str | None,
-    typer.Option(
-        "--weight-scope",
-        help="Weights that are compared: global (all, the paper's), matrix or balanced (each "
-        "matrix by itself); default: global for built-in models.",
-        show_default=False,
-    ),
-]
-WeightExclude = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--weight-exclude",
-        help="Parameters that stay dense, by a pattern of their name or by a module class: "
-        "'*.bias', Embedding; may be repeated.",
-        show_default=False,
-    ),
-]
-WeightSchedule = Annotated[
-    str | None,
-    typer.Option(
-        "--weight-schedule",
-        help="constant, or linear or cubic: the weight sparsity rises; default: constant.",
-        show_default=False,
-    ),
-]
-WeightRamp = Annotated[
-    float | None,
-    typer.Option(
-        "--weight-ramp",
-        help="Share of the epochs after which a rising weight sparsity is full: 0.5.",
-        show_default=False,
-    ),
-]
-Temperature = Annotated[float, typer.Option(help="Of the distillation.")]
-Divergence = Annotated[
-    str, typer.Option(help="dense-sparse (published code) or sparse-dense (paper's text).")
-]
-Patience = Annotated[
-    int | None, typer.Option(help="Early stopping, in epochs.", show_default=False)
-]
-SplitSeed = Annotated[int, typer.Option(help="Seed of a split that is drawn.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda, cuda:1, ...")]
 Report = Annotated[
     Path | None,
     typer.Option("--report", help="Write an HTML page of the results here.", show_default=False),
-]
-Inductive = Annotated[
-    bool,
-    typer.Option(
-        "--inductive",
-        help="Training sees the training nodes and the edges between them only, as with "
-        "--split 20/40/40; how the grown graph is pruned is the method's option: "
-        "teddy:inference=training.",
-    ),
-]
-LoaderWord = Annotated[
-    str | None,
-    typer.Option(
-        "--loader",
-        help="Train on batches of the graph's partitions, as partitions:parts=32:batch=4; "
-        "torchrun's processes share them.",
-        show_default=False,
-    ),
-]
-EvaluateEvery = Annotated[
-    int | None,
-    typer.Option(help="Epochs from one validation to the next: 1.", show_default=False),
 ]
 CheckpointFolder = Annotated[
     Path | None,
@@ -194,7 +95,7 @@ def words(text: str) -> list[str]:
 
 def report_tuned(datasets: Iterable[str], models: Iterable[str]) -> None:
     """Say for which data sets and models there is nothing tuned."""
-    from teddy.sweep.tuned import tuned_settings
+    from teddy.methods.tuned import tuned_settings
 
     for dataset, model in product(datasets, models):
         if not tuned_settings(dataset, model):

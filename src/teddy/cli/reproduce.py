@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from teddy.cli.options import DataDir, Json, words
+from teddy.cli.options import Json, words
+from teddy.cli.settings_options import takes_settings
 from teddy.errors import InputError
 from teddy.numbers import check_count
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from teddy.paper.run import Part
 
 
+@takes_settings
 def reproduce(
+    settings: dict[str, Any],
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -55,12 +58,6 @@ def reproduce(
         str | None,
         typer.Option(help="Levels of the figures: 1,5,10,15,20; quick 1,5.", show_default=False),
     ] = None,
-    epochs: Annotated[
-        int | None,
-        typer.Option(
-            help="Epochs of a training: 200, large-scale 100; quick 40 and 4.", show_default=False
-        ),
-    ] = None,
     datasets: Annotated[
         str | None,
         typer.Option(help="Only these: cora,citeseer,pubmed; quick the first two. large-scale: "
@@ -80,7 +77,6 @@ def reproduce(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say how much there is to compute, and stop.")
     ] = False,
-    data_dir: DataDir = None,
     json_: Json = False,
 ) -> None:  # fmt: skip
     """Make tables and figures of the paper, beside the published numbers."""
@@ -96,7 +92,7 @@ def reproduce(
     part = Part(*(None if text is None else words(text) for text in (models, methods)))
     check_count(jobs, "jobs")
     entries = [REPRODUCTIONS[name] for name in chosen]
-    whole = _scope(quick, out, seeds, levels, epochs, data_dir)
+    whole = _scope(quick, out, seeds, levels, settings)
     scopes = _with_datasets(entries, whole, datasets)
     if len(entries) > 1:  # of several, those that have something of what is asked for
         entries = [
@@ -151,18 +147,15 @@ def _scope(
     out: Path | None,
     seeds: int | None,
     levels: str | None,
-    epochs: int | None,
-    data_dir: Path | None,
+    settings: dict[str, Any],
 ) -> Scope:
     from teddy.cli.sweep import parse_simulations
     from teddy.paper.reproduction import Scope
 
     changes: dict[str, Any] = {
-        "data_dir": None if data_dir is None else str(data_dir),
+        "changes": settings,
         "folder": out or Path("runs/paper-quick" if quick else "runs/paper"),
     }
-    if epochs is not None:
-        changes["epochs"] = check_count(epochs, "epochs")
     if seeds is not None:
         check_count(seeds, "seeds")
         changes |= {"seeds": seeds, "iterative_seeds": seeds}

@@ -5,33 +5,24 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from teddy.cli.options import (
-    DataDir,
-    Dataset,
-    Device,
-    Epochs,
-    Hidden,
-    Inductive,
-    Json,
-    Layers,
-    Load,
-    Split,
-    SplitSeed,
-    Tuned,
-)
+from teddy.cli.options import Dataset, Json, Load, ModelName
+from teddy.cli.settings_options import takes_settings
 from teddy.errors import InputError
+from teddy.settings import Settings
 
 
+@takes_settings
 def search(
+    settings: dict[str, Any],
     dataset: Dataset = "citeseer",
-    model: Annotated[str, typer.Option(help="As of `teddy find`.")] = "gin",
+    model: ModelName = "gin",
     method: Annotated[str, typer.Option(help="With options, as of `teddy sweep`.")] = "teddy",
     tolerance: Annotated[
-        float, typer.Option(help="Points of accuracy that a ticket may be below dense.")
+        float, typer.Option(help="Points of the metric that a ticket may be below dense.")
     ] = 0.5,
     confidence: Annotated[
         float, typer.Option(help="That no answer is below by more, on validation.")
@@ -72,17 +63,7 @@ def search(
         ),
     ] = None,
     json_: Json = False,
-    epochs: Epochs = 200,
-    tuned: Tuned = False,
-    split: Split = None,
-    split_seed: SplitSeed = 0,
-    inductive: Inductive = False,
-    data_dir: DataDir = None,
-    hidden: Hidden = None,
-    layers: Layers = None,
     load: Load = None,
-    device: Device = "cpu",
-    threads: Annotated[int, typer.Option(help="Of the CPU, for each process.")] = 1,
 ) -> None:
     """Find the sparsest winning ticket; the same command again goes on."""
     from teddy.cli.options import report_tuned
@@ -91,9 +72,8 @@ def search(
     from teddy.methods.plugin import load_file
     from teddy.report import save_picture, search_chart
     from teddy.report.save import check_picture
-    from teddy.sweep import Settings, search_sparsest
+    from teddy.sweep import search_sparsest
     from teddy.sweep.grid import file_name
-    from teddy.training import TrainConfig
 
     for path in load or []:
         load_file(path)
@@ -102,27 +82,16 @@ def search(
     if step is None:
         step = 5 if frontier else 1
     levels = _levels(most, step)
-    if tuned:
+    asked = Settings.from_dict(settings)
+    if asked.train.tuned:
         report_tuned([dataset], [model])
-    options = {"hidden": hidden, "layers": layers}
-    settings = Settings(
-        TrainConfig(epochs),
-        tuned=tuned,
-        model_options={name: value for name, value in options.items() if value is not None},
-        split=split,
-        split_seed=split_seed,
-        data_dir=None if data_dir is None else str(data_dir),
-        inductive=inductive,
-        device=device,
-        threads=threads,
-    )
-    which = f"{method} {settings.to_dict()}"
+    which = f"{method} {asked.to_dict()}"
     folder = out or Path("runs") / f"search-{file_name(dataset, model, digest_only=which)}"
     try:
         with work_progress() as progress:
             found = search_sparsest(
                 dataset, model, folder, method=method, tolerance=tolerance, confidence=confidence,
-                seeds=seeds, levels=levels, frontier=frontier, settings=settings, jobs=jobs,
+                seeds=seeds, levels=levels, frontier=frontier, settings=asked, jobs=jobs,
                 plugins=load or (), ticket=ticket, progress=progress,
             )  # fmt: skip
     except KeyboardInterrupt:

@@ -10,33 +10,15 @@ from typing import Annotated, Any
 import typer
 
 from teddy.atomic import check_writable
-from teddy.cli.options import (
-    DataDir,
-    Device,
-    Divergence,
-    DropoutShare,
-    Epochs,
-    Heads,
-    Hidden,
-    Inductive,
-    Json,
-    Layers,
-    LearningRate,
-    Load,
-    Patience,
-    Report,
-    Split,
-    SplitSeed,
-    Temperature,
-    Tuned,
-    WeightDecay,
-    check_report,
-    words,
-)
+from teddy.cli.options import Json, Load, Report, check_report, words
+from teddy.cli.settings_options import takes_settings
 from teddy.errors import InputError
+from teddy.settings import Settings
 
 
+@takes_settings
 def sweep(
+    settings: dict[str, Any],
     datasets: Annotated[
         list[str] | None,
         typer.Argument(help="Names or files of graphs; default: citeseer.", show_default=False),
@@ -50,7 +32,9 @@ def sweep(
     ] = "teddy,random",
     models: Annotated[
         str,
-        typer.Option(help="Separated by commas; options after colons: gcn,unimp:gated=false."),
+        typer.Option(
+            help="Separated by commas, as of `teddy find`; options after colons: gcn,gat:heads=4."
+        ),
     ] = "gin",
     simulations: Annotated[
         str, typer.Option(help="Levels, 0,1,5 or 1-20: level i removes 1 - 0.95^i, 0 nothing.")
@@ -67,30 +51,6 @@ def sweep(
     ] = None,
     report: Report = None,
     json_: Json = False,
-    epochs: Epochs = 200,
-    distill: Annotated[
-        float | None,
-        typer.Option(
-            help="Strength lambda for methods that distil by themselves: {distilling}.",
-            show_default=False,
-        ),
-    ] = None,
-    tuned: Tuned = False,
-    lr: LearningRate = None,
-    weight_decay: WeightDecay = None,
-    hidden: Hidden = None,
-    layers: Layers = None,
-    heads: Heads = None,
-    dropout: DropoutShare = None,
-    temperature: Temperature = 1.0,
-    divergence: Divergence = "dense-sparse",
-    patience: Patience = None,
-    split: Split = None,
-    split_seed: SplitSeed = 0,
-    inductive: Inductive = False,
-    data_dir: DataDir = None,
-    device: Device = "cpu",
-    threads: Annotated[int, typer.Option(help="Of the CPU, for each process.")] = 1,
     memory: Annotated[
         float | None,
         typer.Option(
@@ -131,9 +91,8 @@ def sweep(
         return
     from teddy.cli.options import report_tuned
     from teddy.cli.progress import cell_progress
-    from teddy.sweep import Grid, Settings, run_sweep
+    from teddy.sweep import Grid, run_sweep
     from teddy.sweep.grid import Cell
-    from teddy.training import TrainConfig
 
     if seeds < 1:
         raise InputError(f"seeds is {seeds}, expected a whole number from 1")
@@ -145,32 +104,13 @@ def sweep(
         if against not in grid.methods and not out.exists():
             known = ", ".join(grid.methods)
             raise InputError(f"no '{against}' to compare with, expected one of: {known}")
-    if tuned:
+    asked = Settings.from_dict(settings)
+    if asked.train.tuned:
         report_tuned(grid.datasets, grid.models)
-    options = {"hidden": hidden, "layers": layers, "heads": heads, "dropout": dropout}
-    settings = Settings(
-        TrainConfig(
-            epochs,
-            lr,
-            weight_decay,
-            temperature=temperature,
-            divergence=divergence,
-            patience=patience,
-        ),
-        distill=distill,
-        tuned=tuned,
-        model_options={name: value for name, value in options.items() if value is not None},
-        split=split,
-        split_seed=split_seed,
-        data_dir=None if data_dir is None else str(data_dir),
-        inductive=inductive,
-        device=device,
-        threads=threads,
-    )
     try:
         with cell_progress(len(grid.cells)) as progress:
             outcome = run_sweep(
-                grid, out, settings, jobs=jobs, backend=backend, memory=memory,
+                grid, out, asked, jobs=jobs, backend=backend, memory=memory,
                 keep_tickets=keep_tickets, plugins=load or (), progress=progress,
             )  # fmt: skip
     except KeyboardInterrupt:

@@ -47,15 +47,9 @@ def load_ticket(path: StrPath, module: str | None) -> Ticket:
 def _own_module(place: str) -> nn.Module:
     from torch import nn
 
-    from teddy.methods.plugin import load_file
+    from teddy.methods.plugin import load_object
 
-    file, _, name = place.rpartition(":")
-    if not file or not name:
-        raise InputError(f"module is '{place}', expected FILE.py:NAME")
-    loaded = load_file(file)
-    if not hasattr(loaded, name):
-        raise InputError(f"{file}: there is no '{name}' in it, expected a torch.nn.Module")
-    found = getattr(loaded, name)
+    found = load_object(place)
     if callable(found) and not isinstance(found, nn.Module):
         try:
             found = found()

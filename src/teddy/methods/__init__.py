@@ -8,6 +8,7 @@ training, ticket, tracking.
 from teddy.methods import auto, scores, teddy, ugs, wd_glt
 from teddy.methods.find import find_ticket
 from teddy.methods.level import Level
+from teddy.methods.make_problem import make_problem
 from teddy.methods.method import METHODS, Method, method
 from teddy.methods.problem import Problem
 
@@ -18,6 +19,7 @@ __all__ = [
     "Problem",
     "auto",
     "find_ticket",
+    "make_problem",
     "method",
     "scores",
     "teddy",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from teddy.edges import SCORES
 from teddy.errors import InputError
 from teddy.methods.level import Level
-from teddy.methods.method import method
+from teddy.methods.method import METHODS, method
 from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
 from teddy.ticket import Ticket
@@ -96,3 +96,7 @@ def auto(
                 t.seconds[part] + t.seconds["sparse"] for t in tickets if t is not best
             )
         yield best
+
+
+#: The method, to be called with options.
+Auto = METHODS["auto"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,7 @@ from teddy.data.checks import MASKS
 from teddy.data.features import select_rows
 from teddy.data.graphs import GraphsLike, as_batch, graph_set, left_out
 from teddy.edges import Arcs, GraphUnion, Signals
-from teddy.edges.graphs import check_budget, check_of_graphs
+from teddy.edges.graphs import check_of_graphs
 from teddy.errors import InputError
 from teddy.methods.growth import Growth, Stage
 from teddy.methods.headed import HeadedProblem
@@ -25,11 +25,13 @@ from teddy.models.edge_inputs import Inputs, takes
 from teddy.models.graph_head import ByBatch, Readout, network_of, of_graphs
 from teddy.models.macs import count_macs
 from teddy.numbers import check_seed
+from teddy.settings import Settings
 from teddy.ticket.fingerprint import borders_fingerprint
 from teddy.ticket.info import Count
 from teddy.training import TrainResult, Unseen, seeded
 from teddy.training.forward import dense_input
 from teddy.training.inputs import of_edges, own_types
+from teddy.training.tasks import GraphClassification, parse_task
 
 #: What a union of graphs has beside ``x`` and edges.
 _OF_GRAPHS = ("y", *MASKS)
@@ -126,41 +128,30 @@ class GraphProblem(HeadedProblem):
     graphs would be, by the score.
 
     Args:
-        data: As of :func:`teddy.graph_set`; graphs without a split get one.
+        data: Graphs, see :func:`teddy.graph_set`; those without a split get one.
         model: A network of nodes, or a module that takes ``batch`` and gives logits of graphs.
-        settings: Those of :class:`~teddy.methods.problem.Problem`.
-        budget: Of edges: of each ``graph``, or of ``all`` of one part of the split.
-        readout: From outputs of nodes to a graph's: ``mean``, ``sum`` or ``max``.
-        split_seed: Of the split of graphs that have none.
-        inference: Must be ``scored``.
+        settings: The settings tree.
+        named: Further arguments of :class:`~teddy.methods.problem.Problem`.
     """
 
-    OPTIONS: ClassVar[tuple[str, ...]] = ("budget", "readout", "split_seed")
-
     def __init__(
-        self,
-        data: GraphsLike,
-        model: ModelLike,
-        *settings: Any,
-        budget: str = "graph",
-        readout: str = "mean",
-        split_seed: int | None = None,
-        inference: str = "scored",
-        **named: Any,
+        self, data: GraphsLike, model: ModelLike, settings: Settings, seed: int = 0, **named: Any
     ) -> None:
+        inference = settings.task.inference
         if inference != "scored":
             raise InputError(
                 f"inference is '{inference}', expected 'scored': graphs that training doesn't see "
                 "are pruned by the score"
             )
-        self.budget, self.readout = check_budget(budget), Readout(readout).kind
-        self.split_seed = split_seed
-        super().__init__(data, model, *settings, **named)
+        own = GraphClassification(**parse_task(settings.task.task).options())
+        self.budget, self.readout = own.budget, own.readout
+        self.split_seed = settings.data.split_seed
+        super().__init__(data, model, settings, seed, **named)
         with seeded(self.seed, self.device):
             # Can it be one of graphs?
             self.reads_out = not isinstance(self.make_model(), ByBatch)
 
-    def _checked(self, data: Any, task: str) -> Data:
+    def _checked(self, data: Any) -> Data:
         batch = as_batch(data, "data")
         self.left_out = left_out(batch)
         if self.split_seed is not None and MASKS[0] in batch:
@@ -187,11 +178,11 @@ class GraphProblem(HeadedProblem):
             )
         return inputs
 
-    def _growth(self, fields: Data, arcs: Arcs, inductive: bool, inference: str) -> Growth:
+    def _growth(self, fields: Data, arcs: Arcs) -> Growth:
         of_node = self.given.graph_of_node.to(self.device)
         return GraphGrowth.of_graphs(fields, arcs, of_node, self.budget, self.seed)
 
-    def _shown(self, fields: Data, inductive: bool) -> Tensor:
+    def _shown(self, fields: Data) -> Tensor:
         mask: Tensor = fields.train_mask
         return mask
 
@@ -262,7 +253,7 @@ class GraphProblem(HeadedProblem):
             "weights=projection for a set of graphs"
         )
 
-    def settings(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, Any]:
         """What decides the result beside the graphs, the model and the training."""
         borders = borders_fingerprint(self.given.graph_of_node)
         return {"budget": self.budget, "readout": self.readout, "borders": borders}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import nn
-from torch_geometric.data import Data
 
 from teddy.data.features import num_features
 from teddy.errors import InputError
@@ -15,7 +14,8 @@ from teddy.methods.model_source import ModelLike
 from teddy.methods.problem import Problem
 from teddy.methods.record import Choice
 from teddy.models.headed import Headed, encoder_of
-from teddy.training import Loader, TrainConfig
+from teddy.settings import Settings
+from teddy.training import TrainConfig
 
 
 class HeadedProblem(Problem):
@@ -28,29 +28,19 @@ class HeadedProblem(Problem):
     Args:
         data: The graph.
         model: A name, a module, or a function that makes one: the encoder.
-        settings: Those of :class:`Problem`.
-        inductive: Must not be.
-        loader: Must not be.
+        settings: The settings tree.
+        named: Further arguments of :class:`Problem`.
     """
 
-    #: Options of the task, beside those of the method and the model.
-    OPTIONS: ClassVar[tuple[str, ...]] = ()
-
     def __init__(
-        self,
-        data: Data,
-        model: ModelLike,
-        *settings: Any,
-        inductive: bool = False,
-        loader: Loader | None = None,
-        **named: Any,
+        self, data: Any, model: ModelLike, settings: Settings, seed: int = 0, **named: Any
     ) -> None:
-        task = named.get("task", "classification")
-        if inductive:
-            raise InputError(f"inductive splits nodes, expected none with the task {task}")
-        if loader is not None:
-            raise InputError(f"batches are of nodes, expected no loader with the task {task}")
-        super().__init__(data, model, *settings, **named)
+        task = settings.task
+        if task.inductive:
+            raise InputError(f"inductive splits nodes, expected none with the task {task.task}")
+        if settings.train.loader is not None:
+            raise InputError(f"batches are of nodes, expected no loader with the task {task.task}")
+        super().__init__(data, model, settings, seed, **named)
 
     def _config(self, config: TrainConfig, model: ModelLike) -> TrainConfig:
         return super()._config(replace(config, distill_nodes="training"), model)

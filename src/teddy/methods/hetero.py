@@ -10,7 +10,7 @@ from torch_geometric.data import Data, HeteroData
 
 from teddy.data.hetero import check_target, nodes_of_types, relation_text, target_data
 from teddy.edges import Arcs, HeteroArcs, Signals
-from teddy.edges.hetero import check_of_relations, check_scope
+from teddy.edges.hetero import check_of_relations
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.model_source import ModelLike
@@ -19,6 +19,7 @@ from teddy.methods.record import Dense
 from teddy.models.edge_inputs import EDGE_INPUTS
 from teddy.models.hetero import HeteroModel, hetero_edge_inputs
 from teddy.models.own_module import check_weights
+from teddy.settings import Settings
 from teddy.ticket.hetero import hetero_facts
 from teddy.training import TrainResult, seeded
 
@@ -32,29 +33,22 @@ class HeteroProblem(Problem):
     Args:
         data: The graph.
         model: A module, or a function that makes one.
-        settings: Those of :class:`Problem`.
-        target: The type of the nodes that are predicted.
-        relations: ``each`` relation is pruned by itself, or ``all`` together.
+        settings: The settings tree.
+        named: Further arguments of :class:`Problem`.
     """
 
     def __init__(
-        self,
-        data: HeteroData,
-        model: ModelLike,
-        *settings: Any,
-        target: str | None,
-        relations: str = "each",
-        **named: Any,
+        self, data: HeteroData, model: ModelLike, settings: Settings, seed: int = 0, **named: Any
     ) -> None:
         nodes_of_types(data)  # is it a graph of several types?
-        self.hetero, self.scope = data, check_scope(relations)
-        self.target = check_target(data, target)
+        self.hetero, self.scope = data, settings.task.relations
+        self.target = check_target(data, settings.task.target)
         if isinstance(model, str):
             raise InputError(
                 f"model is '{model}', which knows one kind of node, expected a module with "
                 "forward(x_dict, edge_index_dict) for a HeteroData, such as to_hetero's"
             )
-        super().__init__(data, model, *settings, **named)
+        super().__init__(data, model, settings, seed, **named)
 
     @property
     def arcs(self) -> HeteroArcs:
@@ -63,16 +57,16 @@ class HeteroProblem(Problem):
         assert isinstance(arcs, HeteroArcs)
         return arcs
 
-    def _checked(self, data: Any, task: str) -> Data:
-        return target_data(data, self.target, task)
+    def _checked(self, data: Any) -> Data:
+        return target_data(data, self.target, self.task.name)
 
     def _check_module(self) -> None:
         module = self.source.own_module()
         if module is not None:
             check_weights(module)
 
-    def _arcs(self, directed: bool) -> Arcs:
-        if directed:
+    def _arcs(self) -> Arcs:
+        if self.settings.task.directed:
             raise InputError("relations run as they are listed, expected directed=False")
         if self.loader is not None:
             raise InputError("batches are of one kind of node, expected no loader for a HeteroData")
@@ -136,7 +130,7 @@ class HeteroProblem(Problem):
             "weights=projection for a HeteroData"
         )
 
-    def settings(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, Any]:
         """What decides the result beside the graph, the model and the training."""
         return {"target": self.target, "relations": self.scope}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -14,18 +14,15 @@ from teddy.methods.headed import HeadedProblem
 from teddy.methods.model_source import ModelLike
 from teddy.methods.record import Dense
 from teddy.models.link_head import LinkHead
-from teddy.numbers import check_count
+from teddy.settings import Settings
 from teddy.ticket.fingerprint import split_fingerprint
 from teddy.ticket.links import link_facts
 from teddy.training import TrainConfig, TrainResult
+from teddy.training.tasks import LinkPrediction, parse_task
 
-#: Outputs of a node, unless asked for.
-DIMENSIONS = 64
 #: Learning rates, where a model's own is too high for inner products: by sums over neighbours GIN's
 #: outputs grow until its units die. Chosen on CiteSeer's validation links.
 LEARNING_RATES = {"gin": 0.003}
-#: Rank of the second metric, hits@k, unless asked for.
-HITS_AT = 50
 
 
 class LinkProblem(HeadedProblem):
@@ -35,39 +32,27 @@ class LinkProblem(HeadedProblem):
     carries no message, and remains an example of the loss: links are labels.
 
     Args:
-        data: As of :func:`teddy.data.split_links`; or a graph without links, which is split so.
+        data: A graph with links, see :func:`teddy.data.split_links`; or a graph without, which is
+            split so.
         model: The encoder.
-        settings: Those of :class:`~teddy.methods.problem.Problem`.
-        dimensions: Outputs of a node, of an encoder that is made by its name.
-        hits_at: Rank of hits@k.
-        split_seed: Of the split of a graph without links.
-        directed: Must not be.
+        settings: The settings tree.
+        named: Further arguments of :class:`~teddy.methods.problem.Problem`.
     """
 
-    OPTIONS: ClassVar[tuple[str, ...]] = ("dimensions", "hits_at", "split_seed")
-
     def __init__(
-        self,
-        data: Data,
-        model: ModelLike,
-        *settings: Any,
-        dimensions: int | None = None,
-        hits_at: int = HITS_AT,
-        split_seed: int | None = None,
-        directed: bool = False,
-        **named: Any,
+        self, data: Data, model: ModelLike, settings: Settings, seed: int = 0, **named: Any
     ) -> None:
-        if directed:
+        if settings.task.directed:
             raise InputError(f"links have no direction, expected directed=False for {LINKS}")
-        if dimensions is not None and not isinstance(model, str):
+        options = parse_task(settings.task.task).options()
+        own = LinkPrediction(**options)
+        self.dimensions, self.hits_at = own.dimensions, own.hits_at
+        if own.dimensions != LinkPrediction.dimensions and not isinstance(model, str):
             raise InputError("dimensions came with a module of your own, expected them in it")
-        width = DIMENSIONS if dimensions is None else dimensions
-        self.dimensions = check_count(width, "dimensions")
-        self.hits_at = check_count(hits_at, "hits_at")
+        split_seed = settings.data.split_seed
         if split_seed is not None and isinstance(data, Data) and "edge_label_index" in data:
             raise InputError(f"split_seed is {split_seed}, and data have links; expected none")
-        seed = 0 if split_seed is None else split_seed
-        super().__init__(with_links(data, seed=seed), model, *settings, **named)
+        super().__init__(with_links(data, seed=split_seed or 0), model, settings, seed, **named)
 
     def _config(self, config: TrainConfig, model: ModelLike) -> TrainConfig:
         """Without weight decay, unless asked for, and with a learning rate for inner products.
@@ -81,7 +66,7 @@ class LinkProblem(HeadedProblem):
             config = replace(config, lr=LEARNING_RATES.get(model.partition(":")[0]))
         return super()._config(config, model)
 
-    def _checked(self, data: Data, task: str) -> Data:
+    def _checked(self, data: Data) -> Data:
         return check_links(data)
 
     def head(self) -> nn.Module:
@@ -93,7 +78,7 @@ class LinkProblem(HeadedProblem):
         """Outputs of a node."""
         return self.dimensions
 
-    def settings(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, Any]:
         """What decides the result beside the graph, the model and the training."""
         return {"dimensions": self.dimensions, "links": split_fingerprint(self.given, links=True)}
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.problem import Problem
 from teddy.registry import Registry
 from teddy.ticket import Ticket
+
+if TYPE_CHECKING:
+    from teddy.methods.spec import MethodSpec
 
 Search = Callable[..., Iterator[Ticket]]
 
@@ -64,20 +67,17 @@ class Method:
             ticket.info.config.update(options)
             yield ticket
 
-    def find(
-        self,
-        data: Any,
-        model: Any = "gin",
-        graph_sparsity: float = 0.64,
-        weight_sparsity: float = 0.64,
-        **settings: Any,
-    ) -> Ticket:
-        """Find one ticket; settings as of :func:`teddy.find_ticket`."""
-        from teddy.methods.find import find_ticket
+    def __call__(self, **options: Any) -> MethodSpec:
+        """The method with options and its own values of settings, for ``find_ticket(method=...)``.
 
-        return find_ticket(
-            data, model, graph_sparsity, weight_sparsity, method=self.name, **settings
-        )
+        Example:
+            >>> import teddy
+            >>> teddy.UGS(stride=5, distill=1.0)
+            MethodSpec('ugs:distill=1:stride=5')
+        """
+        from teddy.methods.spec import MethodSpec
+
+        return MethodSpec.make(self.name, options)
 
 
 METHODS: Registry[Method] = Registry("method")

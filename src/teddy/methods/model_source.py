@@ -13,7 +13,7 @@ from teddy.data.unused_weight import warn_of_weight
 from teddy.errors import InputError
 from teddy.models import GNN, MODELS, build_model, parse_model
 from teddy.models.caches import copy_uncached, stop_caching
-from teddy.models.own_module import check_callable, check_module
+from teddy.models.own_module import check_callable, check_module, needed_arguments
 from teddy.models.signature import ForwardSignature
 from teddy.models.wrappers import unwrapped
 
@@ -27,7 +27,8 @@ class ModelSource:
     Args:
         model: A model's name, perhaps with options; a module, whose weights are the initial ones;
             or a function that makes one.
-        options: Of a model that is given by name.
+        options: Options of a model that is given by name.
+        data: The graph, for a function whose one argument is ``data``.
 
     Example:
         >>> ModelSource("gcn", {"hidden": 8}).make(features=3, outputs=2)
@@ -36,6 +37,7 @@ class ModelSource:
 
     model: ModelLike
     options: dict[str, Any]
+    data: Any = None
 
     def __post_init__(self) -> None:
         if self.options and not isinstance(self.model, str):
@@ -86,7 +88,8 @@ class ModelSource:
         made: Any = self.model
         if isinstance(made, nn.Module):
             return copy_uncached(unwrapped(made))
-        made = made() if callable(made) else made
+        if callable(made):
+            made = made(self.data) if needed_arguments(made) else made()
         if not isinstance(made, nn.Module):
             raise InputError(
                 f"model is a {type(made).__name__}, expected a name, a module or a function "

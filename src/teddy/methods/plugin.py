@@ -1,4 +1,4 @@
-"""Methods and edge scores of a user's own, from a file."""
+"""Your own methods, edge scores, tasks and models, from a Python file."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from teddy.edges import SCORES
 from teddy.errors import InputError
 from teddy.methods.method import METHODS
 from teddy.methods.scores import register_score
+from teddy.models import parse_model
 
 #: The sha256 of the file that each method of a user's own came from.
 ORIGINS: dict[str, str] = {}
@@ -56,3 +58,49 @@ def load_file(path: str | Path) -> ModuleType:
         if METHODS[method] is not before.get(method):
             ORIGINS[method] = digest
     return module
+
+
+def is_in_file(model: str) -> bool:
+    """Whether a model is named by its place in a file.
+
+    Example:
+        >>> is_in_file("net.py:Net"), is_in_file("gat:heads=4")
+        (True, False)
+    """
+    return model.rpartition(":")[0].endswith(".py")
+
+
+def load_object(place: str) -> Any:
+    """The object ``FILE.py:NAME``: a module, or a class or function that makes one.
+
+    Example:
+        >>> load_object("net.py")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: module is 'net.py', expected FILE.py:NAME
+    """
+    file, _, name = place.rpartition(":")
+    if not file or not name:
+        raise InputError(f"module is '{place}', expected FILE.py:NAME")
+    loaded = load_file(file)
+    if not hasattr(loaded, name):
+        raise InputError(f"{file}: there is no '{name}' in it, expected a torch.nn.Module")
+    return getattr(loaded, name)
+
+
+def read_model(model: Any) -> Any:
+    """A model as the command line names it, ``gcn`` or ``FILE.py:NAME``, as find_ticket takes it.
+
+    Example:
+        >>> read_model("gat:heads=4")
+        'gat:heads=4'
+    """
+    return load_object(model) if isinstance(model, str) and is_in_file(model) else model
+
+
+def check_model(model: str) -> None:
+    """Raise unless a model is registered, with these options, or is in a file."""
+    if is_in_file(model):
+        load_object(model)
+    else:
+        parse_model(model)

@@ -36,25 +36,26 @@ from teddy.models.macs import count_macs
 from teddy.models.own_module import check_looks_up
 from teddy.models.wrappers import unwrapped
 from teddy.numbers import check_seed
+from teddy.settings import Settings
 from teddy.sparsity import num_pruned_edges
 from teddy.ticket import Accuracy, Ticket
-from teddy.ticket.inference import check_rule
 from teddy.training import (
-    TASKS,
     Checkpoint,
-    ClassWeight,
-    Loader,
     TrainConfig,
     TrainResult,
+    as_loader,
     seeded,
     train,
 )
+from teddy.training.config import resolved
+from teddy.training.device import check_device
 from teddy.training.forward import dense_input
 from teddy.training.inputs import of_edges, own_types, warn_of_casts
 from teddy.training.loop import Callback
 from teddy.training.memory_of_graphs import check_computes_afresh
 from teddy.training.passes import forward_passes
-from teddy.weights import FixedMask, WeightBudget
+from teddy.training.tasks import parse_task, read_class_weight
+from teddy.weights import FixedMask
 
 
 class Problem:
@@ -64,30 +65,21 @@ class Problem:
     asked for, however its edges are listed. Weights and attributes of edges go along where the
     model takes them. A module that isn't one of ours also gets the self-loops that are listed.
 
+    Built by :func:`teddy.methods.make_problem.make_problem` alone.
+
     Args:
         data: The graph.
         model: A name, a module (its weights are the initial ones), or a function that makes one.
-        options: Options of a named model.
-        seed: Of everything random.
-        config: Training settings.
-        device: To train on.
-        progress: Called after each epoch.
-        store: Where to keep what other searches, or this one another time, can go on from; it
-            must be of this very problem.
-        inductive: Whether training sees the training nodes and the edges between them only; then
-            it is validated on the graph with the validation nodes, and tested on the whole.
-        inference: How a grown graph is pruned; see
-            :func:`teddy.ticket.inference.edges_at_inference`.
-        loader: Gives the batches of a training; None: the whole graph in a step.
-        checkpoints: From the name of a training to where it goes on from.
-        task: What ``data.y`` is.
-        class_weight: Weights of classes in the loss.
-        directed: Whether messages run along edges as they are listed only.
-        weight_budget: Settings of the weight budget.
-        split: Number of the split, where masks are of several; by default the seed's.
+        settings: The settings tree, with the method's own values.
+        seed: Seed of everything random.
         teacher: A trained model to distil from; None: the dense model is trained.
+        progress: Called after each epoch.
+        store: Store of results that other searches, or this one another time, can resume from; it
+            must be of this very problem.
+        checkpoints: From the name of a training to its checkpoint.
 
     Attributes:
+        settings: The settings tree.
         phases: Tells how far the search is.
         prunable: The weights that the weight budget holds for.
         source: Makes its models.
@@ -101,52 +93,46 @@ class Problem:
 
     def __init__(
         self,
-        data: Data,
+        data: Any,
         model: ModelLike,
-        options: dict[str, Any],
+        settings: Settings,
         seed: int = 0,
-        config: TrainConfig | None = None,
-        device: torch.device | None = None,
+        *,
+        teacher: TeacherLike | None = None,
         progress: Progress | None = None,
         store: Store | None = None,
-        inductive: bool = False,
-        inference: str = "scored",
-        loader: Loader | None = None,
         checkpoints: Callable[[str], Checkpoint] | None = None,
-        task: str = "classification",
-        class_weight: ClassWeight | None = None,
-        directed: bool = False,
-        weight_budget: WeightBudget | None = None,
-        split: int | None = None,
-        teacher: TeacherLike | None = None,
     ) -> None:
+        self.settings, task = settings, settings.task
         self.teacher = None if teacher is None else Teacher(teacher)
-        device = device or torch.device("cpu")
-        self.seed, self.device = check_seed(seed), device
+        self.seed, self.device = check_seed(seed), check_device(settings.run.device)
         model = unwrapped(model) if isinstance(model, nn.Module) else model
-        self.config = self._config(config or TrainConfig(), model)
+        self.config = self._config(settings.train, model)
         self.phases = Phases(progress, self.config.epochs)
         self.store = store or Memory()
-        self.loader, self.checkpoints = loader, checkpoints
-        self.weight_budget = weight_budget or WeightBudget()
+        self.loader, self.checkpoints = as_loader(settings.train.loader), checkpoints
+        self.weight_budget = settings.weights
         self.prunable = PrunableWeights(self)
         self.dense_model: nn.Module | None = None
-        self.source = ModelSource(model, options)
-        self.given = self._with_features(one_split(self._checked(data, task), split, self.seed))
+        self.source = ModelSource(model, dict(settings.model_options), data)
+        self.task = parse_task(task.task)
+        split = settings.data.split
+        self.given = self._with_features(one_split(self._checked(data), split, self.seed))
         self._check_module()
-        check_rule(inference)
-        if inference != "scored" and not inductive:
-            warn(f"inference={inference} has no effect, since inductive is False")
-        fields = Data(**{key: self.given[key].to(device) for key in ("x", "y", *MASKS)})
-        shown = self._shown(fields, inductive)
-        self.task = TASKS[task].fit(fields.y[shown], fields.train_mask[shown], class_weight)
+        if task.inference != "scored" and not task.inductive:
+            warn(f"inference={task.inference} has no effect, since inductive is False")
+        fields = Data(**{key: self.given[key].to(self.device) for key in ("x", "y", *MASKS)})
+        shown = self._shown(fields)
+        self.task = self.task.fit(
+            fields.y[shown], fields.train_mask[shown], read_class_weight(task.class_weight)
+        )
         fields.y = self.task.encode(fields.y)
-        self.growth = self._growth(fields, self._arcs(directed), inductive, inference)
+        self.growth = self._growth(fields, self._arcs())
         self.seen, self.deployed = self.growth.seen, self.growth.deployed
         self.graph, self.data = self.seen.graph, self.seen.data
         self.num_outputs = self.task.num_outputs(self.data.y)
         if not self.data.x.is_floating_point():
-            with seeded(self.seed, device):
+            with seeded(self.seed, self.device):
                 check_looks_up(
                     self.make_model(), self.data.x, self.data.edge_index, **of_edges(self.data)
                 )
@@ -164,12 +150,12 @@ class Problem:
             )
 
     def _config(self, config: TrainConfig, model: ModelLike) -> TrainConfig:
-        """Settings of the training, with what wasn't asked for."""
-        return config.of(model)
+        """Settings of the training, with those that were not given."""
+        return resolved(config, model)
 
-    def _checked(self, data: Data, task: str) -> Data:
+    def _checked(self, data: Any) -> Data:
         """The graph, or its nodes that are predicted: features, targets, masks."""
-        return check_data(data, task=task, integers=True)
+        return check_data(data, task=self.task.name, integers=True)
 
     def _with_features(self, data: Data) -> Data:
         """The same with floats in place of integer features, unless your own module takes them."""
@@ -187,16 +173,19 @@ class Problem:
         with seeded(self.seed, self.device):
             self.source.check_module(self.given)
 
-    def _shown(self, fields: Data, inductive: bool) -> Tensor:
-        """Which of what is predicted training sees, with or without a target, bool."""
+    def _shown(self, fields: Data) -> Tensor:
+        """Rows that are visible during training, with or without a target, bool."""
+        inductive = self.settings.task.inductive
         return fields.train_mask if inductive else torch.ones_like(fields.train_mask)
 
-    def _growth(self, fields: Data, arcs: Arcs, inductive: bool, inference: str) -> Growth:
-        """What training sees, what it is judged on, and what a ticket is for."""
-        return Growth.of(fields, arcs, inductive, inference, self.seed)
+    def _growth(self, fields: Data, arcs: Arcs) -> Growth:
+        """The graph that training sees, those that it is judged on, and the ticket's."""
+        task = self.settings.task
+        return Growth.of(fields, arcs, task.inductive, task.inference, self.seed)
 
-    def _arcs(self, directed: bool) -> Arcs:
-        """The graph's edges, with what the model takes of them."""
+    def _arcs(self) -> Arcs:
+        """The graph's edges, with their values that the model takes."""
+        directed = self.settings.task.directed
         if directed and self.loader is not None:
             raise InputError("batches are of undirected graphs, expected no loader with directed")
         edges = self.given.edge_index
@@ -431,8 +420,8 @@ class Problem:
         """What a ticket holds of a model that :meth:`make_model` made."""
         return model
 
-    def settings(self) -> dict[str, Any]:
-        """What decides the result beside the graph, the model and the training."""
+    def identity(self) -> dict[str, Any]:
+        """Values that decide the result beside the graph, the model and the training."""
         return {}
 
     def belongs_to(self, choice: Choice) -> tuple[Arcs, Tensor]:

@@ -19,6 +19,7 @@ from teddy.ticket.features import feature_facts
 from teddy.ticket.fingerprint import arcs_fingerprint, split_fingerprint
 from teddy.ticket.state import structure_of
 from teddy.training import TrainResult, seeded
+from teddy.training.config import recorded
 from teddy.weights import count_nonzero
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def make_ticket(
         dense=dense.accuracy,
         ticket=accuracy_of(sparse),
         macs=macs,
-        config={**asdict(problem.config), **settings, **where},
+        config={**recorded(problem.config), **settings, **where},
         classes=None if names is None else [str(name) for name in names],
         features=feature_names(problem.given),
         inductive=_inductive(problem, choice),

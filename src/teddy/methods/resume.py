@@ -34,6 +34,7 @@ from teddy.models.identity import function_digest, module_digest
 from teddy.numbers import check_number
 from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.training import Checkpoint, Epoch, FromFunction, Loader, World, seeded
+from teddy.training.config import recorded
 from teddy.training.distributed import digest_of
 
 # Seconds to wait for a process that was told to end, but hasn't yet.
@@ -52,6 +53,10 @@ class SearchFolder:
         self.path = None if path is None else Path(path)
         self.seconds = check_number(seconds, "checkpoint_seconds")
         self.world = World.current()
+
+    def within(self, name: str) -> SearchFolder:
+        """A folder within this one, with the same time between checkpoints."""
+        return SearchFolder(None if self.path is None else self.path / name, self.seconds)
 
     @property
     def store(self) -> Store | None:
@@ -132,6 +137,11 @@ class SearchFolder:
         write_atomically(file, (json.dumps(settings, indent=1) + "\n").encode())
 
 
+def folder_of(checkpoint: StrPath | SearchFolder | None) -> SearchFolder:
+    """The folder of a search, from its path."""
+    return checkpoint if isinstance(checkpoint, SearchFolder) else SearchFolder(checkpoint)
+
+
 def search_settings(
     problem: Problem, method: str, level: Level, options: dict[str, Any]
 ) -> dict[str, Any]:
@@ -149,7 +159,7 @@ def search_settings(
         **problem.source.options,
         **asdict(level),
         "seed": problem.seed,
-        **asdict(problem.config),
+        **recorded(problem.config),
         "loader": _loader(problem.loader),
         "inductive": problem.growth.grown is not None,
         "inference": problem.growth.inference,
@@ -160,7 +170,7 @@ def search_settings(
         "graph": arcs_fingerprint(arcs),
         "data": digest_of(tensors),
         **problem.weight_budget.settings(),
-        **problem.settings(),
+        **problem.identity(),
     }
 
 

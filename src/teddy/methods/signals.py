@@ -28,7 +28,9 @@ def signals_of(problem: Problem, needs: Sequence[str]) -> Signals:
 
     Example:
         >>> import teddy
-        >>> problem = Problem(teddy.load_dataset("citeseer"), "gcn", {"hidden": 8})
+        >>> from teddy.settings import Settings
+        >>> problem = Problem(
+        ...     teddy.load_dataset("citeseer"), "gcn", Settings.from_dict({"hidden": 8}))
         >>> int((signals_of(problem, ["labels"]).labels >= 0).sum())
         120
     """

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from teddy.methods.level import Level
-from teddy.methods.method import method
+from teddy.methods.method import METHODS, method
 from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
 from teddy.ticket import Ticket
@@ -40,3 +40,7 @@ def teddy(
     """
     scheme = Scheme("teddy", "teddy", weights, structure=structure, weighted=weighted)
     return scheme.tickets(problem, levels)
+
+
+#: The method, to be called with options.
+Teddy = METHODS["teddy"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from teddy.methods.level import Level
-from teddy.methods.method import method
+from teddy.methods.method import METHODS, method
 from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
 from teddy.ticket import Ticket
@@ -45,3 +45,7 @@ def ugs(
     """
     scheme = Scheme("ugs", None, weights, l1_edges, l1_weights, stride=stride)
     return scheme.tickets(problem, levels)
+
+
+#: The method, to be called with options.
+UGS = METHODS["ugs"]

@@ -12,7 +12,7 @@ from teddy import jit
 from teddy.errors import InputError
 from teddy.machine import free_memory
 from teddy.methods.level import Level
-from teddy.methods.method import method
+from teddy.methods.method import METHODS, method
 from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
 from teddy.numbers import check_count, check_number
@@ -96,3 +96,7 @@ def _check_memory(problem: Problem, iterations: int) -> None:
     free = free_memory()
     if problem.device.type == "cpu" and needed > free:
         raise InputError(f"{text}; {free / 1e6:,.0f} MB are free")
+
+
+#: The method, to be called with options.
+WDGLT = METHODS["wd-glt"]

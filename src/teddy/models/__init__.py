@@ -18,7 +18,7 @@ from teddy.models.sage import SAGE
 from teddy.models.specformer import Specformer
 from teddy.models.unimp import UniMP
 from teddy.registry import Registry
-from teddy.words import read_option
+from teddy.specs import read_option
 
 MODELS: Registry[type[GNN]] = Registry("model")
 MODELS.register("gcn")(GCN)

@@ -18,7 +18,7 @@ _BY_PLACE = (_Parameter.POSITIONAL_ONLY, _Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def check_callable(make: Callable[..., Any]) -> None:
-    """Raise if what should make a module without arguments needs some, such as a class.
+    """Raise if a function that should make a module needs arguments other than ``data``.
 
     Example:
         >>> check_callable(nn.Linear)
@@ -27,14 +27,24 @@ def check_callable(make: Callable[..., Any]) -> None:
         teddy.errors.InputError: model is the class Linear, which needs in_features, out_features;
         expected a module, Linear(...), or a function without arguments, lambda: Linear(...)
     """
-    needed = [name for name, given in _parameters(make).items() if _is_needed(given)]
-    if needed:
+    needed = needed_arguments(make)
+    if needed not in ([], ["data"]):
         kind = "class" if isinstance(make, type) else "function"
         name = getattr(make, "__name__", type(make).__name__)
         raise InputError(
             f"model is the {kind} {name}, which needs {', '.join(needed)}; expected a module, "
             f"{name}(...), or a function without arguments, lambda: {name}(...)"
         )
+
+
+def needed_arguments(make: Callable[..., Any]) -> list[str]:
+    """Names of the arguments that a function cannot be called without.
+
+    Example:
+        >>> needed_arguments(lambda data, hidden=16: None)
+        ['data']
+    """
+    return [name for name, given in _parameters(make).items() if _is_needed(given)]
 
 
 def check_module(module: nn.Module) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -33,7 +32,7 @@ FACTORS = (
 
 def settings(scope: Scope) -> Settings:
     """As of the others, on the paper's split."""
-    return replace(scope.settings, split="20/40/40", inductive=True)
+    return scope.settings.updated(**{"split": "20/40/40", "inductive": True, **scope.changes})
 
 
 def levels(scope: Scope) -> list[int]:

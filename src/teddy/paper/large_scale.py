@@ -13,7 +13,6 @@ from teddy.paper.reproduction import UGS_FEW_ROUNDS as UGS
 from teddy.paper.reproduction import Finding, Result, Scope, Table, reproduction
 from teddy.paper.results import Results
 from teddy.sweep import Grid, Settings
-from teddy.training import TrainConfig
 
 DATASETS = ("arxiv", "arxiv-surrogate", "reddit")
 METHODS = ("teddy", "random", UGS, "teddy:distill=0", "random:distill=0")
@@ -32,9 +31,8 @@ def models(dataset: str, quick: bool = False) -> tuple[str, str]:
 
 def settings(scope: Scope) -> Settings:
     """Without weight decay, as in the paper; it doesn't say for how many epochs."""
-    epochs = scope.epochs or (4 if scope.quick else 100)
-    config = TrainConfig(epochs, weight_decay=0.0)
-    return replace(scope.settings, config=config, model_options={})
+    own = {"epochs": 4 if scope.quick else 100, "weight_decay": 0.0}
+    return replace(scope.settings.updated(**{**own, **scope.changes}), model_options={})
 
 
 def levels(scope: Scope) -> list[int]:

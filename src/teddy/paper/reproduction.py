@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,8 @@ from teddy.chart import Chart
 from teddy.errors import InputError
 from teddy.paper.results import Results
 from teddy.registry import Registry
-from teddy.sweep import Grid, Settings
-from teddy.training import TrainConfig
+from teddy.settings import Settings
+from teddy.sweep import Grid
 
 #: UGS where its twenty rounds take too long: masks are learned in four, 23% go in each.
 UGS_FEW_ROUNDS = "ugs:stride=5"
@@ -34,8 +34,7 @@ class Scope:
         simulations: Levels of the figures.
         extreme: Levels of the extreme regime.
         quick: A coarse version: few epochs, narrow models.
-        epochs: Of a training; None: the paper's.
-        data_dir: Folder with raw data sets.
+        changes: Settings that differ from the paper's, by name.
         folder: For what a reproduction keeps besides the sweep.
     """
 
@@ -45,8 +44,7 @@ class Scope:
     simulations: tuple[int, ...] = (1, 5, 10, 15, 20)
     extreme: tuple[int, ...] = (20, 25, 30, 35, 40)
     quick: bool = False
-    epochs: int | None = None
-    data_dir: str | None = None
+    changes: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = Path("runs/paper")
 
     @staticmethod
@@ -66,11 +64,13 @@ class Scope:
     @property
     def settings(self) -> Settings:
         """Of all trainings: the paper's, with the tuned strength of distillation."""
-        epochs = self.epochs or (40 if self.quick else 200)
-        narrow = {"hidden": 32} if self.quick else {}
-        return Settings(
-            TrainConfig(epochs), tuned=True, model_options=narrow, data_dir=self.data_dir
-        )
+        quick = {"epochs": 40, "hidden": 32} if self.quick else {}
+        return Settings.from_dict({"tuned": True, **quick, **self.changes})
+
+    @property
+    def data_dir(self) -> str | None:
+        """Folder with raw data sets."""
+        return self.settings.data.data_dir
 
     def grid(
         self,

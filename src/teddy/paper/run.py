@@ -170,7 +170,7 @@ def _made_by(entry: Reproduction, scope: Scope, rows: list[dict[str, Any]]) -> s
     parts = [f"`teddy reproduce {entry.name}{' --quick' if scope.quick else ''}`"]
     if rows:
         settings = entry.sweep(scope)[1]
-        config, options = settings.config, settings.model_options
+        config, options = settings.train, settings.model_options
         width = f"hidden {options['hidden']}" if options else "the paper's width"
         parts.append(f"{config.epochs} epochs, {width}, lambda as in `tuned.json`")
         parts.extend(sorted({str(row.get("versions")) for row in rows}))

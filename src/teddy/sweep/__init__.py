@@ -3,7 +3,8 @@
 May import: data, edges, weights, models, training, ticket, methods.
 """
 
-from teddy.sweep.grid import Grid, Settings
+from teddy.settings import Settings
+from teddy.sweep.grid import Grid
 from teddy.sweep.run import Outcome, run_sweep
 from teddy.sweep.search import search_sparsest
 from teddy.sweep.seeds import Study, find_over_seeds

@@ -1,4 +1,4 @@
-"""What runs the tasks: this process, others on this machine, or a cluster; all through joblib."""
+"""Backends that run the series: this process, others here, or a cluster; all through joblib."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from teddy.errors import InputError
 from teddy.machine import free_memory
 from teddy.sweep.folder import Folder
-from teddy.sweep.worker import Done, Job, run_task
+from teddy.sweep.worker import Done, Job, run_series
 
 #: Names, and the module that a backend needs.
 BACKENDS = {"loky": "joblib", "dask": "distributed", "ray": "ray"}
@@ -47,7 +47,7 @@ def run_jobs(work: Sequence[Job], jobs: int, backend: str) -> list[Done]:
     try:
         with _cluster(backend, jobs), parallel_config(backend=backend):
             done: list[Done] = Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="2*n_jobs")(
-                delayed(run_task)(job) for job in work
+                delayed(run_series)(job) for job in work
             )
             return done
     except TerminatedWorkerError:
@@ -55,13 +55,13 @@ def run_jobs(work: Sequence[Job], jobs: int, backend: str) -> list[Done]:
 
 
 def _run_alone(job: Job) -> Done:
-    """Do one task in a process of its own, to see whether it is the one that kills it."""
+    """Run one series in a process of its own, to see whether it is the one that kills it."""
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     try:
         # Two, since one would be this very process.
-        (done,) = Parallel(n_jobs=2)([delayed(run_task)(job)])
+        (done,) = Parallel(n_jobs=2)([delayed(run_series)(job)])
         assert isinstance(done, Done)
         return done
     except TerminatedWorkerError:

@@ -11,11 +11,12 @@ from typing import Any
 from teddy.atomic import StrPath
 from teddy.errors import InputError
 from teddy.methods.spec import MethodSpec
+from teddy.settings import Settings
+from teddy.sweep.datasets import cached_dataset, data_version, num_rows
 from teddy.sweep.folder import Folder
-from teddy.sweep.grid import Cell, Grid, Settings
+from teddy.sweep.grid import Cell, Grid
 from teddy.sweep.run import Outcome, checked, failure_line, run_sweep, source_of
 from teddy.sweep.walk import Point
-from teddy.sweep.worker import cached_dataset, data_version
 
 #: Called with what is done, how much of it is, and how much there is.
 Progress = Callable[[str, int, int], None]
@@ -58,11 +59,12 @@ class Candidates:
         self.jobs, self.plugins, self.progress = jobs, plugins, progress
         self.computed = 0
 
-    def num_nodes(self, mask: str) -> int:
-        """Number of nodes in ``val_mask`` or ``test_mask``."""
+    def num_rows(self, mask: str) -> int:
+        """Number of rows, such as nodes, in ``val_mask`` or ``test_mask``."""
         source = source_of(self.dataset)
         version = data_version(source, self.settings)
-        return int(cached_dataset(source, self.settings, version)[mask].sum())
+        data = cached_dataset(source, self.settings, version)
+        return num_rows(data, mask, self.settings)
 
     def sparsities(self, point: Point, seeds: int) -> tuple[float, float]:
         """Shares of edges and weights that went, not those asked for; means over seeds."""

@@ -25,7 +25,7 @@ from filelock import FileLock, Timeout
 from teddy.atomic import UNFINISHED, write_atomically
 from teddy.entries import Entry, read_entry, write_entry
 from teddy.errors import InputError
-from teddy.sweep.grid import Cell, Task
+from teddy.sweep.grid import Cell, Series
 from teddy.sweep.resolution import with_test_rows
 
 FORMAT = 1
@@ -174,10 +174,10 @@ class Folder:
         self._make(self.path / "locks")
         return FileLock(self.path / "locks" / f"{name}.lock")
 
-    def store(self, task: Task) -> FolderStore:
-        """Where a task's search goes on from."""
+    def store(self, series: Series) -> FolderStore:
+        """Store that a series resumes from."""
         work = self.path / "work"
-        return FolderStore(work / task.dense_key, work / task.key)
+        return FolderStore(work / series.dense_key, work / series.key)
 
     def _read_all(self, kind: str) -> Iterator[dict[str, Any]]:
         for path in sorted((self.path / kind).glob("*.json")):

@@ -1,11 +1,11 @@
-"""What a sweep consists of: cells, and the tasks in which they are computed."""
+"""The grid of a sweep: cells, and the series in which they are computed."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,51 +13,11 @@ from typing import Any
 from teddy.data.catalog import DATASETS
 from teddy.errors import InputError
 from teddy.methods import Level
+from teddy.methods.make_problem import settings_of
+from teddy.methods.plugin import check_model
 from teddy.methods.spec import MethodSpec
-from teddy.models import parse_model
 from teddy.numbers import check_count, check_seed
-from teddy.sweep.tuned import tuned_settings
-from teddy.training import TrainConfig
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What all cells of a sweep have in common.
-
-    Attributes:
-        config: Of every training; ``distill`` there is not used.
-        distill: Strength of the distillation for methods that distil; None: their own.
-        tuned: Whether to take the tuned strength where one is known.
-        model_options: Options of the models.
-        split: As of :func:`teddy.load_dataset`.
-        split_seed: Of a split that is drawn.
-        data_dir: Folder with raw data sets.
-        inductive: Whether training sees the training nodes only.
-        device: To train on.
-        threads: Of each job; results are the same whatever the number of jobs.
-    """
-
-    config: TrainConfig = field(default_factory=TrainConfig)
-    distill: float | None = None
-    tuned: bool = False
-    model_options: dict[str, Any] = field(default_factory=dict)
-    split: str | None = None
-    split_seed: int = 0
-    data_dir: str | None = None
-    inductive: bool = False
-    device: str = "cpu"
-    threads: int = 1
-
-    def __post_init__(self) -> None:
-        if self.split_seed and self.split is None:
-            raise InputError(f"split_seed is {self.split_seed}, expected a split to draw, too")
-
-    def to_dict(self) -> dict[str, Any]:
-        """What decides the results, as plain data."""
-        plain = asdict(self)
-        plain.update(plain.pop("config"), distill=self.distill)
-        del plain["data_dir"]
-        return plain
+from teddy.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -92,8 +52,8 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Task:
-    """Cells of one data set, model, method and seed: those that one process computes in turn."""
+class Series:
+    """Cells of one data set, model, method and seed, which one process computes in turn."""
 
     dataset: str
     model: str
@@ -103,12 +63,12 @@ class Task:
 
     @property
     def key(self) -> str:
-        """Name of what belongs to the task."""
+        """Name of the series' files."""
         return file_name(self.dataset, self.model, self.method, f"seed{self.seed}")
 
     @property
     def dense_key(self) -> str:
-        """Name of the dense model, which tasks of other methods share."""
+        """Name of the dense model, which series of other methods share."""
         return file_name(self.dataset, self.model, f"seed{self.seed}")
 
     @property
@@ -126,7 +86,7 @@ class Grid:
 
     Example:
         >>> grid = Grid(["citeseer"], ["gin"], ["teddy", "random"], [0, 5], [0, 1, 2])
-        >>> len(grid.cells), len(grid.tasks)
+        >>> len(grid.cells), len(grid.series)
         (12, 6)
     """
 
@@ -141,7 +101,7 @@ class Grid:
             if not getattr(self, name):
                 raise InputError(f"got no {name}, expected at least one")
         for model in self.models:
-            parse_model(model)
+            check_model(model)
         parsed = [str(MethodSpec.parse(method)) for method in self.methods]
         cleaned: dict[str, list[Any]] = {
             "models": list(self.models),
@@ -154,10 +114,10 @@ class Grid:
             object.__setattr__(self, name, list(dict.fromkeys(values)))
 
     @property
-    def tasks(self) -> list[Task]:
-        """All tasks; those that share a dense model are far apart."""
+    def series(self) -> list[Series]:
+        """All series; those that share a dense model are far apart."""
         return [
-            Task(dataset, model, method, seed, tuple(self.simulations))
+            Series(dataset, model, method, seed, tuple(self.simulations))
             for method, dataset, model, seed in product(
                 self.methods, self.datasets, self.models, self.seeds
             )
@@ -166,7 +126,7 @@ class Grid:
     @property
     def cells(self) -> list[Cell]:
         """All cells."""
-        return [cell for task in self.tasks for cell in task.cells]
+        return [cell for series in self.series for cell in series.cells]
 
 
 def _canonical(dataset: str) -> str:
@@ -179,28 +139,25 @@ def level_of(spec: MethodSpec, simulation: int) -> Level:
     return spec.level(Level.simulation(simulation))
 
 
-def distill_of(spec: MethodSpec, task: Task, settings: Settings) -> float:
-    """The strength of the distillation: of the method in the grid, of the sweep, of the method.
+def settings_for(series: Series, settings: Settings) -> Settings:
+    """Settings of a series.
 
-    A method that doesn't distil by itself doesn't because others do.
+    A lambda that holds for the whole sweep holds for the methods that distil by themselves: one
+    that doesn't, such as ugs, doesn't because others do.
 
     Example:
-        >>> task = Task("citeseer", "gin", "ugs", 0, (1,))
-        >>> distill_of(MethodSpec.parse("ugs"), task, Settings(distill=5.0))
+        >>> everywhere = Settings(TrainConfig(distill=5.0))
+        >>> for name in ("ugs", "random", "ugs:distill=1"):
+        ...     series = Series("citeseer", "gin", name, 0, (1,))
+        ...     print(settings_for(series, everywhere).train.distill)
         0.0
-        >>> distill_of(MethodSpec.parse("random"), task, Settings(distill=5.0))
         5.0
+        1.0
     """
-    if spec.distill is not None:
-        return spec.distill
-    own = spec.method.distill
-    if own == 0:
-        return own
-    if settings.distill is not None:
-        return settings.distill
-    if settings.tuned:
-        return tuned_settings(task.dataset, task.model).get("distill", own)
-    return own
+    spec = MethodSpec.parse(series.method)
+    if spec.method.distill == 0:
+        settings = settings.updated(distill=None)
+    return settings_of(spec, settings, series.dataset, series.model)
 
 
 def file_name(*parts: str, digest_only: str = "") -> str:

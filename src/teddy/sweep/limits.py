@@ -49,7 +49,7 @@ def limited_threads(count: int) -> Iterator[None]:
 def memory_limit(limit: int | None) -> Iterator[None]:
     """Within the context an allocation beyond the limit, in bytes, is an error.
 
-    What would otherwise take the machine down becomes a recorded failure of one task.
+    What would otherwise take the machine down becomes a recorded failure of one series.
 
     Example:
         >>> with memory_limit(None):

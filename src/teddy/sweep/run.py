@@ -13,16 +13,18 @@ from typing import Any
 from teddy import __version__
 from teddy.data.catalog import DATASETS
 from teddy.errors import InputError
-from teddy.methods.find import check_device
-from teddy.methods.plugin import ORIGINS
+from teddy.methods.plugin import ORIGINS, is_in_file, load_file
 from teddy.methods.spec import MethodSpec
 from teddy.models import build_model
 from teddy.numbers import check_count
+from teddy.settings import Settings
 from teddy.sweep.backends import check_backend, run_jobs, share_of_memory
+from teddy.sweep.datasets import data_version
 from teddy.sweep.folder import Folder
-from teddy.sweep.grid import Cell, Grid, Settings, distill_of
+from teddy.sweep.grid import Cell, Grid, settings_for
 from teddy.sweep.table import write_table
-from teddy.sweep.worker import Job, data_version
+from teddy.sweep.worker import Job
+from teddy.training.device import check_device
 
 # Seconds between two looks at what is done.
 _LOOK = 0.5
@@ -93,6 +95,11 @@ def run_sweep(
     check_backend(backend)
     if memory is not None and not 0 < memory < math.inf:
         raise InputError(f"memory is {memory}, expected a number of GiB above 0")
+    if settings.data.nodes is not None and len(grid.datasets) > 1:
+        raise InputError(
+            f"nodes is the node table of one edge list, got {len(grid.datasets)} data sets; "
+            "expected one"
+        )
     methods = _methods(grid, settings)
     sources = {name: source_of(name) for name in grid.datasets}
     data = {name: data_version(source, settings) for name, source in sources.items()}
@@ -105,15 +112,15 @@ def run_sweep(
     everything = [
         Job(
             folder=str(folder.path.absolute()),
-            task=task,
+            series=series,
             settings=settings,
-            source=sources[task.dataset],
-            data=data[task.dataset],
+            source=sources[series.dataset],
+            data=data[series.dataset],
             plugins=tuple(str(Path(plugin).absolute()) for plugin in plugins),
             keep_tickets=keep_tickets,
             memory=limit,
         )
-        for task in grid.tasks
+        for series in grid.series
     ]
     work = [job for job in everything if job.missing()]
     with _watched(folder, grid, progress):
@@ -135,13 +142,13 @@ def run_sweep(
 
 def checked(settings: Settings, models: Sequence[str]) -> Settings:
     """Return settings that hold wherever a process runs, or raise if some can't be meant."""
-    check_device(settings.device)
-    check_count(settings.threads, "threads")
+    check_device(settings.run.device)
     for model in models:
-        build_model(model, 1, 1, **settings.model_options)
-    if settings.data_dir is None:
-        return settings
-    return replace(settings, data_dir=str(Path(settings.data_dir).absolute()))
+        if not is_in_file(model):
+            build_model(model, 1, 1, **settings.model_options)
+    places = {"data_dir": settings.data.data_dir, "nodes": settings.data.nodes}
+    found = {name: str(Path(p).absolute()) for name, p in places.items() if p is not None}
+    return settings.updated(**found)
 
 
 def failure_line(row: dict[str, Any]) -> str:
@@ -168,13 +175,15 @@ def source_of(dataset: str) -> str:
 
 
 def _methods(grid: Grid, settings: Settings) -> dict[str, Any]:
-    """What decides the results of each method: its strength of distillation, the user's file."""
+    """Values that decide the results of each method: lambda, the user's files."""
     found = {}
-    for task in grid.tasks:
-        spec = MethodSpec.parse(task.method)
-        distill = spec.configure(settings.config, distill_of(spec, task, settings)).distill
+    for series in grid.series:
+        spec = MethodSpec.parse(series.method)
+        distill = settings_for(series, settings).train.distill
         facts = {"distill": distill, "file": ORIGINS.get(spec.name)}
-        found[f"{task.dataset} {task.model} {task.method}"] = facts
+        if is_in_file(series.model):
+            facts["model"] = load_file(series.model.rpartition(":")[0]).__name__
+        found[f"{series.dataset} {series.model} {series.method}"] = facts
     return found
 
 

@@ -11,8 +11,8 @@ from teddy.atomic import StrPath, check_writable, write_atomically
 from teddy.errors import InputError
 from teddy.methods.spec import MethodSpec
 from teddy.numbers import check_count
+from teddy.settings import Settings
 from teddy.sweep.candidates import Candidates, Progress
-from teddy.sweep.grid import Settings
 from teddy.sweep.sequential import Rule
 from teddy.sweep.sparsest import Answer, Sparsest, Tried
 from teddy.sweep.statistics import paired_difference
@@ -86,7 +86,7 @@ def search_sparsest(
     candidates = Candidates(
         dataset, model, spec, out, settings or Settings(), jobs, plugins, progress
     )
-    rule = replace(rule, resolution=100.0 / candidates.num_nodes("val_mask"))
+    rule = replace(rule, resolution=100.0 / candidates.num_rows("val_mask"))
     tried: list[Tried] = []
 
     def accepts(point: Point, share: float) -> bool:
@@ -166,5 +166,5 @@ def _answer(candidates: Candidates, tried: Tried) -> Answer:
         seed=candidates.best_seed(tried.point, tried.judgement.seeds),
         ticket=ticket,
         dense=dense,
-        test=paired_difference(ticket, dense, test_rows=candidates.num_nodes("test_mask")),
+        test=paired_difference(ticket, dense, test_rows=candidates.num_rows("test_mask")),
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from torch_geometric.data import Data, HeteroData
@@ -14,6 +13,7 @@ from teddy.atomic import StrPath
 from teddy.edges import GraphHealth, graph_health
 from teddy.errors import InputError
 from teddy.methods import find_ticket
+from teddy.methods.resume import SearchFolder, folder_of
 from teddy.sparsity import nearest_simulation
 from teddy.sweep.grid import Cell
 from teddy.sweep.resolution import num_test_rows
@@ -122,7 +122,7 @@ def find_over_seeds(
     *,
     seeds: Sequence[int],
     progress: Callable[[int, str, Any, float], None] | bool | None = None,
-    checkpoint: StrPath | None = None,
+    checkpoint: StrPath | SearchFolder | None = None,
     **settings: Any,
 ) -> Study:
     """Find a ticket for each seed, and compare them with the dense models of the same seeds.
@@ -154,7 +154,7 @@ def find_over_seeds(
             if callable(progress):
                 progress(seed, phase, epoch, done)
 
-        folder = None if checkpoint is None else Path(checkpoint) / f"seed-{seed}"
+        folder = None if checkpoint is None else folder_of(checkpoint).within(f"seed-{seed}")
         shown = report if callable(progress) else progress
         settings = {**settings, "progress": shown, "checkpoint": folder}
         tickets.append(find_ticket(data, seed=seed, **settings))

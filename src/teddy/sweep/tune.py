@@ -11,19 +11,25 @@ from typing import Any
 
 from teddy.errors import InputError
 from teddy.methods import Level
-from teddy.methods.plugin import load_file
+from teddy.methods.make_problem import make_problem
+from teddy.methods.plugin import check_model, load_file, read_model
 from teddy.methods.spec import MethodSpec
-from teddy.models import parse_model
 from teddy.numbers import check_count
+from teddy.settings import ENTRIES, Settings
+from teddy.sweep.datasets import cached_dataset, data_version
 from teddy.sweep.folder import Folder, try_lock
-from teddy.sweep.grid import Settings, Task, distill_of, file_name
-from teddy.sweep.limits import limited_threads
+from teddy.sweep.grid import Series, file_name, settings_for
+from teddy.sweep.limits import ended_with_parent, limited_threads
 from teddy.sweep.run import checked, source_of
-from teddy.sweep.worker import build_problem, cached_dataset, data_version
-from teddy.training import TrainConfig
+from teddy.training.config import resolved
 
-#: What can be searched, all on a log scale; the paper searches lambda in [0.01, 200].
-RANGES = {"distill": (0.01, 200.0), "lr": (1e-3, 0.1), "weight_decay": (1e-5, 1e-2)}
+#: Settings that can be searched, with their ranges, on a logarithmic scale; the paper searches
+#: lambda in [0.01, 200].
+RANGES = {
+    name: entry.declaration.tune
+    for name, entry in ENTRIES.items()
+    if entry.declaration.tune is not None
+}
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,7 @@ class Search:
     names: tuple[str, ...] = ("distill",)
 
     def __post_init__(self) -> None:
-        parse_model(self.model)
+        check_model(self.model)
         MethodSpec.parse(self.method)
         for name in self.names:
             if name not in RANGES:
@@ -145,7 +151,7 @@ def tune(
             values = {
                 name: trial.suggest_float(name, *RANGES[name], log=True) for name in search.names
             }
-            tried = replace(settings, config=_config(search, settings, values))
+            tried = _settings(search, settings, values)
             try:
                 scores = Parallel(n_jobs=jobs, batch_size=1)(
                     delayed(_validation)(replace(run, settings=tried, seed=seed))
@@ -207,7 +213,7 @@ def _tried(study: Any) -> list[Any]:
 
 
 def _default(search: Search, settings: Settings) -> dict[str, float]:
-    config = _config(search, settings, {}).of(search.model)
+    config = resolved(_settings(search, settings, {}).train, read_model(search.model))
     return {name: getattr(config, name) for name in search.names}
 
 
@@ -215,13 +221,10 @@ def _in_range(values: dict[str, float]) -> bool:
     return all(RANGES[name][0] <= value <= RANGES[name][1] for name, value in values.items())
 
 
-def _config(search: Search, settings: Settings, values: dict[str, float]) -> TrainConfig:
-    """Training settings of a trial: the given ones, except for the values that it tries."""
-    spec = MethodSpec.parse(search.method)
-    task = Task(search.dataset, search.model, search.method, 0, ())
-    config = spec.configure(settings.config, distill_of(spec, task, settings))
-    tried: dict[str, Any] = dict(values)
-    return replace(config, **tried)
+def _settings(search: Search, settings: Settings, values: dict[str, float]) -> Settings:
+    """Settings of a trial: the method's on this data set, except for the values that it tries."""
+    series = Series(search.dataset, search.model, search.method, 0, ())
+    return settings_for(series, settings).updated(**values)
 
 
 @dataclass(frozen=True)
@@ -243,15 +246,24 @@ def _validation(run: _Run) -> float:
     for plugin in run.plugins:
         load_file(plugin)
     search, settings = run.search, run.settings
-    spec, config = MethodSpec.parse(search.method), settings.config
-    task = Task(search.dataset, search.model, search.method, run.seed, ())
-    # The dense model depends on what it was trained with; the rounds of masks, on everything.
+    spec, config = MethodSpec.parse(search.method), settings.train
+    # Values that are tried stand in for the method's own.
+    spec = replace(spec, settings=tuple((k, v) for k, v in spec.settings if k not in search.names))
+    series = Series(search.dataset, search.model, search.method, run.seed, ())
+    # The dense model depends on its learning rate and penalty; the rounds of masks, on everything.
     of_dense = f"lr {config.lr} weight decay {config.weight_decay}"
-    store = Folder(run.out).store(replace(task, method=f"{spec} {config}"))
+    store = Folder(run.out).store(replace(series, method=f"{spec} {config}"))
     store.shared = store.shared / file_name(of_dense)
-    with limited_threads(settings.threads):
-        data = cached_dataset(run.source, settings, run.version)
-        problem = build_problem(data, task, settings, config.distill, store, run.parent)
+    with limited_threads(settings.run.threads or 1):
+        problem = make_problem(
+            cached_dataset(run.source, settings, run.version),
+            read_model(search.model),
+            settings.loaded(),
+            run.seed,
+            spec,
+            progress=ended_with_parent(run.parent),
+            store=store,
+        )
         levels: Sequence[Level] = [spec.level(search.level)]
         (ticket,) = spec.method.tickets(problem, levels, **dict(spec.options))
     return ticket.info.ticket.val

@@ -10,12 +10,10 @@ from teddy.edges import SimpleGraph
 from teddy.edges.prune import needed_signals, prune_pairs
 from teddy.edges.signals import Signals
 from teddy.errors import InputError, warn
+from teddy.settings.groups import INFERENCE_RULES
 
 #: What PyG's loaders leave in a piece of a graph.
 _OF_PIECES = ("n_id", "e_id", "input_id", "batch_size")
-
-#: The ways to prune a graph with nodes that weren't seen.
-RULES = ("scored", "training", "none")
 
 
 def edges_at_inference(
@@ -87,8 +85,8 @@ def check_rule(rule: str, what: str = "inference") -> str:
         ...
         teddy.errors.InputError: inference is 'all', expected one of: scored, training, none
     """
-    if rule not in RULES:
-        raise InputError(f"{what} is '{rule}', expected one of: {', '.join(RULES)}")
+    if rule not in INFERENCE_RULES:
+        raise InputError(f"{what} is '{rule}', expected one of: {', '.join(INFERENCE_RULES)}")
     return rule
 
 

@@ -3,8 +3,8 @@
 May import: data, edges, weights, models.
 """
 
+from teddy.settings import TrainConfig
 from teddy.training.checkpoint import Checkpoint
-from teddy.training.config import TrainConfig
 from teddy.training.distillation import distillation_loss
 from teddy.training.distributed import World, connected
 from teddy.training.evaluation import Unseen

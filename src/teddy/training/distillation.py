@@ -7,7 +7,7 @@ from torch import Tensor
 
 from teddy.errors import InputError
 from teddy.numbers import check_number
-from teddy.training.config import TrainConfig
+from teddy.settings import TrainConfig
 from teddy.training.tasks.classification import CrossEntropy
 
 

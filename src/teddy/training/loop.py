@@ -19,9 +19,10 @@ from teddy.models import GNN
 from teddy.models.headed import Headed, encoder_of
 from teddy.models.masked import Masked
 from teddy.models.own_module import check_state
+from teddy.settings import TrainConfig
 from teddy.training.batches import Batches
 from teddy.training.checkpoint import Checkpoint
-from teddy.training.config import TrainConfig
+from teddy.training.config import resolved
 from teddy.training.distributed import World
 from teddy.training.evaluation import Unseen, judges
 from teddy.training.forward import Forward
@@ -126,7 +127,7 @@ def train(
     """
     encoder = encoder_of(model)
     network = encoder.model if isinstance(encoder, Masked) else encoder
-    config = (config or TrainConfig()).of(network)
+    config = resolved(config or TrainConfig(), network)
     task = task or Classification()
     started = time.perf_counter()
     world = World.current()

@@ -14,7 +14,7 @@ from teddy.models import GNN
 from teddy.models.headed import Headed
 from teddy.models.layered import LayeredGNN
 from teddy.models.masked import Masked
-from teddy.training.config import TrainConfig
+from teddy.settings import TrainConfig
 from teddy.training.distributed import World
 from teddy.training.loaders import Batch, Loader, graph_to_load, grouped
 from teddy.training.objective import Totals
@@ -64,7 +64,7 @@ class BatchSteps(Steps):
     ) -> None:
         self.world = World.current()
         self.model, self.data, self.config = model, data, config
-        self.teacher = teacher if config.distill > 0 else None
+        self.teacher = teacher if config.strength > 0 else None
         self.optimizer, self.after_step = optimizer, after_step
         if loader.together < self.world.size:
             raise InputError(

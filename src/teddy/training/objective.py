@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from teddy.errors import InputError
-from teddy.training.config import TrainConfig
+from teddy.settings import TrainConfig
 
 #: How much a step has of what its two terms are divided by: training targets, and taught nodes.
 Totals = tuple[float, int]
@@ -46,7 +46,7 @@ class Objective(ABC):
         self.config, self.y, self.train, self.teacher = config, y, train, teacher
         self.dense: Tensor | None = None
         self.taught = train if config.distill_nodes == "training" else None
-        if teacher is not None and config.distill > 0:
+        if teacher is not None and config.strength > 0:
             if self.taught is not None:
                 teacher = teacher.index_select(0, self.taught)
             self._learn_from(self._outputs(teacher / config.temperature))
@@ -74,7 +74,7 @@ class Objective(ABC):
             outputs = self._outputs(logits / self.config.temperature)
         divergence = self._divergence(outputs, self.dense)
         taught = logits.size(0) if self.totals is None else self.totals[1]
-        return loss + self.config.distill / max(taught, 1) * divergence
+        return loss + self.config.strength / max(taught, 1) * divergence
 
     @property
     def nodes(self) -> Tensor | None:

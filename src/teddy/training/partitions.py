@@ -18,9 +18,9 @@ from teddy import cache
 from teddy.edges import SimpleGraph
 from teddy.errors import InputError
 from teddy.numbers import check_count
+from teddy.specs import read_option
 from teddy.training.distributed import World
 from teddy.training.loaders import Batch, FromFunction, Loader
-from teddy.words import read_option
 
 #: What can be given as a loader: a word, an object, or a function from a graph to a PyG loader.
 LoaderLike = str | Loader | Callable[[Data], Iterable[Data]]

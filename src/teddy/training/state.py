@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor, nn
 
-from teddy.training.config import TrainConfig
+from teddy.settings import TrainConfig
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 May import: data, edges.
 """
 
-from teddy.weights.budget import WeightBudget, excluded_parameters
+from teddy.settings import WeightBudget
+from teddy.weights.budget import excluded_parameters
 from teddy.weights.l0 import L0Projection, count_nonzero, project_l0_
 from teddy.weights.masks import FixedMask, largest
 from teddy.weights.optimizer import L0Projected

@@ -38,7 +38,7 @@ def project_l0_(
         sparsity: Share :math:`p_\theta` of all entries to set to zero, in [0, 1].
         scope: ``global``, all entries together as above; or ``matrix`` or ``balanced``, each
             parameter with two or more dimensions by itself, see
-            :class:`~teddy.weights.budget.WeightBudget`.
+            :class:`~teddy.settings.WeightBudget`.
 
     Raises:
         InputError: if an entry is nan or infinite; nothing is changed then.

@@ -11,13 +11,9 @@ from torch.optim import Optimizer
 
 from teddy.errors import InputError
 from teddy.numbers import check_count
+from teddy.settings.weights import ExcludeLike, check_schedule, reached_share
 from teddy.sparsity import check_sparsity
-from teddy.weights.budget import (
-    ExcludeLike,
-    check_schedule,
-    excluded_parameters,
-    reached_share,
-)
+from teddy.weights.budget import excluded_parameters
 from teddy.weights.l0 import projections
 from teddy.weights.pools import check_scope, pools
 from teddy.weights.units import UnitProjection, Units
@@ -50,12 +46,12 @@ class L0Projected(Optimizer):
         scope: ``balanced``: parameters with two or more dimensions are pruned each by itself,
             small ones less, and vectors such as biases stay dense. ``matrix``: the same share of
             each. ``global``, the paper's choice: all parameters together, which can remove whole
-            layers if their scales differ. See :class:`~teddy.weights.budget.WeightBudget`.
+            layers if their scales differ. See :class:`~teddy.settings.WeightBudget`.
         exclude: Parameters that stay dense and are no part of the budget: name patterns
             (``"*.bias"``) and module classes (``nn.Embedding``) of ``model``.
         model: The model whose names ``exclude`` refers to.
         schedule: ``constant``, or ``linear`` or ``cubic``: the sparsity rises from 0, see
-            :func:`~teddy.weights.budget.reached_share`.
+            :func:`~teddy.settings.weights.reached_share`.
         ramp_steps: Steps after which a rising sparsity is full.
 
     Example:

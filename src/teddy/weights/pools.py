@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from teddy.errors import InputError
+from teddy.settings.weights import SCOPES
 from teddy.sparsity import num_kept_weights
-
-#: Weights that share a budget: all together, or each matrix by itself, with the same share of
-#: each, or with a larger share of small matrices.
-SCOPES = ("global", "matrix", "balanced")
 
 
 def check_scope(scope: str) -> str:
@@ -39,7 +36,7 @@ def pools(shapes: Sequence[Sequence[int]], scope: str, sparsity: float) -> list[
 
     Args:
         shapes: Shapes of all parameters.
-        scope: See :class:`~teddy.weights.budget.WeightBudget`.
+        scope: See :class:`~teddy.settings.WeightBudget`.
         sparsity: Share :math:`p_\theta` to remove.
 
     Example:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
+from teddy.edges.graphs import BUDGETS
+from teddy.models.graph_head import READOUTS
+from teddy.settings import setting
 from teddy.training.tasks.classification import Classification
 
 
+@dataclass(frozen=True, eq=False)
 class GraphClassification(Classification):
     """Learn a class as :class:`Classification` does, of graphs: a row of ``y`` and logits each.
+
+    Args:
+        weight: Weights of classes in the loss.
+        budget: Edge budget: of each ``graph``, or of ``all`` graphs of one part of the split.
+        readout: From outputs of nodes to those of a graph: ``mean``, ``sum`` or ``max``.
 
     Example:
         >>> GraphClassification().facts()
@@ -16,3 +26,6 @@ class GraphClassification(Classification):
     """
 
     name: ClassVar[str] = "graph-classification"
+
+    budget: str = setting("graph", "Edge budget: of each graph, or of all.", choices=BUDGETS)
+    readout: str = setting("mean", "Readout of nodes' outputs: mean, sum or max.", choices=READOUTS)

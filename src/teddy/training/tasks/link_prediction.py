@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from teddy.errors import InputError
-from teddy.training.config import TrainConfig
+from teddy.settings import TrainConfig, setting
 from teddy.training.objective import Objective, Totals
 from teddy.training.tasks.multilabel import BinaryCrossEntropy
 from teddy.training.tasks.task import ClassWeight, Task
@@ -19,13 +19,22 @@ from teddy.training.tasks.task import ClassWeight, Task
 class LinkPrediction(Task):
     """Tell links from pairs without one: binary cross entropy, AUC, links of a logit above 0.
 
+    Args:
+        dimensions: Outputs of a node, of a model that is given by name.
+        hits_at: Rank k of the second metric, hits@k.
+
     Example:
+        >>> str(LinkPrediction(dimensions=16))
+        'link-prediction:dimensions=16'
         >>> LinkPrediction().predict(torch.tensor([[0.5], [-1.0]]))
         tensor([1, 0])
     """
 
     name: ClassVar[str] = "link-prediction"
     metric: ClassVar[str] = "AUC"
+
+    dimensions: int = setting(64, "Outputs of a node.", low=1)
+    hits_at: int = setting(50, "Rank k of hits@k.", low=1)
 
     @classmethod
     def fit(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from teddy.errors import InputError
-from teddy.training.config import TrainConfig
+from teddy.settings import TrainConfig
 from teddy.training.objective import Objective, Totals
 from teddy.training.tasks.task import ClassWeight, Task
 

@@ -10,20 +10,37 @@ import torch
 from torch import Tensor
 
 from teddy.errors import InputError
-from teddy.training.config import TrainConfig
+from teddy.settings import Config, TrainConfig, declared_settings
+from teddy.specs import spec_text
 from teddy.training.objective import Objective, Totals
 
 #: Weights of classes: one for each, or ``"balanced"``.
 ClassWeight = str | Sequence[float] | Tensor
 
 
-class Task(ABC):
-    """A way to learn the targets ``y`` of nodes from the logits ``[N, C]`` of a model."""
+class Task(Config, ABC):
+    """A way to learn the targets ``y`` of nodes from the logits ``[N, C]`` of a model.
+
+    Options of a task are declared settings of its dataclass.
+    """
 
     #: What it is called by; which ``y`` it takes, :data:`teddy.data.targets.TARGETS` says by it.
     name: ClassVar[str]
     #: What :meth:`score` measures, in percent, the higher the better.
     metric: ClassVar[str]
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """Options of the task with their defaults."""
+        return {entry.name: entry.default for entry in declared_settings(cls)}
+
+    def options(self) -> dict[str, Any]:
+        """Options of the task with their values."""
+        return {name: getattr(self, name) for name in self.defaults()}
+
+    def __str__(self) -> str:
+        known = self.defaults()
+        return spec_text(self.name, {k: v for k, v in self.options().items() if v != known[k]})
 
     @classmethod
     @abstractmethod
@@ -114,3 +131,18 @@ def given_weights(class_weight: ClassWeight, expected: int) -> Tensor:
     if weight.shape != (expected,) or not ((weight >= 0) & weight.isfinite()).all():
         raise InputError(f"class_weight is {weight.tolist()}, {wanted}")
     return weight
+
+
+def read_class_weight(given: ClassWeight | None) -> ClassWeight | None:
+    """Weights of classes as the command line writes them, ``1,2.5``; others as they are.
+
+    Example:
+        >>> read_class_weight("1,2.5"), read_class_weight("balanced")
+        ([1.0, 2.5], 'balanced')
+    """
+    if not isinstance(given, str):
+        return given
+    try:
+        return [float(part) for part in given.split(",")]
+    except ValueError:
+        return given

@@ -1,4 +1,4 @@
-"""Options in one word, ``name:option=value:...``, as grids and the command line take them."""
+"""Specs: a name with options in one text, ``name:option=value:...``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from teddy.errors import InputError
 
 
 def read_option(owner: str, defaults: Mapping[str, Any], part: str) -> tuple[str, Any]:
-    """Read ``option=value``; the value is of the kind that the default is.
+    """Read ``option=value``; the value has the type of the default.
 
     Args:
-        owner: Whose option it is, for messages.
-        defaults: The options that there are.
+        owner: Name of the model, method, task or loader, for messages.
+        defaults: Its options.
         part: The text.
 
     Example:
@@ -42,7 +42,7 @@ def read_option(owner: str, defaults: Mapping[str, Any], part: str) -> tuple[str
 
 
 def option_text(value: Any) -> str:
-    """A value as short as it can be read again.
+    """The shortest text that is read as the same value.
 
     Example:
         >>> option_text(10.0), option_text(0.1), option_text("masks")
@@ -50,3 +50,14 @@ def option_text(value: Any) -> str:
     """
     short = f"{value:g}" if isinstance(value, float) else str(value)
     return short if not isinstance(value, float) or float(short) == value else repr(value)
+
+
+def spec_text(name: str, options: Mapping[str, Any]) -> str:
+    """A name and options as one text, sorted by name.
+
+    Example:
+        >>> spec_text("ugs", {"stride": 5, "distill": 10.0})
+        'ugs:distill=10:stride=5'
+    """
+    parts = (f"{option}={option_text(value)}" for option, value in sorted(options.items()))
+    return ":".join([name, *parts])

@@ -25,6 +25,6 @@ def tuned_settings(dataset: str, model: str) -> dict[str, float]:
 
 @lru_cache(maxsize=1)
 def _all() -> dict[str, Any]:
-    text = files("teddy.sweep").joinpath("tuned.json").read_text(encoding="utf-8")
+    text = files("teddy.methods").joinpath("tuned.json").read_text(encoding="utf-8")
     entries: dict[str, Any] = json.loads(text)["tuned"]
     return entries

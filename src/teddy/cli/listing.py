@@ -1,0 +1,54 @@
+"""``teddy list``: models, methods and tasks with their options."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from teddy.cli.options import Json, Load
+from teddy.errors import InputError
+
+_KINDS = ("models", "methods", "tasks")
+
+
+def listing(
+    kind: Annotated[
+        str | None, typer.Argument(help="models, methods or tasks; default: all.")
+    ] = None,
+    json_: Json = False,
+    load: Load = None,
+) -> None:
+    """List models, methods and tasks, with their options and defaults."""
+    if kind not in (None, *_KINDS):
+        raise InputError(f"kind is '{kind}', expected one of: {', '.join(_KINDS)}")
+    from teddy.cli.tables import print_table
+    from teddy.methods import METHODS
+    from teddy.methods.plugin import load_file
+    from teddy.models import MODELS
+    from teddy.settings import TrainConfig
+    from teddy.training.config import resolved
+    from teddy.training.tasks import TASKS
+
+    for path in load or []:
+        load_file(path)
+    found: dict[str, dict[str, dict[str, Any]]] = {"models": {}, "methods": {}, "tasks": {}}
+    for name in MODELS:
+        config = resolved(TrainConfig(), name)
+        training = {"lr": config.lr, "weight_decay": config.weight_decay}
+        found["models"][name] = {**MODELS[name].OPTIONS, **training}
+    for name in METHODS:
+        found["methods"][name] = {**METHODS[name].options, "distill": METHODS[name].distill}
+    for name in TASKS:
+        found["tasks"][name] = {"metric": TASKS[name].metric, **TASKS[name].defaults()}
+    chosen = {name: found[name] for name in ([kind] if kind else _KINDS)}
+    if json_:
+        typer.echo(json.dumps(chosen))
+        return
+    for name, entries in chosen.items():
+        rows = [
+            (entry, ", ".join(f"{option}={value}" for option, value in options.items()))
+            for entry, options in entries.items()
+        ]
+        print_table(name.capitalize(), ("name", "options and defaults"), rows)

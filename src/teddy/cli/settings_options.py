@@ -1,0 +1,76 @@
+"""Command-line options made from the declared settings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from teddy.settings import ENTRIES, MODEL_ENTRIES, Entry, Settings
+
+#: Everything that an option can be made of.
+_ALL = {**ENTRIES, **MODEL_ENTRIES}
+
+
+def takes_settings(
+    command: Callable[..., None] | None = None, *, without: Collection[str] = ()
+) -> Any:
+    """Give a command an option for every declared setting.
+
+    The command has a parameter ``settings``, which it is called with in place of the options: the
+    values that were given, by name.
+
+    Args:
+        command: The command.
+        without: Settings that it has no use for.
+
+    Example:
+        >>> @takes_settings(without=("nodes",))
+        ... def command(settings): print(settings)
+        >>> "nodes" in inspect.signature(command).parameters
+        False
+        >>> command(epochs=3, lr=None)
+        {'epochs': 3}
+    """
+    if command is None:
+        return lambda function: takes_settings(function, without=without)
+    own = inspect.signature(command, eval_str=True).parameters
+    entries = [e for name, e in _ALL.items() if name not in own and name not in without]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        asked = {e.name: given.pop(e.name) for e in entries if e.name in given}
+        values = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in asked.items()
+            if value is not None
+        }
+        Settings.from_dict(values)  # a wrong value is an error before the work
+        command(**given, settings=values)
+
+    parameters = [parameter for name, parameter in own.items() if name != "settings"]
+    options = [_parameter(entry) for entry in entries]
+    run.__signature__ = inspect.Signature([*parameters, *options])  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in (*parameters, *options)}
+    return run
+
+
+def _parameter(entry: Entry) -> inspect.Parameter:
+    """The parameter from which Typer makes the option."""
+    declared = entry.declaration
+    flag = f"--{entry.name.replace('_', '-')}"
+    kind: Any = str if entry.kind is object else entry.kind
+    kind = (list[str] if declared.many else kind) | None
+    shown = entry.default is not None and entry.kind is not bool and not declared.many
+    option = typer.Option(
+        flag, help=declared.help + (f" [default: {entry.default}]" if shown else ""),
+        rich_help_panel=declared.panel, envvar=declared.envvar, show_envvar=False,
+        show_default=False,
+    )  # fmt: skip
+    return inspect.Parameter(
+        entry.name, inspect.Parameter.KEYWORD_ONLY, default=None,
+        annotation=Annotated[kind, option],
+    )  # fmt: skip

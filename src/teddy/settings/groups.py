@@ -1,0 +1,125 @@
+"""Settings of the data, the task, the model and the machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from teddy.settings.declare import Config, setting
+
+#: Edges that stay in a graph that has grown past the training graph.
+INFERENCE_RULES = ("scored", "training", "none")
+
+
+@dataclass(frozen=True)
+class DataConfig(Config):
+    """Settings by which a data set is loaded.
+
+    Example:
+        >>> DataConfig(split="20/40/40").split_seed
+    """
+
+    split: str | int | None = setting(
+        None, "public, random, or shares such as 20/40/40; of several splits that the data has, a "
+        "number (default: the seed's); default: the split the data has.",
+        panel="Data",
+    )  # fmt: skip
+    split_seed: int | None = setting(
+        None, "Seed of a split that is drawn; default: 0.", low=0, panel="Data"
+    )
+    data_dir: str | None = setting(
+        None, "Folder with raw data sets in PyG's layout, instead of a download.",
+        panel="Data", envvar="TEDDY_DATA",
+    )  # fmt: skip
+    nodes: str | None = setting(None, "Node table, where DATASET is an edge list.", panel="Data")
+
+
+@dataclass(frozen=True)
+class TaskConfig(Config):
+    """Settings of the prediction problem.
+
+    Example:
+        >>> TaskConfig(inductive=True).inference
+        'scored'
+    """
+
+    task: str = setting(
+        "classification",
+        "Nodes: classification, multilabel or regression. Held-out edges: link-prediction, by "
+        "--split 85/5/10. Sets of graphs: graph-classification. Options after colons: "
+        "link-prediction:dimensions=64:hits_at=50, graph-classification:budget=all:readout=sum.",
+        panel="Task",
+    )
+    class_weight: Any = setting(  # noqa: RUF009
+        None, "Weights of classes in the loss, as 1,2.5,1; or balanced: classes count alike, "
+        "however many rows they have.",
+        panel="Task",
+    )  # fmt: skip
+    directed: bool = setting(
+        False, "Messages run along edges as they are listed only.", panel="Task"
+    )
+    inductive: bool = setting(
+        False, "Training sees the training nodes and the edges between them only, as with "
+        "--split 20/40/40.",
+        panel="Task",
+    )  # fmt: skip
+    inference: str = setting(
+        "scored", "Rule by which a graph that has grown past the training graph is pruned: scored, "
+        "training or none.",
+        choices=INFERENCE_RULES, per_method=True, panel="Task",
+    )  # fmt: skip
+    target: str | None = setting(
+        None, "Node type that is predicted, in a heterogeneous graph.", panel="Task"
+    )
+    relations: str = setting(
+        "each", "Edge budget of a heterogeneous graph: of each relation, or of all together.",
+        choices=("each", "all"), panel="Task",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "task", str(self.task))  # a task object, as a text
+
+
+@dataclass(frozen=True)
+class ModelConfig(Config):
+    """Options that most models have; None: the model's own default.
+
+    Options of one model alone follow its name, as in ``nagphormer:hops=3``.
+
+    Example:
+        >>> ModelConfig(hidden=16).given()
+        {'hidden': 16}
+    """
+
+    hidden: int | None = setting(
+        None, "Hidden units, of each head in gat and unimp; default: the model's own.", low=1,
+        panel="Model",
+    )  # fmt: skip
+    layers: int | None = setting(None, "Layers; default: the model's own.", low=1, panel="Model")
+    heads: int | None = setting(
+        None, "Attention heads; default: the model's own.", low=1, panel="Model"
+    )
+    dropout: float | None = setting(None, "Dropout; default: the model's own.", panel="Model")
+
+    def given(self) -> dict[str, Any]:
+        """Options that have a value."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class RunConfig(Config):
+    """Settings of the machine that trains.
+
+    Example:
+        >>> RunConfig().device
+        'cpu'
+    """
+
+    device: Any = setting(  # noqa: RUF009
+        "cpu", "Device: cpu, cuda, cuda:1, ...", panel="Machine"
+    )
+    threads: int | None = setting(
+        None, "CPU threads of a process; default: torch's own choice, in a sweep 1.", low=1,
+        panel="Machine",
+    )  # fmt: skip

@@ -1,0 +1,136 @@
+"""All settings of a search together, each found by its public name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from teddy.settings.declare import Config, Entry, declared_settings
+from teddy.settings.groups import DataConfig, ModelConfig, RunConfig, TaskConfig
+from teddy.settings.train import TrainConfig
+from teddy.settings.weights import WeightBudget
+
+#: Settings that older sweeps have recorded; the others are recorded where they differ from their
+#: defaults.
+_ALWAYS = (
+    "epochs", "lr", "weight_decay", "distill", "temperature", "divergence", "patience",
+    "distill_nodes", "evaluate_every", "tuned", "split", "split_seed", "inductive", "device",
+    "threads",
+)  # fmt: skip
+#: Settings that locate files and decide no result.
+_PLACES = ("data_dir", "nodes")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings tree: everything about a search but the graph, the method, levels and seeds.
+
+    Attributes:
+        train: Training.
+        weights: Weight budget.
+        task: Prediction problem.
+        data: Loading of a data set.
+        run: Machine.
+        model_options: Options of a model that is given by name.
+
+    Example:
+        >>> settings = Settings(TrainConfig(epochs=20), model_options={"hidden": 8})
+        >>> settings == Settings.from_dict({"epochs": 20, "hidden": 8})
+        True
+        >>> settings.updated(weight_scope="matrix", lr=0.1).train.lr
+        0.1
+    """
+
+    train: TrainConfig = field(default_factory=TrainConfig)
+    weights: WeightBudget = field(default_factory=WeightBudget)
+    task: TaskConfig = field(default_factory=TaskConfig)
+    data: DataConfig = field(default_factory=DataConfig)
+    run: RunConfig = field(default_factory=RunConfig)
+    model_options: Mapping[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> Settings:
+        """Settings by their public names; names that are no settings are options of the model."""
+        return Settings().updated(**values)
+
+    def updated(self, **values: Any) -> Settings:
+        """The same settings but for these, by their public names."""
+        changes: dict[str, Any] = {}
+        options = dict(self.model_options)
+        for name, value in values.items():
+            if name in HOME:
+                group, attribute = HOME[name]
+                changes.setdefault(group, {})[attribute] = value
+            else:
+                options[name] = value
+        groups: dict[str, Any] = {
+            group: replace(getattr(self, group), **new) for group, new in changes.items()
+        }
+        return replace(self, **groups, model_options=options)
+
+    def loaded(self) -> Settings:
+        """The same settings once the data set is loaded: its split is the one asked for."""
+        return replace(self, data=DataConfig())
+
+    def items(self) -> Iterator[tuple[Entry, Any]]:
+        """Every setting's declaration and value."""
+        for name, entry in ENTRIES.items():
+            group, attribute = HOME[name]
+            yield entry, getattr(getattr(self, group), attribute)
+
+    def changed(self) -> dict[str, Any]:
+        """Settings that differ from their defaults, and options of the model, by name.
+
+        Example:
+            >>> Settings.from_dict({"lr": 0.1, "hidden": 8}).changed()
+            {'lr': 0.1, 'hidden': 8}
+        """
+        found = {entry.name: value for entry, value in self.items() if value != entry.default}
+        return {**found, **self.model_options}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Settings that decide the results, as plain data.
+
+        Example:
+            >>> Settings(task=TaskConfig(directed=True)).to_dict()["directed"]
+            True
+        """
+        plain = {
+            entry.name: _plain(value)
+            for entry, value in self.items()
+            if entry.name not in _PLACES and (entry.name in _ALWAYS or value != entry.default)
+        }
+        plain["split_seed"] = plain["split_seed"] or 0
+        plain["threads"] = plain["threads"] or 1
+        return {**plain, "model_options": dict(self.model_options)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, bool | int | float | None) else str(value)
+
+
+_GROUPS: dict[str, type[Config]] = {
+    "train": TrainConfig, "weights": WeightBudget, "task": TaskConfig, "data": DataConfig,
+    "run": RunConfig,
+}  # fmt: skip
+
+#: Every declared setting by its public name.
+ENTRIES: dict[str, Entry] = {
+    entry.name: entry for group in _GROUPS.values() for entry in declared_settings(group)
+}
+
+#: Group and field of every declared setting.
+HOME: dict[str, tuple[str, str]] = {
+    entry.name: (name, entry.attribute)
+    for name, group in _GROUPS.items()
+    for entry in declared_settings(group)
+}
+
+#: Settings that have done their work once a data set is loaded.
+LOADING: frozenset[str] = frozenset(entry.name for entry in declared_settings(DataConfig))
+
+#: Options that models have in common, by name; options of one model alone are not declared here.
+MODEL_ENTRIES: dict[str, Entry] = {entry.name: entry for entry in declared_settings(ModelConfig)}

@@ -1,0 +1,190 @@
+r"""The weight budget: weights that are compared with each other, and when the budget is reached.
+
+The paper projects all parameters as one vector (Eq. 10). That compares magnitudes of parameters
+whose scales have nothing in common, such as an embedding drawn from N(0, 1) and a linear map drawn
+within :math:`1/\sqrt{\text{fan-in}}`, so that whole layers can lose every weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from teddy.errors import InputError
+from teddy.settings.declare import Config, declared_settings, setting
+
+#: Shapes of the way from sparsity 0 to the full sparsity.
+SCHEDULES = ("constant", "linear", "cubic")
+
+#: Weights that share a budget: all together, or each matrix by itself, with the same share of
+#: each, or with a larger share of small matrices.
+SCOPES = ("global", "matrix", "balanced")
+
+#: A parameter or module that keeps all its weights, by name pattern or by module class.
+ExcludeLike = str | type
+
+
+@dataclass(frozen=True)
+class WeightBudget(Config):
+    r"""Settings of the weight budget.
+
+    Args:
+        scope: ``global``, the paper's choice: the largest of all weights stay. ``matrix``: the
+            largest of each parameter with two or more dimensions stay, the same share of each, and
+            vectors such as biases and normalisation parameters are not pruned. ``balanced``: the
+            same with a larger share of small matrices, see
+            :func:`~teddy.weights.pools.balanced_counts`. None:
+            ``global`` for built-in models, ``balanced`` for your own.
+        exclude: Parameters that are not pruned, nor part of the budget: patterns of parameter or
+            module names (``"*.bias"``, ``"embedding"``) and module classes (``nn.BatchNorm1d``, or
+            ``"BatchNorm1d"`` for any of that name).
+        schedule: ``constant``: the full sparsity from the first step on. ``linear`` or ``cubic``:
+            the sparsity rises from 0, see :func:`reached_share`.
+        ramp: Share of the epochs after which a rising sparsity is full, in (0, 1].
+
+    Example:
+        >>> WeightBudget(exclude=["*.bias", "BatchNorm1d"])
+        WeightBudget(scope=None, exclude=('*.bias', 'BatchNorm1d'), schedule='constant', ramp=0.5)
+        >>> WeightBudget(scope="layer")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: weight_scope is 'layer', expected one of: global, matrix,
+        balanced
+    """
+
+    #: Prefix of the settings' public names.
+    PREFIX: ClassVar[str] = "weight_"
+
+    scope: str | None = setting(
+        None, "Weights that are compared: global (all, the paper's), matrix or balanced (each "
+        "matrix by itself); default: global for built-in models.",
+        choices=SCOPES, per_method=True, panel="Pruning",
+    )  # fmt: skip
+    exclude: Sequence[ExcludeLike] = setting(
+        (), "Parameters that stay dense, by a pattern of their name or by a module class: "
+        "'*.bias', Embedding; may be repeated.",
+        per_method=True, many=True, panel="Pruning",
+    )  # fmt: skip
+    schedule: str = setting(
+        "constant", "constant, or linear or cubic: the weight sparsity rises.",
+        choices=SCHEDULES, per_method=True, panel="Pruning",
+    )  # fmt: skip
+    ramp: float = setting(
+        0.5, "Share of the epochs after which a rising weight sparsity is full.",
+        above=0, high=1, per_method=True, panel="Pruning",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "exclude", exclude_items(self.exclude))
+        if self.schedule == "constant" and self.ramp != WeightBudget.ramp:
+            raise InputError(
+                f"weight_ramp is {self.ramp} and weight_schedule constant, expected linear or cubic"
+            )
+
+    @staticmethod
+    def from_settings(settings: Mapping[str, Any]) -> WeightBudget:
+        """A budget from settings by their public names, such as ``weight_scope``.
+
+        Example:
+            >>> WeightBudget.from_settings({"weight_scope": "matrix"}).scope
+            'matrix'
+        """
+        return WeightBudget(**{k.removeprefix("weight_"): v for k, v in settings.items()})
+
+    def scope_for(self, model: object) -> str:
+        """The scope, by default the one that is safe for a model.
+
+        Built-in models say so by ``GLOBAL_BUDGET``: their weights have comparable scales.
+
+        Example:
+            >>> WeightBudget().scope_for("your own module")
+            'balanced'
+        """
+        safe = "global" if getattr(model, "GLOBAL_BUDGET", False) else "balanced"
+        return self.scope or safe
+
+    def settings(self, model: object = None) -> dict[str, Any]:
+        """Settings by their public names, those that are not the paper's.
+
+        Args:
+            model: The model; with it the scope is the one that holds for the model.
+
+        Example:
+            >>> WeightBudget(schedule="linear").settings("your own module")
+            {'weight_scope': 'balanced', 'weight_schedule': 'linear'}
+        """
+        entries = declared_settings(WeightBudget)
+        values = {entry.name: getattr(self, entry.attribute) for entry in entries}
+        paper = {entry.name: entry.default for entry in entries}
+        if model is not None:
+            values["weight_scope"], paper["weight_scope"] = self.scope_for(model), "global"
+        return {name: _plain(value) for name, value in values.items() if value != paper[name]}
+
+    def ramp_epochs(self, epochs: int) -> int:
+        """Number of epochs before the sparsity is full.
+
+        Example:
+            >>> WeightBudget(schedule="cubic").ramp_epochs(200), WeightBudget().ramp_epochs(200)
+            (100, 0)
+        """
+        return 0 if self.schedule == "constant" else min(round(self.ramp * epochs), epochs - 1)
+
+    def sparsity(self, full: float, epoch: int, epochs: int) -> float:
+        """Sparsity during an epoch of a training.
+
+        Args:
+            full: The sparsity to reach.
+            epoch: Number of the epoch, from 0.
+            epochs: Number of epochs of the training.
+
+        Example:
+            >>> budget = WeightBudget(schedule="linear")
+            >>> [budget.sparsity(0.8, epoch, 8) for epoch in range(5)]
+            [0.0, 0.2, 0.4, 0.6000000000000001, 0.8]
+        """
+        ramp = self.ramp_epochs(epochs)
+        return full * reached_share(self.schedule, epoch / ramp if ramp else 1.0)
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, tuple):
+        return value
+    return [item if isinstance(item, str) else item.__name__ for item in value]
+
+
+def check_schedule(schedule: str) -> str:
+    """Return a known schedule, or raise."""
+    return WeightBudget(schedule=schedule).schedule
+
+
+def reached_share(schedule: str, progress: float) -> float:
+    r"""Share of the full sparsity that is reached at some progress :math:`t` of the ramp.
+
+    ``constant``: 1. ``linear``: :math:`t`. ``cubic``: :math:`1 - (1 - t)^3`, as in `Zhu and Gupta
+    (2017) <https://arxiv.org/abs/1710.01878>`_.
+
+    Example:
+        >>> [reached_share("cubic", t) for t in (0.0, 0.5, 1.0, 2.0)]
+        [0.0, 0.875, 1.0, 1.0]
+    """
+    t = min(max(progress, 0.0), 1.0)
+    return {"constant": 1.0, "linear": t, "cubic": 1.0 - (1.0 - t) ** 3}[check_schedule(schedule)]
+
+
+def exclude_items(exclude: ExcludeLike | Iterable[ExcludeLike]) -> tuple[ExcludeLike, ...]:
+    """Name patterns and module classes of parameters that are excluded, checked.
+
+    Example:
+        >>> exclude_items("*.bias")
+        ('*.bias',)
+    """
+    items = [exclude] if isinstance(exclude, str | type) else list(exclude)
+    for item in items:
+        if not isinstance(item, str) and not hasattr(item, "named_parameters"):
+            raise InputError(
+                f"weight_exclude has {item!r}, expected name patterns such as '*.bias', or "
+                "module classes such as torch.nn.BatchNorm1d"
+            )
+    return tuple(items)
