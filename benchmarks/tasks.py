@@ -27,6 +27,7 @@ from teddy.methods import METHODS, Level, Problem, make_problem
 from teddy.methods.store import Memory
 from teddy.settings import Settings
 from teddy.sweep.statistics import paired_difference, spread
+from teddy.training.tasks import TASKS
 
 #: With the dense model as a teacher, and without.
 DISTILL = (10.0, 0.0)
@@ -109,9 +110,11 @@ def _problems(
     task: str, dataset: str, model: str, seed: int, epochs: int, options: dict[str, Any]
 ) -> Iterator[tuple[float, Problem]]:
     """The problem of a seed with and without distillation; they share the dense model."""
-    data, store = DATA[task](dataset, seed), Memory()
+    data, store, kind = DATA[task](dataset, seed), Memory(), TASKS[task]
+    own = {name: value for name, value in options.items() if name in kind.defaults()}
+    rest = {name: value for name, value in options.items() if name not in own}
     for distill in DISTILL:
-        settings = {"epochs": epochs, "distill": distill, "task": task, **options}
+        settings = {"epochs": epochs, "distill": distill, "task": kind(**own), **rest}
         yield distill, make_problem(data, model, Settings.from_dict(settings), seed, store=store)
 
 

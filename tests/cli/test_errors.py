@@ -31,13 +31,13 @@ BAD = [
     (["find", "--model", "gnn"], "unknown model 'gnn'"),
     (["find", "--model", "gnc"], "did you mean 'gcn'"),
     (["find", "--method", "gnn"], "unknown method 'gnn'"),
-    (["find", "--method", "teddy:distill=0", "--distill", "5"], "and 0 in teddy:distill=0"),
+    (["find", "--method", "teddy:distill=0", "--distill", "5"], "expected one of both"),
     (["find", "--method", "teddy:lambda=1"], "teddy has no option 'lambda'"),
     (["find", "citeser"], "did you mean 'citeseer'"),
     (["find", "nothing.npz"], "nothing.npz"),
     (["find", "--split", "10/10/10"], "10/10/10"),
-    (["find", "--split-seed", "7"], "split-seed is 7, and the split came with citeseer"),
-    (["sweep", "citeseer", "--split-seed", "7", "--out", "x"], "split_seed is 7, expected a split"),
+    (["find", "--split-seed", "7"], "split_seed is 7, and the split came with citeseer"),
+    (["sweep", "citeseer", "--split-seed", "7", "--out", "x"], "split_seed is 7, and the split"),
     (["find", "--out", "nowhere/a.ticket"], "there is no folder nowhere"),
     (["find", "--out", "."], "is not a file"),
     (["find", "--device", "cuda:99"], "device is 'cuda:99'"),
@@ -156,8 +156,7 @@ def test_a_set_of_graphs_is_refused_in_one_line_before_anything_is_trained(comma
     done = run_here(command, "solubility", "--out", "o", cwd=tmp_path)
     refused(done)
     assert done.stderr == (
-        "teddy: solubility: is a set of graphs, expected one graph: sweeps, search and tuning take "
-        "node classification only; use `teddy find solubility --task graph-classification "
-        "--seeds 5`\n"
+        "teddy: solubility: is a set of graphs, expected one graph for the task classification; "
+        "the task of sets is graph-classification\n"
     )
     assert not (tmp_path / "o").exists()

@@ -55,8 +55,9 @@ def test_inspect_shows_the_parts(folder):
 
 
 def test_a_list_of_ones_own(folder):
-    done = run_here("find", "rings.pt", *TASK, *TINY, "--budget", "all", "--readout", "sum",
-                    "--split", "50/25/25", "--out", "r.ticket", cwd=folder)  # fmt: skip
+    done = run_here("find", "rings.pt", *TINY, "--task",
+                    "graph-classification:budget=all:readout=sum", "--split", "50/25/25",
+                    "--out", "r.ticket", cwd=folder)  # fmt: skip
     assert done.returncode == 0, done.stderr
     info = teddy.Ticket.load(folder / "r.ticket").info
     assert (info.graphs["budget"], info.graphs["readout"]) == ("all", "sum")
@@ -75,13 +76,19 @@ def test_a_list_of_ones_own(folder):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["find", "solubility"], "is 1282 graphs with a y each, expected one graph, or the task"),
+        (["find", "solubility"], "is a set of graphs, expected one graph for the task"),
         (["find", "citeseer", *TASK], "citeseer: is one graph, expected several for the task"),
-        (["find", "solubility", *TASK, "--budget", "each"], "budget is 'each', expected one of"),
-        (["find", "solubility", *TASK, "--readout", "mode"], "readout is 'mode', expected one of"),
+        (["find", "solubility", "--task", "graph-classification:budget=each"], "budget is 'each'"),
+        (
+            ["find", "solubility", "--task", "graph-classification:readout=mode"],
+            "readout is 'mode'",
+        ),
         (["find", "solubility", *TASK, "--method", "ugs"], "ugs learns masks of one graph's edges"),
-        (["find", "solubility", "--task", "regression"], "is a set of graphs, expected the task"),
-        (["find", "citeseer", "--budget", "all"], "has no option 'budget'"),
+        (
+            ["find", "solubility", "--task", "regression"],
+            "is a set of graphs, expected the task graph-classification",
+        ),
+        (["find", "citeseer", "--task", "regression:budget=all"], "has no option 'budget'"),
         (["bench", "solubility"], "is 1282 graphs with a y each"),
         (["bench", "s.ticket"], "the ticket is of a set of graphs, which this doesn't take"),
         (["export", "s.ticket", "a.onnx"], "the ticket is of a set of graphs"),

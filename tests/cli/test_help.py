@@ -47,7 +47,7 @@ def test_the_list_has_every_method_and_task(tmp_path):
 def test_help_is_short_and_whole(command, tmp_path):
     done = run_here(command, "--help", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "{" not in done.stdout
+    assert "{" not in done.stdout.split("\n", 1)[1]
     for line in done.stdout.splitlines():
         assert len(line) <= 80
 

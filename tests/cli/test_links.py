@@ -13,7 +13,8 @@ import teddy
 from cli.command import FAST, refused, run_here
 from conftest import small_graph
 
-LINKS = ["--task", "link-prediction", "--model", "gcn", *FAST, "--dimensions", "8"]
+TASK = "link-prediction:dimensions=8"
+LINKS = ["--task", TASK, "--model", "gcn", *FAST]
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def folder(tmp_path_factory):
 def found(folder):
     done = run_here(
         "find", "citeseer", *LINKS, "--split", "70/10/20", "--split-seed", 3, "--seeds", 2,
-        "--hits-at", 20, "--out", "a.ticket", "--json", cwd=folder,
+        "--task", f"{TASK}:hits_at=20", "--out", "a.ticket", "--json", cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -97,8 +98,7 @@ def test_cora_has_links_too(folder, shared_data):
         (["--split", "90/0/10"], "val is 0.0, expected a share of edges above 0 and below 1"),
         (["--directed"], "links have no direction, expected no directed graph"),
         (["--inductive"], "inductive splits nodes, expected none with the task link-prediction"),
-        (["--report", "r.html"], "a report is of accuracies, expected no --report"),
-        (["--hits-at", "0"], "hits_at is 0, expected a whole number from 1"),
+        (["--task", "link-prediction:hits_at=0"], "hits_at is 0, expected a whole number from 1"),
         (["--model", "transformer"], "unknown model 'transformer'"),
     ],
 )
@@ -109,7 +109,7 @@ def test_bad_input_is_one_line(folder, arguments, line):
 
 
 def test_dimensions_are_of_links(folder):
-    done = run_here("find", "citeseer", *FAST, "--dimensions", 8, cwd=folder)
+    done = run_here("find", "citeseer", *FAST, "--task", "regression:dimensions=8", cwd=folder)
     assert "no option 'dimensions'" in refused(done)
 
 

@@ -225,7 +225,7 @@ def test_progress_sees_every_epoch_of_both_phases():
         ({"heads": 2}, "gin has no option 'heads'"),
         ({"seed": -1}, "seed is -1"),
         ({"seed": 1.5}, "seed is 1.5"),
-        ({"lr": "fast"}, "lr is fast"),
+        ({"lr": "fast"}, "lr is 'fast'"),
         ({"hidden": 2.5}, "hidden is 2.5"),
         ({"model": lambda: None}, "model is a NoneType"),
         ({"model": SimpleConv()}, "has nothing to train"),

@@ -19,6 +19,7 @@ from conftest import small_graph
 from hetero_graphs import CITES, REV, WRITES, hetero_module, library
 from teddy.methods import make_problem
 from teddy.methods.level import Level
+from teddy.methods.resume import SearchFolder
 from teddy.models import GCN
 from teddy.settings import Settings
 from teddy.ticket import Count
@@ -232,7 +233,7 @@ def test_a_search_that_was_ended_goes_on_to_the_same_ticket(data, make, tmp_path
         if phase == "sparse" and epoch.index == 3:
             raise EndError
 
-    folder = {"checkpoint": tmp_path / "folder", "checkpoint_seconds": 0.0}
+    folder = {"checkpoint": SearchFolder(tmp_path / "folder", 0)}
     torch.manual_seed(0)
     module = make(data)
     with pytest.raises(EndError):

@@ -19,9 +19,10 @@ from teddy.settings import Settings
 SHORT = {"epochs": 4, "hidden": 8, "distill": 0.0}
 
 
-def problem(data=None, model="gcn", **more):
+def problem(data=None, model="gcn", store=None, **more):
     data = small_graph() if data is None else data
-    return make_problem(data, model, Settings.from_dict({"hidden": 8, "epochs": 4, **more}))
+    settings = Settings.from_dict({"hidden": 8, "epochs": 4, **more})
+    return make_problem(data, model, settings, store=store)
 
 
 def test_labels_are_those_of_training_nodes():

@@ -7,6 +7,7 @@ import torch
 
 import teddy
 from conftest import small_graph
+from teddy.methods.resume import SearchFolder
 from teddy.models import build_model
 from teddy.sparsity import num_kept_weights
 from teddy.weights import count_nonzero
@@ -86,7 +87,7 @@ def test_a_search_goes_on_from_its_checkpoint(tmp_path):
         if phase == "sparse" and epoch.index == 2:
             raise EndedError
 
-    keep = {"checkpoint": tmp_path / "x", "checkpoint_seconds": 0.0}
+    keep = {"checkpoint": SearchFolder(tmp_path / "x", 0)}
     with pytest.raises(EndedError):
         teddy.find_ticket(data, "gcn", 0.5, 0.5, progress=end, **settings, **keep)
     again = teddy.find_ticket(data, "gcn", 0.5, 0.5, **settings, **keep)

@@ -274,7 +274,8 @@ def test_wd_glt_says_how_much_memory_it_needs(monkeypatch, caplog):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_has_one_interface(method):
-    ticket = METHODS[method].find(small_graph(), "gcn", 0.1, 0.05, epochs=2, hidden=4)
+    chosen = METHODS[method]()
+    ticket = teddy.find_ticket(small_graph(), "gcn", 0.1, 0.05, method=chosen, epochs=2, hidden=4)
     assert ticket.info.method == method
     assert ticket.info.edges.kept == ticket.info.edges.total - math.ceil(
         0.1 * ticket.info.edges.total

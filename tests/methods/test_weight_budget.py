@@ -15,6 +15,7 @@ import teddy
 from conftest import small_graph
 from teddy.cli.app import main
 from teddy.errors import TeddyWarning
+from teddy.methods.resume import SearchFolder
 from teddy.methods.spec import MethodSpec
 from teddy.sparsity import num_kept_weights
 from teddy.sweep import Grid, Settings, run_sweep
@@ -140,7 +141,7 @@ def test_a_rising_sparsity_resumes(tmp_path):
         if phase == "sparse" and epoch.index == 4:
             raise StopError
 
-    resumed = {**settings, "checkpoint": tmp_path / "search", "checkpoint_seconds": 0.0}
+    resumed = {**settings, "checkpoint": SearchFolder(tmp_path / "search", 0)}
     with pytest.raises(StopError):
         find("gcn", **resumed, progress=stop)
     again = find("gcn", **resumed)
@@ -219,7 +220,7 @@ def test_the_command_line_has_the_weight_budget(tmp_path, capsys):
     }  # fmt: skip
     with pytest.raises(SystemExit):
         main([*arguments, "--method", SPEC, "--weight-scope", "global"])
-    assert "--weight-scope came with teddy:" in capsys.readouterr().err
+    assert "weight_scope is global, and matrix in teddy:" in capsys.readouterr().err
 
 
 def test_the_command_line_prints_a_warning_in_one_line(capsys):

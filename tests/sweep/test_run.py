@@ -30,7 +30,7 @@ def test_a_sweep_finds_what_find_ticket_finds(graph, tmp_path):
             continue
         sparsity = row["graph_sparsity"]
         ticket = teddy.find_ticket(
-            data, "gcn", sparsity, sparsity, row["seed"], 4, method=row["method"], hidden=8
+            data, "gcn", sparsity, sparsity, row["seed"], method=row["method"], epochs=4, hidden=8
         )
         assert row["test"] == ticket.info.ticket.test
         assert row["dense_test"] == ticket.info.dense.test

@@ -79,12 +79,12 @@ def test_the_summary_says_what_is_left_out(graph, tmp_path):
     assert "tried again" in again.stderr
 
 
-def test_a_task_that_another_process_has_is_left_to_it(graph, tmp_path):
+def test_a_series_that_another_process_has_is_left_to_it(graph, tmp_path):
     out = tmp_path / "out"
-    (task,) = grid_of(graph, ["teddy"], [1], [0]).tasks
+    (series,) = grid_of(graph, ["teddy"], [1], [0]).series
     folder = Folder(out)
     folder.create()
-    with folder.lock(task.key):
+    with folder.lock(series.key):
         code = (
             "import pickle, sys; from teddy.sweep.worker import run_series;"
             "print(run_series(pickle.load(sys.stdin.buffer)).busy)"
@@ -92,11 +92,12 @@ def test_a_task_that_another_process_has_is_left_to_it(graph, tmp_path):
         import pickle
 
         done = subprocess.run(
-            [sys.executable, "-c", code], input=pickle.dumps(Job(str(out), task, SETTINGS, graph)),
+            [sys.executable, "-c", code],
+            input=pickle.dumps(Job(str(out), series, SETTINGS, graph)),
             capture_output=True, check=True,
         )  # fmt: skip
         assert done.stdout.split() == [b"True"]
-    assert run_series(Job(str(out), task, SETTINGS, graph)) == Done(computed=1)
+    assert run_series(Job(str(out), series, SETTINGS, graph)) == Done(computed=1)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import teddy
 from cli.command import FAST, refused, run_here, save_npz
 from conftest import small_graph
 from teddy.errors import InputError
+from teddy.methods.resume import SearchFolder
 from teddy.tracking import TRACKERS, as_trackers
 from teddy.tracking.tracker import need
 from teddy.training import World
@@ -118,7 +119,7 @@ def test_a_search_that_goes_on_is_told_as_a_whole(method, tmp_path):
 
     whole, first, second = Notes(), Notes(), Notes()
     find(whole, method=method)
-    settings = {"method": method, "checkpoint": tmp_path / "c", "checkpoint_seconds": 0}
+    settings = {"method": method, "checkpoint": SearchFolder(tmp_path / "c", 0)}
     with pytest.raises(KeyboardInterrupt):
         find(first, progress=stop, **settings)
     find(second, **settings)

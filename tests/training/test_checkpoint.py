@@ -15,6 +15,7 @@ import teddy
 from conftest import small_graph
 from teddy.errors import InputError
 from teddy.methods import resume
+from teddy.methods.resume import SearchFolder
 from teddy.models import build_model
 from teddy.training import Checkpoint, FromFunction, TrainConfig, seeded, train
 from training.modules import Own
@@ -38,8 +39,8 @@ def find(path, checkpoint=None, end_after=None, **settings):
     if isinstance(settings["model"], str):
         settings = {"hidden": 8, **settings}
     ticket = teddy.find_ticket(
-        small_graph(), graph_sparsity=0.3, weight_sparsity=0.3, checkpoint=checkpoint,
-        checkpoint_seconds=0, progress=look, **settings,
+        small_graph(), graph_sparsity=0.3, weight_sparsity=0.3,
+        checkpoint=SearchFolder(checkpoint, 0), progress=look, **settings,
     )  # fmt: skip
     ticket.save(path)
     return path.read_bytes()

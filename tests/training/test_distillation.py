@@ -71,7 +71,7 @@ def test_without_strength_it_is_cross_entropy(given):
         ({"mask": torch.tensor([0, 4])}, r"mask \[2\] of torch.int64, expected"),
         ({"strength": -1}, "strength is -1"),
         ({"temperature": 0}, "temperature is 0"),
-        ({"divergence": "both"}, "unknown divergence 'both'"),
+        ({"divergence": "both"}, "divergence is 'both', expected one of"),
     ],
 )
 def test_what_does_not_fit_is_one_line(given, change, message):

@@ -22,6 +22,7 @@ import teddy
 from cli.command import refused, run, save_npz
 from conftest import small_graph
 from teddy.errors import InputError, ProcessError
+from teddy.methods.resume import SearchFolder
 from teddy.models import build_model
 from teddy.training import FromFunction, Partitions, TrainConfig, World, seeded, train
 from teddy.training.layerwise import LayerwiseForward
@@ -120,12 +121,12 @@ def test_a_checkpoint_is_of_the_first_process_and_for_all(tmp_path):
             raise KeyboardInterrupt
 
     loader = Partitions(parts=8, batch=2, together=2)
-    settings = {"loader": loader, "checkpoint": tmp_path / "0", "checkpoint_seconds": 0}
+    settings = {"loader": loader, "checkpoint": SearchFolder(tmp_path / "0", 0)}
     with pytest.raises(KeyboardInterrupt):
         teddy.find_ticket(data, "gcn", 0.3, 0.3, epochs=6, hidden=8, progress=begin, **settings)
 
     def go_on(rank, folder):
-        settings = {"checkpoint": folder / str(rank), "checkpoint_seconds": 0}
+        settings = {"checkpoint": SearchFolder(folder / str(rank), 0)}
         return ticket(rank, folder, **settings)
 
     assert [found for found, _ in processes(2, go_on, tmp_path)] == [alone, alone]

@@ -51,8 +51,8 @@ def test_the_objective_equals_equation_9(seed, temperature, weight):
         ({"weight_decay": -1.0}, "weight_decay is -1.0, expected a number from 0"),
         ({"distill": float("inf")}, "distill is inf"),
         ({"temperature": 0.0}, "temperature is 0.0"),
-        ({"divergence": "kl"}, "unknown divergence 'kl'"),
-        ({"distill_nodes": "test"}, "unknown distill nodes 'test', expected one of: all, training"),
+        ({"divergence": "kl"}, "divergence is 'kl', expected one of"),
+        ({"distill_nodes": "test"}, "distill_nodes is 'test', expected one of: all, training"),
     ],
 )
 def test_bad_settings_are_said_clearly(settings, message):

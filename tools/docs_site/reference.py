@@ -85,7 +85,7 @@ def public_paths(module: str) -> list[str]:
 
     Example:
         >>> public_paths("teddy.methods")[5:7]
-        ['teddy.methods.find_ticket', 'teddy.methods.method.method']
+        ['teddy.methods.find_ticket', 'teddy.methods.make_problem.make_problem']
     """
     homes = imported(module)
     return [

@@ -84,8 +84,6 @@ def find(
         if path is not None:
             check_writable(path)
     check_report(report)
-    import torch
-
     from teddy.cli.progress import seed_progress
     from teddy.cli.tables import find_tables
     from teddy.methods.load_data import load_data
@@ -98,8 +96,6 @@ def find(
     from teddy.training import as_loader, connected
 
     asked = Settings.from_dict(settings)
-    if asked.run.threads is not None:
-        torch.set_num_threads(asked.run.threads)
     for path in load or []:
         load_file(path)
     chosen = MethodSpec.parse(method if structure is None else f"{method}:structure={structure}")

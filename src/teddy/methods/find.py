@@ -23,6 +23,7 @@ from teddy.methods.teacher import TeacherLike
 from teddy.settings import Settings, TrainConfig
 from teddy.ticket import Ticket
 from teddy.tracking import Tracking, TrackLike
+from teddy.training.device import limited_threads
 from teddy.training.tasks import Task, parse_task
 
 
@@ -118,7 +119,12 @@ def find_ticket(
         return search_settings(problem, spec.name, level, options)
 
     name = str(problem.given.get("name", "data"))
-    with report, folder.held(identity), tracking.run(name, identity, folder.histories):
+    with (
+        limited_threads(asked.run.threads),
+        report,
+        folder.held(identity),
+        tracking.run(name, identity, folder.histories),
+    ):
         (ticket,) = spec.method.tickets(problem, [level], **dict(spec.options))
         tracking.ticket = ticket
     return ticket
@@ -134,6 +140,9 @@ def _read(
     spec, wanted = MethodSpec.parse(method), parse_task(str(task))
     if train is not None and not isinstance(train, TrainConfig):
         raise InputError(f"train is {train}, expected a teddy.TrainConfig")
+    for name in ("data_dir", "nodes", *(() if wanted.draws_split else ("split_seed",))):
+        if keywords.get(name) is not None:
+            raise InputError(f"{name} is {keywords[name]}, expected it in load_dataset(), not here")
     of_method = {k: v for k, v in keywords.items() if k in spec.method.options}
     of_task = {k: v for k, v in keywords.items() if k in wanted.defaults()}
     rest = {k: v for k, v in keywords.items() if k not in {*of_method, *of_task}}

@@ -70,7 +70,8 @@ class MethodSpec:
                     f"got only={self.only} and weight_level={self.weight_level}, expected one of "
                     "them"
                 )
-        Settings.from_dict(dict(self.settings))
+        for name, value in self.settings:
+            ENTRIES[name].check(value)
         self.method.check(**dict(self.options))
 
     @staticmethod

@@ -146,7 +146,7 @@ def settings_for(series: Series, settings: Settings) -> Settings:
     that doesn't, such as ugs, doesn't because others do.
 
     Example:
-        >>> everywhere = Settings(TrainConfig(distill=5.0))
+        >>> everywhere = Settings.from_dict({"distill": 5.0})
         >>> for name in ("ugs", "random", "ugs:distill=1"):
         ...     series = Series("citeseer", "gin", name, 0, (1,))
         ...     print(settings_for(series, everywhere).train.distill)

@@ -1,4 +1,4 @@
-"""What a process of a sweep keeps to: threads, memory, its parent's life."""
+"""Limits of a sweep's process: its memory, and its parent's life."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-import torch
 
 
 def ended_with_parent(parent: int | None) -> Callable[..., None] | None:
@@ -26,23 +24,6 @@ def show_messages() -> None:
     """Let what the library says in this process be seen on stderr, as the command line does."""
     logging.basicConfig(level=logging.WARNING, format="teddy: %(message)s")
     logging.getLogger("teddy").setLevel(logging.INFO)
-
-
-@contextmanager
-def limited_threads(count: int) -> Iterator[None]:
-    """Within the context torch computes with so many threads.
-
-    Example:
-        >>> with limited_threads(1):
-        ...     torch.get_num_threads()
-        1
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @contextmanager

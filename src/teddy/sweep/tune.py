@@ -19,9 +19,10 @@ from teddy.settings import ENTRIES, Settings
 from teddy.sweep.datasets import cached_dataset, data_version
 from teddy.sweep.folder import Folder, try_lock
 from teddy.sweep.grid import Series, file_name, settings_for
-from teddy.sweep.limits import ended_with_parent, limited_threads
+from teddy.sweep.limits import ended_with_parent
 from teddy.sweep.run import checked, source_of
 from teddy.training.config import resolved
+from teddy.training.device import limited_threads
 
 #: Settings that can be searched, with their ranges, on a logarithmic scale; the paper searches
 #: lambda in [0.01, 200].

@@ -17,9 +17,10 @@ from teddy.settings import Settings
 from teddy.sweep.datasets import cached_dataset
 from teddy.sweep.folder import Folder, try_lock
 from teddy.sweep.grid import Cell, Series, level_of, settings_for
-from teddy.sweep.limits import ended_with_parent, limited_threads, memory_limit, show_messages
+from teddy.sweep.limits import ended_with_parent, memory_limit, show_messages
 from teddy.sweep.row import dense_row, ticket_row
 from teddy.ticket import Ticket
+from teddy.training.device import limited_threads
 
 
 @dataclass(frozen=True)

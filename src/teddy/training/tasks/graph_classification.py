@@ -26,6 +26,7 @@ class GraphClassification(Classification):
     """
 
     name: ClassVar[str] = "graph-classification"
+    draws_split: ClassVar[bool] = True
 
     budget: str = setting("graph", "Edge budget: of each graph, or of all.", choices=BUDGETS)
     readout: str = setting("mean", "Readout of nodes' outputs: mean, sum or max.", choices=READOUTS)

@@ -31,6 +31,7 @@ class LinkPrediction(Task):
     """
 
     name: ClassVar[str] = "link-prediction"
+    draws_split: ClassVar[bool] = True
     metric: ClassVar[str] = "AUC"
 
     dimensions: int = setting(64, "Outputs of a node.", low=1)

@@ -64,8 +64,8 @@ class Regression(Task):
     name: ClassVar[str] = "regression"
     metric: ClassVar[str] = "R2"
 
-    mean: tuple[float, ...]
-    scale: tuple[float, ...]
+    mean: tuple[float, ...] = ()
+    scale: tuple[float, ...] = ()
     flat: bool = False
 
     @classmethod

@@ -28,6 +28,8 @@ class Task(Config, ABC):
     name: ClassVar[str]
     #: What :meth:`score` measures, in percent, the higher the better.
     metric: ClassVar[str]
+    #: Whether ``find_ticket`` draws a split where the data have none.
+    draws_split: ClassVar[bool] = False
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
