@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from teddy.edges.hetero_arcs import Surroundings
 from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.base import Features, edge_pattern, entry_weights
@@ -82,22 +83,24 @@ class MaskedForward(GraphForward):
 class MaskedWholeForward(WholeForward):
     """Of any other module under masks, ``module(x, edge_index, edge_weight)``.
 
-    Where edges have weights of their own, they are multiplied with the masks.
+    Where edges have weights of their own, they are multiplied with the masks. A module of several
+    node types gets them by relation.
     """
 
     def __init__(
         self,
         masked: Masked,
         x: Tensor,
-        edge_index: Tensor,
+        edge_index: Any,
         mask_of_edge: Tensor | None = None,
         **of_edges: Any,
     ) -> None:
         super().__init__(masked.model, x, edge_index, **of_edges)
         self.masked = masked
-        source, target = edge_index
-        pattern = Pattern.of(source, target, (x.size(0), x.size(0)))
-        self.mask_of_column = _mask_of_entry(masked, pattern, mask_of_edge)
+        if not isinstance(edge_index, Surroundings):
+            source, target = edge_index
+            pattern = Pattern.of(source, target, (x.size(0), x.size(0)))
+            self.mask_of_column = _mask_of_entry(masked, pattern, mask_of_edge)
         self._check_masks_matter()
 
     def _check_masks_matter(self) -> None:
@@ -114,12 +117,16 @@ class MaskedWholeForward(WholeForward):
             )
 
     def _call(self, model: nn.Module) -> Tensor:
-        named = dict(self.of_edges)
-        if self.masked.edge_mask is not None:
+        named, edge_index = dict(self.of_edges), self.edge_index
+        if self.masked.edge_mask is not None and isinstance(edge_index, Surroundings):
+            edges = edge_index.edge_of.items()
+            weights = {kind: self.masked.edge_weights(edge) for kind, edge in edges}
+            edge_index = edge_index.weighted(weights)
+        elif self.masked.edge_mask is not None:
             weights = {"edge_weight": self.masked.edge_weights(self.mask_of_column)}
             weight = own_types(weights, self.x)["edge_weight"]
             named["edge_weight"] = weight * named.get("edge_weight", 1)
-        inputs, named = self.signature.arguments(self.x, self.edge_index, named)
+        inputs, named = self.signature.arguments(self.x, edge_index, named)
         return self.masked.call("forward", self.masked.weights(), *inputs, **named)
 
 
