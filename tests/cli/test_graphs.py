@@ -79,7 +79,7 @@ def test_a_list_of_ones_own(folder):
         (["find", "citeseer", *TASK], "citeseer: is one graph, expected several for the task"),
         (["find", "solubility", *TASK, "--budget", "each"], "budget is 'each', expected one of"),
         (["find", "solubility", *TASK, "--readout", "mode"], "readout is 'mode', expected one of"),
-        (["find", "solubility", *TASK, "--method", "ugs"], "ugs learns masks of one graph's edges"),
+        (["find", "solubility", *TASK, "--method", "gain"], "gain looks at logits, alone, labels"),
         (["find", "solubility", "--task", "regression"], "is a set of graphs, expected the task"),
         (["find", "citeseer", "--budget", "all"], "has no option 'budget'"),
         (["bench", "solubility"], "is 1282 graphs with a y each"),

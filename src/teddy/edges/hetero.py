@@ -176,7 +176,7 @@ class HeteroGraph:
         return self.keep_highest(torch.cat(self.scores(method, seed, weights)), sparsity)
 
     def keep_highest(self, scores: Tensor, sparsity: float) -> Tensor:
-        """Keep all edges but those of lowest score, as many as the scope's budgets say, bool ``[M]``.
+        """Keep all edges but those of lowest score, as many as the budgets say, bool ``[M]``.
 
         Args:
             scores: float64 ``[M]``.
