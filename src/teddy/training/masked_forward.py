@@ -119,9 +119,9 @@ class MaskedWholeForward(WholeForward):
     def _call(self, model: nn.Module) -> Tensor:
         named, edge_index = dict(self.of_edges), self.edge_index
         if self.masked.edge_mask is not None and isinstance(edge_index, Surroundings):
-            edges = edge_index.edge_of.items()
-            weights = {kind: self.masked.edge_weights(edge) for kind, edge in edges}
-            edge_index = edge_index.weighted(weights)
+            edge_index = edge_index.weighted(
+                {kind: self.masked.edge_weights(of) for kind, of in edge_index.edge_of.items()}
+            )
         elif self.masked.edge_mask is not None:
             weights = {"edge_weight": self.masked.edge_weights(self.mask_of_column)}
             weight = own_types(weights, self.x)["edge_weight"]
