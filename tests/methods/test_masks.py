@@ -281,6 +281,28 @@ def test_weights_of_edges_multiply_the_masks(graphs):
         assert ticket.verify(weighted)["test"] == ticket.info.ticket.test
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"directed": True},
+        {"distill": 5.0},
+        {"weights": "projection"},
+        {"readout": "sum"},
+        {"weight_sparsity": 0.0},
+        {"graph_sparsity": 0.0},
+        {"graph_sparsity": 1.0, "epochs": 1},
+        {"class_weight": "balanced", "inference": "none"},
+    ],
+)
+def test_masks_go_with_other_settings(graphs, settings):
+    ticket = find(graphs, **settings)
+    train = ticket.info.graphs["parts"]["train"]
+    sparsity = ticket.info.graph_sparsity
+    counts = [number(graph) for graph in graphs if graph.train_mask]
+    assert train["kept"] == sum(n - num_pruned_edges(sparsity, n) for n in counts)
+    assert ticket.verify(graphs)["test"] == ticket.info.ticket.test
+
+
 def test_a_module_of_graphs_must_take_and_use_edge_weights(graphs):
     class Plain(Graphs):
         def forward(self, x, edge_index, batch):
@@ -391,3 +413,15 @@ def test_weights_of_relations_by_masks(data, method):
     assert masked.info.weights == Count(72, biases + num_kept_weights(0.3, matrices))
     if method == "teddy":
         assert torch.equal(masked.keep, find_typed(data).keep)
+
+
+@pytest.mark.parametrize("make", [typed, transformed])
+def test_weights_of_some_relations_multiply_the_masks(make):
+    weighted = library()
+    for kind in (WRITES, REV):  # an edge that is listed twice has one weight
+        author, paper = weighted[kind].edge_index.flip(0 if kind == REV else ())
+        weighted[kind].edge_weight = 1.0 + (author + 2 * paper) % 5
+    ticket = find_typed(weighted, make, method="ugs")
+    assert ticket.info.graph["edge_inputs"] == ["edge_weight"]
+    assert ticket.verify(weighted)["test"] == ticket.info.ticket.test
+    assert not torch.equal(ticket.keep, find_typed(library(), make, method="ugs").keep)
