@@ -314,7 +314,7 @@ def test_a_module_of_graphs_must_take_and_use_edge_weights(graphs):
 
     with pytest.raises(teddy.InputError, match="a Plain can't weigh edges, expected forward"):
         find(graphs, Plain)
-    with pytest.raises(teddy.InputError, match="takes no notice of edge_weight"):
+    with pytest.raises(teddy.InputError, match="the Deaf takes no notice of edge_weight"):
         find(graphs, Deaf)
     ticket = find(graphs, Plain, method="teddy", weights="masks")  # edges need no mask
     assert ticket.info.weights.kept < ticket.info.weights.total

@@ -11,6 +11,8 @@ from teddy.edges.hetero_arcs import Surroundings
 from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.base import Features, edge_pattern, entry_weights
+from teddy.models.graph_head import ByBatch
+from teddy.models.hetero import HeteroModel
 from teddy.models.layered import LayeredGNN
 from teddy.models.masked import Masked
 from teddy.models.pattern import Pattern
@@ -111,7 +113,8 @@ class MaskedWholeForward(WholeForward):
         logits = self._check(self._call(self.model.eval()))
         (found,) = torch.autograd.grad(logits.sum(), [mask], allow_unused=True)
         if found is None:
-            name = type(self.model).__name__
+            wrapped = isinstance(self.model, HeteroModel | ByBatch)
+            name = type(self.model.module if wrapped else self.model).__name__
             raise InputError(
                 f"the {name} takes no notice of edge_weight, expected one that does to learn masks"
             )
