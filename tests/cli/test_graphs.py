@@ -83,7 +83,7 @@ def test_a_list_of_ones_own(folder):
             ["find", "solubility", "--task", "graph-classification:readout=mode"],
             "readout is 'mode'",
         ),
-        (["find", "solubility", *TASK, "--method", "ugs"], "ugs learns masks of one graph's edges"),
+        (["find", "solubility", *TASK, "--method", "gain"], "gain looks at logits, alone, labels"),
         (
             ["find", "solubility", "--task", "regression"],
             "is a set of graphs, expected the task graph-classification",

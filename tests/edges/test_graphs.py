@@ -244,3 +244,29 @@ def test_features_of_other_widths_matter_to_scores_that_look_at_them():
         InputError, match=r"graphs\[1\]: x has 4 columns, expected 3 as of graphs\[0\]"
     ):
         teddy.prune_graphs(graphs, 0.5, "cosine")
+
+
+@given(st.integers(0, 10_000), sparsities, sparsities)
+@settings(max_examples=25)
+def test_the_lowest_values_of_each_graph_go(seed, lower, higher):
+    """Any values, such as magnitudes of masks: by (value, md5), nested, exact in each graph."""
+    graphs = drawn_graphs(seed)
+    union, _ = union_of(Batch.from_data_list(graphs))
+    generator = torch.Generator().manual_seed(seed)
+    values = torch.randint(4, (union.graph.num_edges,), generator=generator).double()  # ties
+    keep = union.keep_highest(values, lower)
+    alone = [
+        ~lowest_edges(own, simple(g).pairs, num_pruned_edges(lower, own.numel()))
+        for g, own in zip(graphs, values.split(union.num_edges.tolist()), strict=True)
+    ]
+    assert torch.equal(keep, torch.cat(alone))
+    total = num_pruned_edges(lower, values.numel())
+    assert int((~union.keep_highest(values, lower, "all")).sum()) == total
+    # A later round: what is gone comes first, whatever the other values are by now.
+    lower, higher = sorted([lower, higher])
+    for budget in ("graph", "all"):
+        before = union.keep_highest(values, lower, budget)
+        later = union.keep_highest(values.neg().masked_fill(~before, -torch.inf), higher, budget)
+        assert not (later & ~before).any()
+        gone = int(union.num_pruned(higher, budget).sum())
+        assert int((~later).sum()) == gone

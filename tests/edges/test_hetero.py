@@ -15,6 +15,8 @@ from torch_geometric.data import Data, HeteroData
 import teddy
 from edges.reference import degree_matrix, teddy_matrix
 from hetero_graphs import CITES, REV, WRITES, hetero_graphs, library
+from teddy.edges import HeteroArcs
+from teddy.edges.hetero import HeteroGraph
 from teddy.edges.prune import needed_signals
 from teddy.edges.relations import find_relations
 
@@ -305,3 +307,33 @@ def test_wrong_arguments_are_said_at_once():
         teddy.prune_relations(Data(num_nodes=1), 0.5)
     with pytest.raises(teddy.InputError, match="cosine looks at x of one kind of node, expected a"):
         teddy.SparsifyEdges(0.5, "cosine")(small())
+
+
+@given(hetero_graphs(), scopes, sparsities, sparsities, st.integers(0, 1000))
+def test_the_lowest_values_of_each_relation_go(data, scope, lower, higher, seed):
+    """Any values, such as magnitudes of masks; what is gone stays gone in a later round."""
+    graph = HeteroGraph.of(data, scope)
+    generator = torch.Generator().manual_seed(seed)
+    values = torch.randint(4, (sum(graph.num_edges),), generator=generator).double()  # ties
+    lower, higher = sorted([lower / 100, higher / 100])
+    before = graph.keep_highest(values, lower)
+    later = graph.keep_highest(values.neg().masked_fill(~before, -torch.inf), higher)
+    assert not (later & ~before).any()
+    for keep, sparsity in ((before, lower), (later, higher)):
+        parts = keep.split(graph.num_edges) if scope == "each" else [keep]
+        assert [int((~part).sum()) for part in parts] == graph.num_pruned(sparsity)
+
+
+@given(hetero_graphs(), st.integers(0, 1000))
+def test_messages_of_a_relation_and_its_reverse_are_of_one_edge(data, seed):
+    arcs = HeteroArcs.of_hetero(data, "a")
+    keep = torch.rand(arcs.graph.num_edges, generator=torch.Generator().manual_seed(seed)) < 0.6
+    around = arcs.fields(keep)["edge_index"]
+    pairs = arcs.relations.pairs[:, keep]  # nodes of all types, numbered one after the other
+    offsets = arcs.relations.offsets
+    for kind, index in around.edge_index_dict.items():
+        ends = index + torch.tensor([[offsets[kind[0]]], [offsets[kind[2]]]])
+        loops = ends[0] == ends[1]
+        edge = around.edge_of[kind]
+        assert (edge[loops] == pairs.size(1)).all()  # one past the last
+        assert torch.equal(pairs[:, edge[~loops]], ends[:, ~loops].sort(dim=0).values)

@@ -34,16 +34,16 @@ class Nodes(nn.Module):
         super().__init__()
         self.first, self.norm, self.last = GCNConv(4, 8), nn.BatchNorm1d(8), GCNConv(8, 2)
 
-    def forward(self, x, edge_index):
-        h = nn.functional.dropout(self.norm(self.first(x, edge_index)).relu(), 0.5, self.training)
-        return self.last(h, edge_index)
+    def forward(self, x, edge_index, edge_weight=None):
+        h = self.norm(self.first(x, edge_index, edge_weight)).relu()
+        return self.last(nn.functional.dropout(h, 0.5, self.training), edge_index, edge_weight)
 
 
 class Graphs(Nodes):
     """The same, read out by the module itself."""
 
-    def forward(self, x, edge_index, batch):
-        return global_mean_pool(super().forward(x, edge_index), batch)
+    def forward(self, x, edge_index, batch, edge_weight=None):
+        return global_mean_pool(super().forward(x, edge_index, edge_weight), batch)
 
 
 class Bonds(nn.Module):
@@ -272,7 +272,8 @@ def searched(graphs, model, method, budget, epochs):
         return (*whole(phase), lambda epoch: seen.append((phase, epoch.index, epoch.loss)))
 
     problem.phases.report = watch
-    (ticket,) = METHODS[method].tickets(problem, [Level(0.4, 0.4)])
+    stride = {"stride": 5} if method == "ugs" else {}
+    (ticket,) = METHODS[method].tickets(problem, [Level(0.4, 0.4)], **stride)
     trains = torch.tensor([bool(g.train_mask) for g in graphs])
     batch = teddy.graph_set(graphs)
     _, edge_of_column = SimpleGraph.of(batch.edge_index, batch.num_nodes)
@@ -282,7 +283,7 @@ def searched(graphs, model, method, budget, epochs):
 
 
 @pytest.mark.parametrize("budget", ["graph", "all"])
-@pytest.mark.parametrize("method", ["teddy", "random"])
+@pytest.mark.parametrize("method", ["teddy", "random", "ugs"])
 @pytest.mark.parametrize("model", ["gcn", "gin", "gat", made(Nodes), made(Graphs)])
 def test_nothing_of_a_held_out_graph_reaches_training(graphs, model, method, budget):
     """With one epoch there is none to choose by the validation graphs: all is training's."""
@@ -295,7 +296,7 @@ def test_nothing_of_a_held_out_graph_reaches_training(graphs, model, method, bud
 
 
 @pytest.mark.parametrize("budget", ["graph", "all"])
-@pytest.mark.parametrize("method", ["teddy", "random"])
+@pytest.mark.parametrize("method", ["teddy", "random", "ugs"])
 @pytest.mark.parametrize("model", ["gcn", made(Nodes)])
 def test_a_ticket_is_the_same_whatever_the_test_graphs_are(graphs, model, method, budget):
     found = searched(graphs, model, method, budget, 6)
@@ -319,8 +320,7 @@ def test_validation_chooses_the_epoch_and_nothing_else(graphs):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"method": "ugs"}, "ugs learns masks of one graph's edges, expected teddy or"),
-        ({"weights": "masks"}, "teddy learns masks of one graph's edges"),
+        ({"method": "ugs", "model": made(Bonds)}, "a Bonds needs edge_attr, expected data"),
         ({"method": "gain"}, "gain looks at logits, alone, labels of nodes"),
         ({"method": "auto"}, "gain looks at"),
         ({"weighted": True}, "weighted degrees are of one graph"),
@@ -330,7 +330,7 @@ def test_validation_chooses_the_epoch_and_nothing_else(graphs):
         ({"budget": "each"}, "budget is 'each', expected one of: graph, all"),
         ({"readout": "median"}, "readout is 'median', expected one of: mean, sum, max"),
         ({"inductive": True}, "inductive splits nodes"),
-        ({"inference": "none"}, "inference is 'none', expected 'scored'"),
+        ({"inference": "all"}, "inference is 'all', expected one of: scored, training, none"),
         ({"loader": "partitions:parts=8:batch=4"}, "batches are of nodes, expected no loader"),
         ({"task": "classification"}, "data is a list, expected a Data, or the task graph-class"),
         ({"target": "paper"}, "the task graph-classification is of one kind of node"),

@@ -134,8 +134,24 @@ class GraphUnion:
         signals: Signals | None = None,
     ) -> Tensor:
         """Choose the edges that stay, bool ``[M]``; see :func:`prune_graphs`."""
-        budgets, scores = self.num_pruned(sparsity, budget), self.scores(method, seed, signals)
-        pairs = self.graph.pairs
+        return self.keep_highest(self.scores(method, seed, signals), sparsity, budget)
+
+    def keep_highest(self, scores: Tensor, sparsity: float, budget: str = "graph") -> Tensor:
+        """Keep all edges but those of lowest score, as many as the budget says, bool ``[M]``.
+
+        Args:
+            scores: float64 ``[M]``.
+            sparsity: Share of edges to remove.
+            budget: ``graph`` or ``all``.
+
+        Example:
+            >>> graph = SimpleGraph(5, torch.tensor([[0, 1, 3], [1, 2, 4]]))
+            >>> union = GraphUnion(graph, torch.tensor([0, 0, 0, 1, 1]), 2)
+            >>> scores = torch.tensor([3.0, 2.0, 1.0], dtype=torch.float64)
+            >>> union.keep_highest(scores, 0.5), union.keep_highest(scores, 0.3, "all")
+            (tensor([ True, False, False]), tensor([ True,  True, False]))
+        """
+        budgets, pairs = self.num_pruned(sparsity, budget), self.graph.pairs
         if budget == "all":
             return ~lowest_edges(scores, pairs, int(budgets))
         nodes = torch.bincount(self.graph_of_node, minlength=self.num_graphs)

@@ -173,13 +173,23 @@ class HeteroGraph:
         self, sparsity: float, method: str = "teddy", seed: int = 0, weights: Tensor | None = None
     ) -> Tensor:
         """Choose the edges that stay, bool ``[M]``; see :func:`prune_relations`."""
-        scores, budgets = self.scores(method, seed, weights), self.num_pruned(sparsity)
+        return self.keep_highest(torch.cat(self.scores(method, seed, weights)), sparsity)
+
+    def keep_highest(self, scores: Tensor, sparsity: float) -> Tensor:
+        """Keep all edges but those of lowest score, as many as the budgets say, bool ``[M]``.
+
+        Args:
+            scores: float64 ``[M]``.
+            sparsity: Share of edges to remove.
+        """
+        budgets = self.num_pruned(sparsity)
         if self.scope == "all":
-            number = torch.arange(len(scores)).repeat_interleave(torch.tensor(self.num_edges))
+            counts = torch.tensor(self.num_edges)
+            number = torch.arange(len(self.relations)).repeat_interleave(counts)
             edges = torch.cat([self.pairs, number.to(self.pairs).unsqueeze(0)])
-            return ~lowest_edges(torch.cat(scores), edges, budgets[0], _digests)
+            return ~lowest_edges(scores, edges, budgets[0], _digests)
         graphs = [relation.graph for relation in self.relations]
-        found = zip(scores, graphs, budgets, strict=True)
+        found = zip(scores.split(self.num_edges), graphs, budgets, strict=True)
         return torch.cat([~lowest_edges(values, g.pairs, budget) for values, g, budget in found])
 
     def of_columns(self, keep: Tensor) -> dict[EdgeType, Tensor]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 from torch_geometric.data import HeteroData
 
 from teddy.data.arcs import check_edge_values, one_each
@@ -29,11 +30,34 @@ class Surroundings:
         edge_index_dict: The arcs of each relation, sorted by source, then target, each once.
         of_edges: ``edge_weight`` and ``edge_attr``, where the model takes them: of each relation
             that has them, a value for each arc.
+        edge_of: Undirected edge of each arc, counted over all relations; one past the last: none,
+            since the arc is a self-loop.
     """
 
     x_dict: dict[str, Tensor]
     edge_index_dict: dict[EdgeType, Tensor]
     of_edges: dict[str, dict[EdgeType, Tensor]] = field(default_factory=dict)
+    edge_of: dict[EdgeType, Tensor] = field(default_factory=dict)
+
+    def weighted(self, weights: Mapping[EdgeType, Tensor]) -> Surroundings:
+        """Return the same with these weights of arcs, times those that they have.
+
+        Args:
+            weights: For each relation ``[A]``.
+
+        Example:
+            >>> writes = ("author", "writes", "paper")
+            >>> index, double = torch.tensor([[0], [1]]), torch.tensor([2.0])
+            >>> around = Surroundings({}, {writes: index}, {"edge_weight": {writes: double}})
+            >>> around.weighted({writes: torch.tensor([0.25])}).of_edges["edge_weight"][writes]
+            tensor([0.5000])
+        """
+        own = self.of_edges.get("edge_weight", {})
+        product = {
+            kind: weight * own[kind].to(weight) if kind in own else weight
+            for kind, weight in weights.items()
+        }
+        return replace(self, of_edges={**self.of_edges, "edge_weight": product})
 
 
 @dataclass(frozen=True)
@@ -123,24 +147,32 @@ class HeteroArcs(Arcs):
             keep: bool ``[M]``.
         """
         if keep is None:
-            return {"edge_index": self._surroundings(self.index_of, self.values_of)}
-        stays: dict[EdgeType, Tensor] = {}
-        graph = self.relations
-        for relation, kept in zip(graph.relations, keep.split(graph.num_edges), strict=True):
-            for kind in relation.edge_types:
-                stays[kind] = keep_columns(kept, self.edge_of[kind])
-        index = {kind: self.index_of[kind][:, stays[kind]] for kind in self.index_of}
-        values = {
-            name: {kind: value[stays[kind]] for kind, value in found.items()}
-            for name, found in self.values_of.items()
-        }
-        return {"edge_index": self._surroundings(index, values)}
+            keep = torch.ones_like(self.graph.pairs[0], dtype=torch.bool)
+        edge_of = self._edge_among_all
+        stays = {kind: keep_columns(keep, edge) for kind, edge in edge_of.items()}
+        # Numbers of the kept edges; a self-loop's -1 takes the last, which is one past them.
+        number = F.pad(keep.long().cumsum(0) - 1, (0, 1), value=int(keep.sum()))
+        around = Surroundings(
+            dict(self.features),
+            {kind: index[:, stays[kind]] for kind, index in self.index_of.items()},
+            {
+                name: {kind: value[stays[kind]] for kind, value in found.items()}
+                for name, found in self.values_of.items()
+            },
+            {kind: number[edge[stays[kind]]] for kind, edge in edge_of.items()},
+        )
+        return {"edge_index": around}
 
-    def _surroundings(
-        self, index: Mapping[EdgeType, Tensor], values: Mapping[str, Mapping[EdgeType, Tensor]]
-    ) -> Surroundings:
-        of_edges = {name: dict(found) for name, found in values.items()}
-        return Surroundings(dict(self.features), dict(index), of_edges)
+    @cached_property
+    def _edge_among_all(self) -> dict[EdgeType, Tensor]:
+        """Undirected edge of each arc, counted over all relations; -1: a self-loop."""
+        found, before = {}, 0
+        for relation in self.relations.relations:
+            for kind in relation.edge_types:
+                edge = self.edge_of[kind]
+                found[kind] = torch.where(edge < 0, edge, edge + before)
+            before += relation.graph.num_edges
+        return {kind: found[kind] for kind in self.edge_of}
 
     @property
     def names(self) -> list[str]:

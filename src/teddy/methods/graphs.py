@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -57,7 +58,9 @@ class GraphGrowth(Growth):
     budget: str
 
     @staticmethod
-    def of_graphs(data: Data, arcs: Arcs, of_node: Tensor, budget: str, seed: int) -> GraphGrowth:
+    def of_graphs(
+        data: Data, arcs: Arcs, of_node: Tensor, budget: str, inference: str, seed: int
+    ) -> GraphGrowth:
         """Of a union of graphs.
 
         Args:
@@ -65,6 +68,7 @@ class GraphGrowth(Growth):
             arcs: The edges.
             of_node: The graph of each node.
             budget: ``graph`` or ``all``.
+            inference: ``scored``: the score prunes held-out graphs; else they keep all edges.
             seed: For scores that draw.
         """
         masks = [data[key] for key in MASKS]
@@ -72,7 +76,7 @@ class GraphGrowth(Growth):
         found = [_part(data, arcs, of_node, mask) for mask in (*masks, rest)]
         (train, *held_out), parts = zip(*found, strict=True)
         whole, _ = _part(data, arcs, of_node, torch.ones_like(rest))
-        return GraphGrowth(train, None, "scored", seed, tuple(held_out), whole, parts, budget)
+        return GraphGrowth(train, None, inference, seed, tuple(held_out), whole, parts, budget)
 
     @property
     def deployed(self) -> Stage:
@@ -80,7 +84,12 @@ class GraphGrowth(Growth):
         return self.whole
 
     def kept(self, stage: Stage, choice: Choice) -> Tensor:
-        """The edges that stay in some graphs, each part by the score that chose training's."""
+        """The edges that stay in some graphs.
+
+        The score that chose those of the training graphs chooses those of each other part. Held-out
+        graphs keep all edges if masks were learned instead, or by the rules ``training`` and
+        ``none``.
+        """
         if stage is self.seen:
             return choice.keep
         if stage is self.whole:
@@ -88,11 +97,8 @@ class GraphGrowth(Growth):
             for part, own in zip((self.seen, *self.held_out), self.parts, strict=True):
                 keep[own] = self.kept(part, choice)
             return keep
-        if choice.score is None:
-            raise InputError(
-                "the method chose training's edges without a score, expected one that can choose "
-                "those of other graphs"
-            )
+        if self.inference != "scored" or choice.score is None:
+            return torch.ones_like(stage.known)
         union, signals = union_at(stage), Signals(stage.data.x)
         if stage is self.held_out[-1]:
             return union.keep_alone(choice.sparsity, choice.score, self.seed, signals)
@@ -103,6 +109,15 @@ class GraphGrowth(Growth):
         judged = self.held_out[:2]
         keep = [None if choice is None else self.kept(stage, choice) for stage in judged]
         return Unseen(*(stage.subgraph(k) for stage, k in zip(judged, keep, strict=True)))
+
+    def unseen_under_masks(self, keep: Tensor) -> Unseen:
+        """The same while masks are learned: held-out graphs have none, and keep all edges."""
+        graphs = []
+        for stage in self.held_out[:2]:
+            graph = copy.copy(stage.data)
+            graph.mask_of_edge = torch.full_like(stage.known, int(keep.sum()), dtype=torch.long)
+            graphs.append(graph)
+        return Unseen(*graphs)
 
 
 def union_at(stage: Stage) -> GraphUnion:
@@ -124,8 +139,9 @@ def _part(data: Data, arcs: Arcs, of_node: Tensor, graphs: Tensor) -> tuple[Stag
 class GraphProblem(HeadedProblem):
     """Graphs with a class each.
 
-    Training sees the training graphs alone, all in a step; the held-out ones are pruned as new
-    graphs would be, by the score.
+    Training sees the training graphs alone, all in a step. The held-out ones are pruned as new
+    graphs would be, by the score. They keep all edges where masks were learned for the training
+    graphs' edges, or by the rules ``training`` and ``none`` of ``inference``.
 
     Args:
         data: Graphs, see :func:`teddy.graph_set`; those without a split get one.
@@ -137,12 +153,6 @@ class GraphProblem(HeadedProblem):
     def __init__(
         self, data: GraphsLike, model: ModelLike, settings: Settings, seed: int = 0, **named: Any
     ) -> None:
-        inference = settings.task.inference
-        if inference != "scored":
-            raise InputError(
-                f"inference is '{inference}', expected 'scored': graphs that training doesn't see "
-                "are pruned by the score"
-            )
         own = GraphClassification(**parse_task(settings.task.task).options())
         self.budget, self.readout = own.budget, own.readout
         self.split_seed = settings.data.split_seed
@@ -180,7 +190,8 @@ class GraphProblem(HeadedProblem):
 
     def _growth(self, fields: Data, arcs: Arcs) -> Growth:
         of_node = self.given.graph_of_node.to(self.device)
-        return GraphGrowth.of_graphs(fields, arcs, of_node, self.budget, self.seed)
+        inference = self.settings.task.inference
+        return GraphGrowth.of_graphs(fields, arcs, of_node, self.budget, inference, self.seed)
 
     def _shown(self, fields: Data) -> Tensor:
         mask: Tensor = fields.train_mask
@@ -219,6 +230,10 @@ class GraphProblem(HeadedProblem):
         """The edges of the training graphs that a score keeps, bool ``[M]``."""
         return union_at(self.seen).keep(sparsity, score, self.seed, self.budget, signals)
 
+    def keep_highest(self, scores: Tensor, sparsity: float) -> Tensor:
+        """Keep all edges but those of lowest score, of each training graph or of all of them."""
+        return union_at(self.seen).keep_highest(scores, sparsity, self.budget)
+
     def num_pruned(self, level: Level) -> int:
         """Edges of the training graphs that go."""
         return int(union_at(self.seen).num_pruned(level.graph_sparsity, self.budget).sum())
@@ -246,13 +261,6 @@ class GraphProblem(HeadedProblem):
         """Raise: in a set of graphs edges are scored by plain degrees."""
         raise InputError("weighted degrees are of one graph, expected weighted=False for a set")
 
-    def check_takes_masks(self, method: str) -> None:
-        """Raise: no mask is learned for the edges of other graphs."""
-        raise InputError(
-            f"{method} learns masks of one graph's edges, expected teddy or an edge score with "
-            "weights=projection for a set of graphs"
-        )
-
     def identity(self) -> dict[str, Any]:
         """What decides the result beside the graphs, the model and the training."""
         borders = borders_fingerprint(self.given.graph_of_node)
@@ -277,6 +285,7 @@ class GraphProblem(HeadedProblem):
             }
             for name, own in zip(MASKS, self.growth.parts[:3], strict=True)
         }
+        inference = self.growth.inference
         return {
             "graphs": {
                 "count": self.given.y.size(0),
@@ -284,5 +293,6 @@ class GraphProblem(HeadedProblem):
                 "budget": self.budget,
                 "readout": self.readout if self.reads_out else None,
                 "parts": counts,
+                **({} if inference == "scored" else {"inference": inference}),
             }
         }

@@ -17,7 +17,7 @@ from teddy.methods.model_source import ModelLike
 from teddy.methods.problem import Problem
 from teddy.methods.record import Dense
 from teddy.models.edge_inputs import EDGE_INPUTS
-from teddy.models.hetero import HeteroModel, hetero_edge_inputs
+from teddy.models.hetero import HeteroModel, check_weighs_relations, hetero_edge_inputs
 from teddy.models.own_module import check_weights
 from teddy.settings import Settings
 from teddy.ticket.hetero import hetero_facts
@@ -101,6 +101,10 @@ class HeteroProblem(Problem):
         weights = self.arcs.weights if weighted else None
         return self.arcs.relations.keep(sparsity, score, self.seed, weights)
 
+    def keep_highest(self, scores: Tensor, sparsity: float) -> Tensor:
+        """Keep all edges but those of lowest score, within each relation or over all of them."""
+        return self.arcs.relations.keep_highest(scores, sparsity)
+
     def num_pruned(self, level: Level) -> int:
         r"""Edges that go, :math:`\lceil p_g M_r \rceil` of each relation, or of all together."""
         return sum(self.arcs.relations.num_pruned(level.graph_sparsity))
@@ -123,12 +127,8 @@ class HeteroProblem(Problem):
         """Raise unless it is one of the graph alone."""
         check_of_relations(score)
 
-    def check_takes_masks(self, method: str) -> None:
-        """Raise: masks are learned for a simple graph's edges."""
-        raise InputError(
-            f"{method} learns masks of one kind of edge, expected teddy or an edge score with "
-            "weights=projection for a HeteroData"
-        )
+    def _check_weighs_edges(self, network: nn.Module) -> None:
+        check_weighs_relations(network)
 
     def identity(self) -> dict[str, Any]:
         """What decides the result beside the graph, the model and the training."""

@@ -19,6 +19,7 @@ from teddy.data.splits import one_split
 from teddy.edges import Arcs, Signals
 from teddy.edges.beside import Beside
 from teddy.edges.prune import needed_signals, prune_pairs
+from teddy.edges.select import lowest_edges
 from teddy.entries import Entry
 from teddy.errors import InputError, warn
 from teddy.methods.growth import Growth
@@ -33,6 +34,7 @@ from teddy.models import GNN
 from teddy.models.edge_inputs import Inputs, model_inputs
 from teddy.models.layered import hidden_units
 from teddy.models.macs import count_macs
+from teddy.models.masked import check_takes_edge_weights
 from teddy.models.own_module import check_looks_up
 from teddy.models.wrappers import unwrapped
 from teddy.numbers import check_seed
@@ -119,8 +121,6 @@ class Problem:
         split = settings.data.split
         self.given = self._with_features(one_split(self._checked(data), split, self.seed))
         self._check_module()
-        if task.inference != "scored" and not task.inductive:
-            warn(f"inference={task.inference} has no effect, since inductive is False")
         fields = Data(**{key: self.given[key].to(self.device) for key in ("x", "y", *MASKS)})
         shown = self._shown(fields)
         self.task = self.task.fit(
@@ -129,6 +129,8 @@ class Problem:
         fields.y = self.task.encode(fields.y)
         self.growth = self._growth(fields, self._arcs())
         self.seen, self.deployed = self.growth.seen, self.growth.deployed
+        if task.inference != "scored" and self.seen is self.deployed:
+            warn(f"inference={task.inference} has no effect, since inductive is False")
         self.graph, self.data = self.seen.graph, self.seen.data
         self.num_outputs = self.task.num_outputs(self.data.y)
         if not self.data.x.is_floating_point():
@@ -365,6 +367,16 @@ class Problem:
         weights = self.seen.arcs.weights if weighted else None
         return prune_pairs(self.graph, sparsity, score, self.seed, weights, signals)
 
+    def keep_highest(self, scores: Tensor, sparsity: float) -> Tensor:
+        """Keep all edges but those of lowest score, as many as the edge budget says, bool ``[M]``.
+
+        Args:
+            scores: float64 ``[M]``, such as magnitudes of learned masks.
+            sparsity: Share of edges to remove.
+        """
+        budget = num_pruned_edges(sparsity, self.graph.num_edges)
+        return ~lowest_edges(scores, self.graph.pairs, budget)
+
     def check_takes_score(self, score: str) -> None:
         """Raise unless what a score looks at is there: classes, if more than features."""
         needs = needed_signals(score)
@@ -384,10 +396,22 @@ class Problem:
         if self.seen.arcs.weights is None:
             raise InputError("weighted=True came without edge_weight, expected data that have it")
 
-    def check_takes_masks(self, method: str) -> None:
-        """Raise unless masks of edges and weights can be learned."""
+    def check_takes_masks(self, method: str, edges: bool) -> None:
+        """Raise unless masks can be learned.
+
+        Args:
+            method: Name of the method.
+            edges: Whether edges have masks, not only weights.
+        """
         if self.loader is not None:
             raise InputError(f"{method} learns masks on all nodes at once, expected no loader")
+        if edges:
+            with seeded(self.seed, self.device):
+                self._check_weighs_edges(self.network(self.make_model()))
+
+    def _check_weighs_edges(self, network: nn.Module) -> None:
+        """Raise unless edges can have a weight in a network."""
+        check_takes_edge_weights(network)
 
     def checkpoint(self, phase: str | None) -> Checkpoint | None:
         """Where a training goes on from, if it is kept anywhere."""

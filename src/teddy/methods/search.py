@@ -19,14 +19,13 @@ from torch import Tensor
 from teddy.bits import pack, unpack
 from teddy.edges import SCORES
 from teddy.edges.prune import check_weighted, needed_signals
-from teddy.edges.select import lowest_edges
 from teddy.entries import Entry
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.problem import Problem
 from teddy.methods.signals import signals_of
 from teddy.models.headed import Headed, encoder_of
-from teddy.models.masked import Masked, check_takes_edge_weights
+from teddy.models.masked import Masked
 from teddy.numbers import check_count, check_number
 from teddy.sparsity import simulation_sparsity
 from teddy.ticket import Ticket
@@ -146,7 +145,7 @@ class Scheme:
         """
         path = self._path(level)
         if path:
-            problem.check_takes_masks(self.method)
+            problem.check_takes_masks(self.method, edges=self._learns(level)[0])
         problem.dense()  # pretraining on the entire graph
         state = self._state(problem, level, path, of)
         return problem.train_ticket(
@@ -218,11 +217,9 @@ class Scheme:
         if self.score is not None:
             keep = self._scored(problem, step.graph_sparsity)
         elif masked.edge_mask is not None:
-            keep = keep.clone()
-            left = keep.nonzero().flatten()
-            budget = problem.num_pruned(step) - (keep.numel() - left.numel())
-            magnitudes = masked.edge_mask.detach().abs().double()
-            keep[left[lowest_edges(magnitudes, problem.graph.pairs[:, left], budget)]] = False
+            magnitudes = torch.full_like(keep, -torch.inf, dtype=torch.float64)
+            magnitudes[keep] = masked.edge_mask.detach().abs().double()
+            keep = problem.keep_highest(magnitudes, step.graph_sparsity)
         if weights is not None:
             magnitudes_left = [
                 learned.detach().abs().masked_fill(~stays, -torch.inf)
@@ -243,7 +240,6 @@ class Scheme:
             model = problem.initial_model()
             encoder, num_edges = encoder_of(model), None
             if learns_edges:
-                check_takes_edge_weights(encoder)
                 num_edges = int(state.keep.sum())
             masked = Masked(encoder, num_edges, state.weights)
 

@@ -33,6 +33,10 @@ def ugs(
     ticket is trained from those with its mask fixed. One mask for both directions of an edge;
     removed edges aren't in the graph, so in GAT neither in the softmax.
 
+    Edges that training doesn't see have no mask, and stay. In graph classification these are all
+    edges of held-out and new graphs. In a ``HeteroData`` a relation and its reverse share one mask
+    for each edge, and the module takes ``edge_weight_dict``.
+
     Args:
         problem: Graph, model, seed and settings.
         levels: How sparse.

@@ -17,6 +17,7 @@ from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
 from teddy.numbers import check_count, check_number
 from teddy.ticket import Ticket
+from teddy.training.tasks import Classification
 from teddy.training.wasserstein import class_separation, separation_memory
 
 logger = logging.getLogger(__name__)
@@ -61,9 +62,10 @@ def wd_glt(
         \min_{m_g, m_\theta, \Theta} \mathcal L + \lambda \mathcal R, \qquad
         \mathcal R = -\sum_c \mathrm{WD}\big(Z^c, Z^{\bar c}\big)
 
-    where :math:`Z^c` are the outputs whose largest entry is c, :math:`Z^{\bar c}` the others. This
-    is the paper's revision (App. B.4): plain joint minimisation, edge masks kept within [0, 1]. The
-    distance is Sinkhorn's after a few iterations, with gradients through them.
+    where :math:`Z^c` are the outputs whose largest entry is c, :math:`Z^{\bar c}` the others. A row
+    of outputs is a node, or a graph where graphs are classified. This is the paper's revision
+    (App. B.4): plain joint minimisation, edge masks kept within [0, 1]. The distance is Sinkhorn's
+    after a few iterations, with gradients through them.
 
     Args:
         problem: Graph, model, seed and settings.
@@ -75,7 +77,7 @@ def wd_glt(
         epsilon: Entropic regularisation of the distance.
         iterations: Of Sinkhorn's algorithm.
     """
-    if problem.task.name != "classification":
+    if not isinstance(problem.task, Classification):
         raise InputError(f"wd-glt keeps classes apart, expected no task {problem.task.name}")
     scheme = _scheme(weights, separation, l1_edges, l1_weights, epsilon, iterations)
     if levels:
@@ -86,10 +88,10 @@ def wd_glt(
 def _check_memory(problem: Problem, iterations: int) -> None:
     """Say how much memory the distances take, and raise if there isn't as much."""
     compiled = jit.available(torch.empty(0, device=problem.device))
-    nodes, classes = problem.graph.num_nodes, problem.num_outputs
-    needed = separation_memory(nodes, classes, compiled, iterations)
+    rows, classes = problem.data.y.size(0), problem.num_outputs
+    needed = separation_memory(rows, classes, compiled, iterations)
     how = "with compiled kernels" if compiled else "without compiled kernels (extra [fast])"
-    text = f"wd-glt needs {needed / 1e6:,.0f} MB for distances between {nodes:,} outputs, {how}"
+    text = f"wd-glt needs {needed / 1e6:,.0f} MB for distances between {rows:,} outputs, {how}"
     if text not in _SAID:
         logger.log(logging.INFO if compiled else logging.WARNING, text)
         _SAID.add(text)

@@ -81,6 +81,25 @@ def name_in_forward(module: nn.Module, name: str) -> str | None:
     return next((n for n in (name, f"{name}_dict") if n in named), None)
 
 
+def check_weighs_relations(module: nn.Module) -> None:
+    """Raise unless a module takes weights of edges by relation, to learn edge masks.
+
+    Example:
+        >>> class Own(nn.Module):
+        ...     def forward(self, x_dict, edge_index_dict): return x_dict
+        >>> check_weighs_relations(Own())
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: a Own can't weigh edges, expected forward(x_dict, edge_index_dict,
+        edge_weight_dict) to learn edge masks
+    """
+    if name_in_forward(module, "edge_weight") is None:
+        raise InputError(
+            f"a {type(module).__name__} can't weigh edges, expected forward(x_dict, "
+            "edge_index_dict, edge_weight_dict) to learn edge masks"
+        )
+
+
 def hetero_edge_inputs(
     module: nn.Module, present: Iterable[str], fields: Iterable[str] = ()
 ) -> list[str]:

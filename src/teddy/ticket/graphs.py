@@ -42,7 +42,9 @@ def graphs_kept(ticket: ChosenEdges, batch: Batch, whole: bool = False) -> tuple
 
     Those of the set that the ticket was found on have their fate in it. Of any others the ticket's
     score chooses, in each graph by itself: what is predicted of one doesn't depend on the others.
-    Graphs that the ticket has pruned already stay as they are.
+    They keep all edges if the ticket has no score, since its edges were chosen by learned masks, or
+    if its rule ``inference`` is ``training`` or ``none``. Graphs that the ticket has pruned already
+    stay as they are.
 
     Args:
         ticket: The ticket.
@@ -66,7 +68,9 @@ def graphs_kept(ticket: ChosenEdges, batch: Batch, whole: bool = False) -> tuple
             )
         return arcs, torch.ones_like(arcs.graph.pairs[0], dtype=torch.bool)
     refuse_marked(batch)
-    assert info.score is not None
+    assert info.graphs is not None
+    if info.score is None or info.graphs.get("inference", "scored") != "scored":
+        return arcs, torch.ones_like(arcs.graph.pairs[0], dtype=torch.bool)
     looks = bool(needed_signals(info.score))
     signals = Signals(features_for(info, batch)) if looks else None
     union = GraphUnion(arcs.graph, batch.batch, batch.num_graphs)

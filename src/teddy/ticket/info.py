@@ -93,8 +93,9 @@ class TicketInfo:
             budgets, ``nodes`` and ``features`` of each type, and of the ``relations`` the
             ``edge_types`` that are one and their edges, ``total`` and ``kept``.
         graphs: Of a ticket that classifies graphs: their ``count`` and ``borders`` (a fingerprint),
-            the ``budget`` of edges, the ``readout`` (None: the module's own), and of the three
-            ``parts`` of the split the graphs and their edges, ``total`` and ``kept``.
+            the ``budget`` of edges, the ``readout`` (None: the module's own), of the three
+            ``parts`` of the split the graphs and their edges, ``total`` and ``kept``, and the rule
+            ``inference`` for other graphs, unless it is ``scored``.
         links: Of a ticket that predicts links: what makes a logit of two nodes' outputs
             (``decoder``), and the second metric, ``hits``, at rank ``hits_at``, of the dense model
             and the ticket on validation and test links.

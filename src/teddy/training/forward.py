@@ -111,7 +111,7 @@ class WholeForward(GraphForward):
     would remember the graph (``cached=True``) computes each graph afresh.
     """
 
-    def __init__(self, model: nn.Module, x: Tensor, edge_index: Tensor, **of_edges: Any) -> None:
+    def __init__(self, model: nn.Module, x: Tensor, edge_index: Any, **of_edges: Any) -> None:
         self.model, self.signature = stop_caching(model), ForwardSignature.of(model)
         self.x, self.edge_index = dense_input(model, x), edge_index
         self.of_edges = own_types(of_edges, self.x)

@@ -7,9 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from teddy.edges.hetero_arcs import Surroundings
 from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.base import Features, edge_pattern, entry_weights
+from teddy.models.graph_head import ByBatch
+from teddy.models.hetero import HeteroModel
 from teddy.models.layered import LayeredGNN
 from teddy.models.masked import Masked
 from teddy.models.pattern import Pattern
@@ -82,22 +85,24 @@ class MaskedForward(GraphForward):
 class MaskedWholeForward(WholeForward):
     """Of any other module under masks, ``module(x, edge_index, edge_weight)``.
 
-    Where edges have weights of their own, they are multiplied with the masks.
+    Where edges have weights of their own, they are multiplied with the masks. A module of several
+    node types gets them by relation.
     """
 
     def __init__(
         self,
         masked: Masked,
         x: Tensor,
-        edge_index: Tensor,
+        edge_index: Any,
         mask_of_edge: Tensor | None = None,
         **of_edges: Any,
     ) -> None:
         super().__init__(masked.model, x, edge_index, **of_edges)
         self.masked = masked
-        source, target = edge_index
-        pattern = Pattern.of(source, target, (x.size(0), x.size(0)))
-        self.mask_of_column = _mask_of_entry(masked, pattern, mask_of_edge)
+        if not isinstance(edge_index, Surroundings):
+            source, target = edge_index
+            pattern = Pattern.of(source, target, (x.size(0), x.size(0)))
+            self.mask_of_column = _mask_of_entry(masked, pattern, mask_of_edge)
         self._check_masks_matter()
 
     def _check_masks_matter(self) -> None:
@@ -108,18 +113,23 @@ class MaskedWholeForward(WholeForward):
         logits = self._check(self._call(self.model.eval()))
         (found,) = torch.autograd.grad(logits.sum(), [mask], allow_unused=True)
         if found is None:
-            name = type(self.model).__name__
+            wrapped = isinstance(self.model, HeteroModel | ByBatch)
+            name = type(self.model.module if wrapped else self.model).__name__
             raise InputError(
                 f"the {name} takes no notice of edge_weight, expected one that does to learn masks"
             )
 
     def _call(self, model: nn.Module) -> Tensor:
-        named = dict(self.of_edges)
-        if self.masked.edge_mask is not None:
+        named, edge_index = dict(self.of_edges), self.edge_index
+        if self.masked.edge_mask is not None and isinstance(edge_index, Surroundings):
+            edge_index = edge_index.weighted(
+                {kind: self.masked.edge_weights(of) for kind, of in edge_index.edge_of.items()}
+            )
+        elif self.masked.edge_mask is not None:
             weights = {"edge_weight": self.masked.edge_weights(self.mask_of_column)}
             weight = own_types(weights, self.x)["edge_weight"]
             named["edge_weight"] = weight * named.get("edge_weight", 1)
-        inputs, named = self.signature.arguments(self.x, self.edge_index, named)
+        inputs, named = self.signature.arguments(self.x, edge_index, named)
         return self.masked.call("forward", self.masked.weights(), *inputs, **named)
 
 

@@ -1,0 +1,427 @@
+"""Learned masks where graphs, or nodes of several types, are classified."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+import torch
+from torch import nn
+from torch_geometric.data import Data, HeteroData
+from torch_geometric.nn import GraphConv, HeteroConv, global_mean_pool, to_hetero
+
+import teddy
+from graph_sets import rings_and_trees
+from hetero_graphs import CITES, REV, WRITES, library
+from teddy.data.checks import MASKS
+from teddy.edges.simple_graph import SimpleGraph
+from teddy.methods import METHODS, Level, make_problem
+from teddy.models import GNN
+from teddy.models.graph_head import of_graphs
+from teddy.models.masked import Masked
+from teddy.settings import Settings
+from teddy.sparsity import num_kept_weights, num_pruned_edges
+from teddy.ticket import Count
+from teddy.training.inputs import of_edges
+from teddy.training.passes import forward_passes
+
+TASK = "graph-classification"
+LEVELS = [Level.simulation(i) for i in (1, 3)]
+
+
+class Nodes(nn.Module):
+    """Outputs of nodes, with a layer that has a state."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm, self.last = GraphConv(4, 8), nn.BatchNorm1d(8), GraphConv(8, 2)
+
+    def forward(self, x, edge_index, edge_weight=None):
+        h = self.norm(self.first(x, edge_index, edge_weight)).relu()
+        return self.last(h, edge_index, edge_weight)
+
+
+class Graphs(Nodes):
+    """The same, read out by the module itself."""
+
+    def forward(self, x, edge_index, batch, edge_weight=None):
+        return global_mean_pool(super().forward(x, edge_index, edge_weight), batch)
+
+
+class Typed(nn.Module):
+    """A layer of relations, written by hand."""
+
+    def __init__(self):
+        super().__init__()
+        layers = {WRITES: GraphConv((4, 6), 3), CITES: GraphConv(6, 3), REV: GraphConv((6, 4), 3)}
+        self.conv = HeteroConv(layers)
+
+    def forward(self, x_dict, edge_index_dict, edge_weight_dict=None):
+        weights = {} if edge_weight_dict is None else {"edge_weight_dict": edge_weight_dict}
+        return self.conv(x_dict, edge_index_dict, **weights)["paper"]
+
+
+class Layers(nn.Module):
+    """For ``to_hetero``; lazy."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = GraphConv((-1, -1), 8), GraphConv((-1, -1), 3)
+
+    def forward(self, x, edge_index, edge_weight=None):
+        return self.last(self.first(x, edge_index, edge_weight).relu(), edge_index, edge_weight)
+
+
+def typed(data):
+    return Typed()
+
+
+def transformed(data):
+    return to_hetero(Layers(), data.metadata())
+
+
+def made(make, *arguments):
+    def seeded():
+        torch.manual_seed(1)
+        return make(*arguments)
+
+    return seeded
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return rings_and_trees()
+
+
+@pytest.fixture(scope="module")
+def data() -> HeteroData:
+    return library()
+
+
+def graph_problem(graphs, model="gcn", budget="graph", **settings):
+    options = {"hidden": 8} if isinstance(model, str) else {}
+    task = teddy.GraphClassification(budget=budget)
+    settings = {"epochs": 3, "task": task, **options, **settings}
+    return make_problem(graphs, model, Settings.from_dict(settings), method="ugs")
+
+
+def find(graphs, model="gcn", **settings):
+    options = {"hidden": 8} if isinstance(model, str) else {}
+    settings = {"graph_sparsity": 0.3, "weight_sparsity": 0.3, "epochs": 4, **options, **settings}
+    return teddy.find_ticket(graphs, model, task=TASK, **{"method": "ugs", **settings})
+
+
+def number(graph):
+    return SimpleGraph.of(graph.edge_index, graph.num_nodes)[0].num_edges
+
+
+def kept_of_each(ticket, graphs):
+    """Kept undirected edges of each graph of the set."""
+    return [number(graph) for graph in ticket.apply(graphs).to_data_list()]
+
+
+def most_weights(ticket, sparsity):
+    """Weights that may stay: biases and norms of your own module are not pruned."""
+    dense = sum(p.numel() for p in ticket.model.parameters() if p.dim() < 2)
+    dense = 0 if isinstance(ticket.model, GNN) else dense
+    return dense + num_kept_weights(sparsity, ticket.info.weights.total - dense)
+
+
+# Graph classification
+
+
+@pytest.mark.parametrize("budget", ["graph", "all"])
+@pytest.mark.parametrize("method", ["ugs", "wd-glt"])
+@pytest.mark.parametrize("model", ["gcn", "gat", made(Nodes), made(Graphs)])
+def test_budgets_of_training_graphs_are_exact_and_levels_nested(graphs, model, method, budget):
+    tickets = METHODS[method].tickets(graph_problem(graphs, model, budget), LEVELS)
+    before = None
+    for level, ticket in zip(LEVELS, tickets, strict=True):
+        trained = []
+        for graph, kept in zip(graphs, kept_of_each(ticket, graphs), strict=True):
+            if graph.train_mask:
+                trained.append((number(graph), kept))
+            else:
+                assert kept == number(graph)
+        if budget == "graph":
+            for total, kept in trained:
+                assert kept == total - num_pruned_edges(level.graph_sparsity, total)
+        total = sum(total for total, _ in trained)
+        if budget == "all":
+            gone = num_pruned_edges(level.graph_sparsity, total)
+            assert sum(kept for _, kept in trained) == total - gone
+        parts = ticket.info.graphs["parts"]
+        assert parts["train"]["kept"] == sum(kept for _, kept in trained)
+        assert parts["val"]["kept"] == parts["val"]["total"]
+        assert ticket.info.weights.kept <= most_weights(ticket, level.weight_sparsity)
+        assert ticket.info.score is None
+        if before is not None:
+            assert not (ticket.keep & ~before.keep).any()
+            for new, old in zip(ticket.model.parameters(), before.model.parameters(), strict=True):
+                assert not ((new != 0) & (old == 0)).any()
+        before = ticket
+
+
+def test_the_lowest_masks_of_each_graph_go(graphs, monkeypatch):
+    """Masks that are given instead of learned: the choice is theirs."""
+    problem = graph_problem(graphs)
+    values = torch.rand(problem.graph.num_edges, generator=torch.Generator().manual_seed(0)) - 0.5
+
+    def learn(scheme, problem, state, learns_edges, phase):
+        masked = Masked(nn.Linear(1, 1), int(state.keep.sum()), None)
+        with torch.no_grad():
+            masked.edge_mask.copy_(values[state.keep])
+        return masked
+
+    monkeypatch.setattr("teddy.methods.search.Scheme._learn", learn)
+    (ticket,) = METHODS["ugs"].tickets(problem, [Level(0.4, 0.0)], stride=3)
+    first = 0
+    keep = ticket.keep[problem.growth.parts[0]]
+    for graph in (graph for graph in graphs if graph.train_mask):
+        count = number(graph)
+        own = values[first : first + count].abs()
+        highest = own.argsort(descending=True)[: count - num_pruned_edges(0.4, count)]
+        assert keep[first : first + count].nonzero().flatten().tolist() == sorted(highest.tolist())
+        first += count
+    assert first == values.numel()
+
+
+@pytest.mark.parametrize("model", ["gcn", "gin", made(Nodes), made(Graphs)])
+def test_held_out_graphs_have_no_masks_while_they_are_learned(graphs, model):
+    problem = graph_problem(graphs, model)
+    keep = torch.arange(problem.graph.num_edges) % 3 != 0
+    whole = problem.initial_model()
+    encoder = whole.encoder if hasattr(whole, "encoder") else whole
+    masked = Masked(encoder, int(keep.sum()), None)
+    with torch.no_grad():
+        masked.edge_mask.fill_(7.0)
+    under = whole.around(masked) if hasattr(whole, "around") else masked
+    unseen = problem.growth.unseen_under_masks(keep)
+    for judged, key in ((unseen.val, "val_mask"), (unseen.test, "test_mask")):
+        part = [graph for graph in graphs if graph[key]]
+        forward = forward_passes(
+            under, judged.x, judged.edge_index, judged.mask_of_edge, **of_edges(judged)
+        )
+        expected = []
+        network = of_graphs(problem.network(whole)).eval()
+        for graph in part:
+            own = torch.unique(graph.edge_index, dim=1)
+            own = own[:, own[0] != own[1]] if isinstance(model, str) else own
+            zeros = torch.zeros(graph.num_nodes, dtype=torch.long)
+            expected.append(network(graph.x, own, graph_of_node=zeros))
+        torch.testing.assert_close(
+            forward.evaluation_logits(), torch.cat(expected), rtol=1e-4, atol=1e-5
+        )
+
+
+@pytest.mark.parametrize("model", ["gcn", made(Graphs)])
+def test_saved_loaded_and_used_on_its_own_and_on_new_graphs(graphs, model, tmp_path):
+    ticket = find(graphs, model)
+    ticket.save(tmp_path / "a.ticket")
+    module = None if isinstance(model, str) else Graphs()
+    again = teddy.Ticket.load(tmp_path / "a.ticket", model=module)
+    assert again.info == ticket.info
+    assert torch.equal(again.logits(graphs), ticket.logits(graphs))
+    assert again.verify(graphs)["test"] == ticket.info.ticket.test
+    pruned = again.apply(graphs)
+    assert torch.equal(again.logits(pruned), ticket.logits(graphs))
+    new = rings_and_trees(seed=5)
+    for graph in new:
+        del graph.y, graph.train_mask, graph.val_mask, graph.test_mask
+    for graph, own in zip(new, again.apply(new).to_data_list(), strict=True):
+        assert number(own) == number(graph)
+    alone = torch.cat([again.logits(graph) for graph in new])
+    torch.testing.assert_close(again.logits(new), alone)
+    assert again.predict(new).shape == (len(new),)
+    # A training graph that comes without the set is a new one.
+    trained = next(graph for graph in graphs if graph.train_mask)
+    assert number(again.apply(trained)) == number(trained)
+
+
+@pytest.mark.parametrize("method", ["teddy", "random", "auto:scores=teddy+random"])
+def test_weights_by_masks_leave_the_edges_to_the_score(graphs, method):
+    masked = find(graphs, method=method, weights="masks")
+    plain = find(graphs, method=method)
+    assert masked.info.weights.kept == num_kept_weights(0.3, masked.info.weights.total)
+    if method != "auto:scores=teddy+random":  # either may be the best
+        assert torch.equal(masked.keep, plain.keep)
+    assert masked.info.score in ("teddy", "random")
+    assert masked.verify(graphs)["test"] == masked.info.ticket.test
+
+
+@pytest.mark.parametrize("rule", ["training", "none"])
+def test_held_out_graphs_keep_all_edges_by_the_other_rules(graphs, rule, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", teddy.errors.TeddyWarning)
+        ticket = find(graphs, method="teddy", inference=rule)
+    scored = find(graphs, method="teddy")
+    trained = torch.tensor([bool(graph.train_mask) for graph in graphs])
+    union = teddy.graph_set(graphs)
+    simple, _ = SimpleGraph.of(union.edge_index, union.num_nodes)
+    of_training = trained[union.batch[simple.pairs[0]]]
+    assert torch.equal(ticket.keep[of_training], scored.keep[of_training])
+    assert ticket.keep[~of_training].all()
+    assert not scored.keep[~of_training].all()
+    assert ticket.info.graphs["inference"] == rule
+    assert "inference" not in scored.info.graphs
+    ticket.save(tmp_path / "a.ticket")
+    again = teddy.Ticket.load(tmp_path / "a.ticket")
+    assert again.verify(graphs)["test"] == ticket.info.ticket.test
+    (new, *_) = rings_and_trees(seed=5)
+    assert number(again.apply(new)) == number(new) > number(scored.apply(new))
+
+
+def test_weights_of_edges_multiply_the_masks(graphs):
+    weighted = [graph.clone() for graph in graphs]
+    for graph in weighted:
+        graph.edge_weight = 1.0 + graph.edge_index.sum(dim=0) % 3
+    for model in ("gcn", made(Graphs)):
+        ticket = find(weighted, model)
+        assert ticket.info.graph["edge_inputs"] == ["edge_weight"]
+        assert ticket.verify(weighted)["test"] == ticket.info.ticket.test
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"directed": True},
+        {"distill": 5.0},
+        {"weights": "projection"},
+        {"readout": "sum"},
+        {"weight_sparsity": 0.0},
+        {"graph_sparsity": 0.0},
+        {"graph_sparsity": 1.0, "epochs": 1},
+        {"class_weight": "balanced", "inference": "none"},
+    ],
+)
+def test_masks_go_with_other_settings(graphs, settings):
+    ticket = find(graphs, **settings)
+    train = ticket.info.graphs["parts"]["train"]
+    sparsity = ticket.info.graph_sparsity
+    counts = [number(graph) for graph in graphs if graph.train_mask]
+    assert train["kept"] == sum(n - num_pruned_edges(sparsity, n) for n in counts)
+    assert ticket.verify(graphs)["test"] == ticket.info.ticket.test
+
+
+def test_a_module_of_graphs_must_take_and_use_edge_weights(graphs):
+    class Plain(Graphs):
+        def forward(self, x, edge_index, batch):
+            return super().forward(x, edge_index, batch)
+
+    class Deaf(Graphs):
+        def forward(self, x, edge_index, batch, edge_weight=None):
+            return super().forward(x, edge_index, batch)
+
+    with pytest.raises(teddy.InputError, match="a Plain can't weigh edges, expected forward"):
+        find(graphs, Plain)
+    with pytest.raises(teddy.InputError, match="the Deaf takes no notice of edge_weight"):
+        find(graphs, Deaf)
+    ticket = find(graphs, Plain, method="teddy", weights="masks")  # edges need no mask
+    assert ticket.info.weights.kept < ticket.info.weights.total
+
+
+def test_rounds_go_on_from_a_checkpoint_to_the_same_ticket(graphs, tmp_path):
+    class EndError(Exception):
+        pass
+
+    def progress(phase, epoch, share):
+        if phase == "round 3 of 7":
+            raise EndError
+
+    with pytest.raises(EndError):
+        find(graphs, checkpoint=tmp_path / "c", progress=progress)
+    find(graphs, checkpoint=tmp_path / "c").save(tmp_path / "a")
+    find(graphs).save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_graphs_without_edges_and_in_no_part(graphs):
+    some = [graph.clone() for graph in graphs]
+    some[0].edge_index = some[0].edge_index[:, :0]
+    for key in MASKS:
+        some[7][key] = torch.tensor([False])
+    ticket = find(some)
+    kept = kept_of_each(ticket, some)
+    assert (kept[0], kept[7]) == (0, number(some[7]))
+    assert isinstance(some[0], Data)
+
+
+# HeteroData
+
+
+def typed_problem(data, make=typed, relations="each"):
+    settings = {"epochs": 3, "target": "paper", "relations": relations}
+    return make_problem(data, made(make, data), Settings.from_dict(settings), method="ugs")
+
+
+def find_typed(data, make=typed, **settings):
+    settings = {"graph_sparsity": 0.3, "weight_sparsity": 0.3, "epochs": 4, **settings}
+    return teddy.find_ticket(data, made(make, data), target="paper", **settings)
+
+
+@pytest.mark.parametrize("relations", ["each", "all"])
+@pytest.mark.parametrize("method", ["ugs", "wd-glt"])
+@pytest.mark.parametrize("make", [typed, transformed])
+def test_budgets_of_relations_are_exact_and_levels_nested(data, make, method, relations):
+    tickets = METHODS[method].tickets(typed_problem(data, make, relations), LEVELS)
+    before = None
+    for level, ticket in zip(LEVELS, tickets, strict=True):
+        parts = ticket.info.hetero["relations"]
+        if relations == "each":
+            for part in parts:
+                gone = num_pruned_edges(level.graph_sparsity, part["total"])
+                assert part["kept"] == part["total"] - gone
+        total = sum(part["total"] for part in parts)
+        if relations == "all":
+            gone = num_pruned_edges(level.graph_sparsity, total)
+            assert ticket.info.edges.kept == total - gone
+        assert ticket.info.weights.kept < ticket.info.weights.total
+        sparse = ticket.apply(data)
+        back = torch.unique(sparse[REV].edge_index.flip(0), dim=1)
+        assert torch.equal(back, sparse[WRITES].edge_index)  # one fate
+        if before is not None:
+            assert not (ticket.keep & ~before.keep).any()
+        before = ticket
+
+
+@pytest.mark.parametrize("make", [typed, transformed])
+def test_a_ticket_of_relations_is_saved_loaded_and_used(data, make, tmp_path):
+    ticket = find_typed(data, make, method="ugs")
+    ticket.save(tmp_path / "a.ticket")
+    again = teddy.Ticket.load(tmp_path / "a.ticket", model=made(make, data))
+    assert again.info == ticket.info
+    assert torch.equal(again.logits(data), ticket.logits(data))
+    assert torch.equal(again.logits(again.apply(data)), ticket.logits(data))
+    assert again.verify(data)["test"] == ticket.info.ticket.test
+    find_typed(data, make, method="ugs").save(tmp_path / "b.ticket")
+    assert (tmp_path / "a.ticket").read_bytes() == (tmp_path / "b.ticket").read_bytes()
+
+
+def test_labels_of_test_nodes_change_no_mask(data):
+    ticket, other = find_typed(data, method="ugs"), library()
+    paper = other["paper"]
+    paper.y[paper.test_mask] = (paper.y[paper.test_mask] + 1) % 3
+    found = find_typed(other, method="ugs")
+    assert torch.equal(found.keep, ticket.keep)
+    assert torch.equal(found.logits(data), ticket.logits(data))
+
+
+@pytest.mark.parametrize("method", ["teddy", "auto:scores=teddy+random"])
+def test_weights_of_relations_by_masks(data, method):
+    masked = find_typed(data, method=method, weights="masks")
+    matrices, biases = 66, 6  # of writes and cites: nothing from papers to authors is used
+    assert masked.info.weights == Count(72, biases + num_kept_weights(0.3, matrices))
+    if method == "teddy":
+        assert torch.equal(masked.keep, find_typed(data).keep)
+
+
+@pytest.mark.parametrize("make", [typed, transformed])
+def test_weights_of_some_relations_multiply_the_masks(make):
+    weighted = library()
+    for kind in (WRITES, REV):  # an edge that is listed twice has one weight
+        author, paper = weighted[kind].edge_index.flip(0 if kind == REV else ())
+        weighted[kind].edge_weight = 1.0 + (author + 2 * paper) % 5
+    ticket = find_typed(weighted, make, method="ugs")
+    assert ticket.info.graph["edge_inputs"] == ["edge_weight"]
+    assert ticket.verify(weighted)["test"] == ticket.info.ticket.test
+    assert not torch.equal(ticket.keep, find_typed(library(), make, method="ugs").keep)
