@@ -1,4 +1,4 @@
-"""Tuning by validation accuracy, with Optuna."""
+"""Tuning by the validation metric, with Optuna."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RANGES = {
 
 @dataclass(frozen=True)
 class Trial:
-    """A setting that was tried, with the mean validation accuracy of its tickets."""
+    """A setting that was tried, with the mean validation metric of its tickets."""
 
     settings: dict[str, float]
     val: float
@@ -48,7 +48,7 @@ class Tuning:
 
     @property
     def best(self) -> Trial:
-        """The trial of highest validation accuracy, the first of equals."""
+        """The trial of highest validation metric, the first of equals."""
         return max(self.trials, key=lambda trial: trial.val)
 
 
@@ -98,7 +98,7 @@ def tune(
     progress: Callable[[int, int], None] | None = None,
     plugins: Sequence[str | Path] = (),
 ) -> Tuning:
-    """Search settings by the validation accuracy of tickets; the test nodes are never looked at.
+    """Search settings by the validation metric of tickets; the test set is never read.
 
     The first trial is the default, if it can be drawn (ugs and wd-glt don't distil by default): so
     what is found is never worse on validation. Trials are stored one by one; the same call goes on
@@ -242,7 +242,7 @@ class _Run:
 
 
 def _validation(run: _Run) -> float:
-    """Validation accuracy of one seed's ticket."""
+    """Validation metric of one seed's ticket."""
     for plugin in run.plugins:
         load_file(plugin)
     search, settings = run.search, run.settings

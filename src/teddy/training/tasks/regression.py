@@ -50,7 +50,7 @@ class Regression(Task):
     learning rate suits one scale. Its logits are in that scale; predictions are not.
 
     Args:
-        mean: :math:`\mu` of each number.
+        mean: :math:`\mu` of each number; empty before :meth:`fit`.
         scale: :math:`s`.
         flat: Whether ``y`` was ``[N]``, as predictions then are.
 
@@ -64,8 +64,8 @@ class Regression(Task):
     name: ClassVar[str] = "regression"
     metric: ClassVar[str] = "R2"
 
-    mean: tuple[float, ...]
-    scale: tuple[float, ...]
+    mean: tuple[float, ...] = ()
+    scale: tuple[float, ...] = ()
     flat: bool = False
 
     @classmethod
