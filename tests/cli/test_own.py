@@ -102,7 +102,6 @@ def test_directions_and_weights_of_a_table_reach_the_ticket(tmp_path):
         (["--method", "random:weighted=true"], "random takes no weights of edges"),
         (["--method", "teddy:weighted=true"], "weighted=True came without edge_weight"),
         (["--method", "wd-glt", "--task", "regression"], "wd-glt keeps classes apart"),
-        (["--report", "a.html", "--task", "regression"], "a report is of accuracies"),
     ],
 )
 def test_what_can_not_be_is_said_in_a_line(options, message, tmp_path):

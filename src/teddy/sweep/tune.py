@@ -21,7 +21,6 @@ from teddy.sweep.folder import Folder, try_lock
 from teddy.sweep.grid import Series, file_name, settings_for
 from teddy.sweep.limits import ended_with_parent, limited_threads
 from teddy.sweep.run import checked, source_of
-from teddy.training.config import resolved
 
 #: Settings that can be searched, with their ranges, on a logarithmic scale; the paper searches
 #: lambda in [0.01, 200].
@@ -145,7 +144,7 @@ def tune(
             study.sampler = optuna.samplers.TPESampler(
                 seed=done, n_startup_trials=8, constant_liar=False
             )
-            if done == 0 and _in_range(default := _default(search, settings)):
+            if done == 0 and _in_range(default := _default(run)):
                 study.enqueue_trial(default)
             trial = study.ask()
             values = {
@@ -212,9 +211,17 @@ def _tried(study: Any) -> list[Any]:
     ]
 
 
-def _default(search: Search, settings: Settings) -> dict[str, float]:
-    config = resolved(_settings(search, settings, {}).train, read_model(search.model))
-    return {name: getattr(config, name) for name in search.names}
+def _default(run: _Run) -> dict[str, float]:
+    """Values of the searched settings where none is given; they depend on the model and task."""
+    search = run.search
+    problem = make_problem(
+        cached_dataset(run.source, run.settings, run.version),
+        read_model(search.model),
+        _settings(search, run.settings, {}).loaded(),
+        search.seeds[0],
+        search.method,
+    )
+    return {name: getattr(problem.config, name) for name in search.names}
 
 
 def _in_range(values: dict[str, float]) -> bool:
