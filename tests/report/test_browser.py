@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from report.rows import EVIL, FACTS, row, sweep
+from report.rows import EVIL, FACTS, links, row, sweep
 from teddy.report import looks, write_page
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -24,6 +24,7 @@ POOR = {
     "one cell": [row(gain=1.0)],
     "dense only": [row(method, 0, seed) for method in ("teddy", "ugs") for seed in range(3)],
     "no macs": [row(macs_dense=None, macs_ticket=None, seed=s) for s in range(2)],
+    "links": [links(seed=seed) for seed in range(3)],
     "no health": [row(**dict.fromkeys(("isolated", "components", "pruned_degree", "homophily")))],
 }
 
@@ -168,6 +169,20 @@ def test_the_table_sorts_by_its_headings(browser, report):
         page.locator("#verdicts thead button[data-name=verdict]").click()
         assert cell.get_attribute("aria-sort") == "none"
         assert column(page, "verdict") == ["losing"] * 4 + ["undecided"] * 4 + ["winning"] * 4
+
+
+def test_the_seeds_of_links_show_hits(browser, tmp_path):
+    rows = [links(seed=seed, hits=40.0 + seed) for seed in range(3)]
+    with opened(browser, write_page(rows, FACTS, tmp_path / "links.html")) as page:
+        page.locator("#verdicts tbody button").first.click()
+        lines = {
+            line.locator("th").text_content(): line.locator("td").all_text_contents()
+            for line in page.locator("#details tr").all()
+        }
+        assert lines["test AUC (%)"] == ["70"]
+        assert lines["test hits@20 (%)"] == ["40", "41", "42"]
+        assert lines["dense: test hits@20 (%)"] == ["40.25"]
+        assert column(page, "hits") == ["41.00"]
 
 
 def test_a_row_and_a_point_show_their_seeds(browser, report):

@@ -107,8 +107,8 @@ class Study:
                 "ticket": None if macs.ticket is None else sum(macs.ticket),
                 "layers": asdict(macs),
             },
-            "dense": _accuracies([info.dense for info in infos]),
-            "ticket": _accuracies([info.ticket for info in infos]),
+            "dense": _metrics([info.dense for info in infos]),
+            "ticket": _metrics([info.ticket for info in infos]),
             **_hits([info.links for info in infos]),
             "difference": asdict(self.difference),
             "verdict": self.difference.verdict,
@@ -186,13 +186,13 @@ def _hits(links: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
     return {"hits": {"at": there[0]["hits_at"], **found}}
 
 
-def _accuracies(accuracies: list[Accuracy]) -> dict[str, Any]:
-    test = [accuracy.test for accuracy in accuracies]
+def _metrics(results: list[Accuracy]) -> dict[str, Any]:
+    test = [result.test for result in results]
     return {
         "test": test,
-        "val": [accuracy.val for accuracy in accuracies],
-        "best_epoch": [accuracy.best_epoch for accuracy in accuracies],
-        "last_test": [accuracy.last_test for accuracy in accuracies],
+        "val": [result.val for result in results],
+        "best_epoch": [result.best_epoch for result in results],
+        "last_test": [result.last_test for result in results],
         "test_mean": sum(test) / len(test),
         "test_std": spread(test),
     }
