@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from cli.command import run_here, save_npz
+from cli.command import refused, run_here, save_npz
 from conftest import small_graph
 from graph_sets import rings_and_trees
 from teddy.sweep import read_table
@@ -165,15 +166,25 @@ def test_find_writes_a_page_for_every_task(swept):
 
 
 def test_another_task_in_the_same_folder_is_refused(swept):
-    folder, task, file, _ = swept
-    other = "regression" if task == "classification" else "classification"
-    if task in ("multilabel", "graph-classification"):
-        file = save_data(folder, other) if task == "graph-classification" else file
-    if task == "multilabel":
-        pytest.skip("its targets are of no other task")
+    folder, task, _, _ = swept
+    other = "regression" if task == "link-prediction" else "link-prediction"
+    (folder / "other").mkdir()
+    file = Path("other") / save_data(folder / "other", other)
     done = run_here("sweep", file, "--task", other, *SWEEP, "--out", "d", cwd=folder)
-    assert done.returncode == 2
-    assert "task" in done.stderr
+    known = None if task == "classification" else task
+    assert f"d: holds results with task {known}, got {other}" in refused(done)
+
+
+def test_tuning_starts_from_the_default_of_the_task(tmp_path):
+    file = save_data(tmp_path, "link-prediction")
+    options = ["--model", "gin", "--search", "lr", "--trials", 1, "--seeds", 1, *TINY, "--json"]
+    found = {
+        task: json.loads(
+            run_here("tune", file, "--task", task, *options, "--out", task, cwd=tmp_path).stdout
+        )["best"]["lr"]
+        for task in ("classification", "link-prediction")
+    }
+    assert found == pytest.approx({"classification": 0.01, "link-prediction": 0.003})
 
 
 LINKS = ["--task", "link-prediction:hits_at=5:dimensions=4", "--split", "60/20/20"]
