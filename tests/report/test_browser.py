@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from report.rows import EVIL, FACTS, row, sweep
+from report.rows import EVIL, FACTS, links, row, sweep
 from teddy.report import looks, write_page
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -24,6 +24,7 @@ POOR = {
     "one cell": [row(gain=1.0)],
     "dense only": [row(method, 0, seed) for method in ("teddy", "ugs") for seed in range(3)],
     "no macs": [row(macs_dense=None, macs_ticket=None, seed=s) for s in range(2)],
+    "links": [links(seed=seed) for seed in range(3)],
     "no health": [row(**dict.fromkeys(("isolated", "components", "pruned_degree", "homophily")))],
 }
 
@@ -91,14 +92,14 @@ def test_all_charts_are_drawn(browser, report):
     with opened(browser, report) as page:
         methods = ["teddy", "teddy:distill=0", "random"]
         bands = ["dense band", *(f"{method} band" for method in methods)]
-        assert traces(page, "accuracy") == [*bands, "dense", *methods]
-        assert page.locator("#accuracy .scatterlayer .trace").count() == 8
-        assert page.locator("#accuracy .scatterlayer path.js-line").count() >= 4
-        assert page.locator("#accuracy .scatterlayer .points path").count() == 9
-        assert values(page, "accuracy", "teddy", "y") == pytest.approx([71, 72, 72])
-        assert values(page, "accuracy", "dense", "y") == [71, 71, 71]
+        assert traces(page, "metric") == [*bands, "dense", *methods]
+        assert page.locator("#metric .scatterlayer .trace").count() == 8
+        assert page.locator("#metric .scatterlayer path.js-line").count() >= 4
+        assert page.locator("#metric .scatterlayer .points path").count() == 9
+        assert values(page, "metric", "teddy", "y") == pytest.approx([71, 72, 72])
+        assert values(page, "metric", "dense", "y") == [71, 71, 71]
         colour = page.evaluate(
-            "document.getElementById('accuracy').data.find(t => t.name === 'teddy').line.color"
+            "document.getElementById('metric').data.find(t => t.name === 'teddy').line.color"
         )
         assert colour == looks(["teddy"])["teddy"].colour
         heat = page.locator("#heat .heatmap-label").all_text_contents()
@@ -115,12 +116,12 @@ def test_methods_are_switched_by_keyboard(browser, report):
         box = page.get_by_label("random", exact=True)
         box.focus()
         page.keyboard.press("Space")
-        for chart in ("accuracy", "macs", "health-isolated"):
+        for chart in ("metric", "macs", "health-isolated"):
             assert "random" not in traces(page, chart)
             assert "teddy" in traces(page, chart)
         assert "random" not in values(page, "heat", "difference", "y")
         page.keyboard.press("Space")
-        assert "random" in traces(page, "accuracy")
+        assert "random" in traces(page, "metric")
 
 
 def test_without_any_method_each_section_says_so(browser, report):
@@ -131,19 +132,19 @@ def test_without_any_method_each_section_says_so(browser, report):
         assert page.locator(".chart:visible").count() == 0
         page.get_by_label("teddy", exact=True).check(force=True)
         assert page.locator("p.missing:visible").count() == 0
-        assert traces(page, "accuracy")[-1] == "teddy"
+        assert traces(page, "metric")[-1] == "teddy"
 
 
 def test_data_set_axis_and_epoch_are_chosen(browser, report):
     with opened(browser, report) as page:
         page.select_option("#place", label="gin on citeseer")
-        assert values(page, "accuracy", "teddy", "y") == pytest.approx([61, 62, 62])
+        assert values(page, "metric", "teddy", "y") == pytest.approx([61, 62, 62])
         page.get_by_label("simulation").check(force=True)
-        assert values(page, "accuracy", "teddy", "x") == [0, 5, 10]
+        assert values(page, "metric", "teddy", "x") == [0, 5, 10]
         page.get_by_label("last epoch").check(force=True)
         # A point less than at the best epoch, the dense ones half a point.
-        assert values(page, "accuracy", "teddy", "y") == pytest.approx([60, 61, 61])
-        assert values(page, "accuracy", "dense", "y") == pytest.approx([60.5] * 3)
+        assert values(page, "metric", "teddy", "y") == pytest.approx([60, 61, 61])
+        assert values(page, "metric", "dense", "y") == pytest.approx([60.5] * 3)
         heat = page.locator("#heat .heatmap-label").all_text_contents()
         assert heat.count("+0.5") == 2
         page.get_by_label("chosen data set and model").check(force=True)
@@ -170,6 +171,20 @@ def test_the_table_sorts_by_its_headings(browser, report):
         assert column(page, "verdict") == ["losing"] * 4 + ["undecided"] * 4 + ["winning"] * 4
 
 
+def test_the_seeds_of_links_show_hits(browser, tmp_path):
+    rows = [links(seed=seed, hits=40.0 + seed) for seed in range(3)]
+    with opened(browser, write_page(rows, FACTS, tmp_path / "links.html")) as page:
+        page.locator("#verdicts tbody button").first.click()
+        lines = {
+            line.locator("th").text_content(): line.locator("td").all_text_contents()
+            for line in page.locator("#details tr").all()
+        }
+        assert lines["test AUC (%)"] == ["70"]
+        assert lines["test hits@20 (%)"] == ["40", "41", "42"]
+        assert lines["dense: test hits@20 (%)"] == ["40.25"]
+        assert column(page, "hits") == ["41.00"]
+
+
 def test_a_row_and_a_point_show_their_seeds(browser, report):
     with opened(browser, report) as page:
         page.locator("#verdicts tbody button").first.click()
@@ -186,11 +201,11 @@ def test_a_row_and_a_point_show_their_seeds(browser, report):
         assert lines["versions"] == ["teddy 0.1.0, torch 2.13.0, python 3.11.2"]
         page.keyboard.press("Escape")
         assert not dialog.is_visible()
-        point = page.locator("#accuracy .points path").last
+        point = page.locator("#metric .points path").last
         point.scroll_into_view_if_needed()
         box = point.bounding_box()
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=3)
-        page.locator("#accuracy .hovertext").wait_for(timeout=5000)
+        page.locator("#metric .hovertext").wait_for(timeout=5000)
         page.mouse.down()
         page.mouse.up()
         dialog.wait_for(state="visible", timeout=5000)
@@ -238,8 +253,8 @@ def test_it_fits_a_phone_and_a_desk_in_light_and_dark(browser, report, width, sc
 def test_poor_sweeps_still_make_a_page(browser, tmp_path, case):
     rows = POOR[case]
     with opened(browser, write_page(rows, {}, tmp_path / "report.html")) as page:
-        assert "dense" in traces(page, "accuracy")
-        bands = [name for name in traces(page, "accuracy") if name.endswith("band")]
+        assert "dense" in traces(page, "metric")
+        bands = [name for name in traces(page, "metric") if name.endswith("band")]
         assert bool(bands) == (len({line["seed"] for line in rows}) > 1)
         reasons = " ".join(page.locator("p.missing:visible").all_text_contents())
         assert ("no multiply-accumulates" in reasons) == (case in ("no macs", "dense only"))
@@ -261,7 +276,7 @@ def test_hostile_names_stay_text_and_nothing_else_may_run(browser, tmp_path):
     assert page.title() == EVIL
     assert page.locator("#place option").first.text_content() == f"gcn on {EVIL}"
     assert EVIL in page.locator("#methods").text_content()
-    assert page.locator("img, iframe, #accuracy a").count() == 0
+    assert page.locator("img, iframe, #metric a").count() == 0
     # Were there a hole, the policy would still hold.
     page.evaluate("document.body.append(Object.assign(document.createElement('script'), "
                   "{textContent: 'window.evil = 3'}))")  # fmt: skip

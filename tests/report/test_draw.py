@@ -15,7 +15,7 @@ from matplotlib.colors import to_hex
 from report.rows import sweep
 from teddy.chart import Chart, Heatmap, Line, Panel, Points
 from teddy.errors import InputError
-from teddy.report import accuracy_chart, draw, looks, save_chart
+from teddy.report import draw, looks, metric_chart, save_chart
 
 LINES = [
     Line("teddy", [5, 23, 64], [70.0, 70.5, 71.0], [0.5, 0.4, 1.0]),
@@ -160,8 +160,8 @@ def test_bad_charts_and_folders_are_refused(tmp_path):
         save_chart(Chart("a", "", [PANEL]), tmp_path / "file")
 
 
-def test_the_accuracy_chart_of_a_sweep():
-    chart = accuracy_chart(sweep())
+def test_the_metric_chart_of_a_sweep():
+    chart = metric_chart(sweep())
     assert [panel.title for panel in chart.panels] == ["gcn on citeseer", "gin on citeseer"]
     gcn = chart.panels[0]
     assert gcn.level == 71.0

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from report.rows import EVIL, FACTS, row, sweep
+from report.rows import EVIL, FACTS, links, row, sweep
 from teddy.errors import InputError
 from teddy.report import make_page, write_page, write_report
 from teddy.report.write import read_facts
@@ -63,6 +63,27 @@ def test_the_page_has_every_section_in_order():
     assert "Mine" in reader.text
     assert "1 data set · 2 models · 3 methods · 3 levels · 3 seeds · 54 runs" in reader.text
     assert "teddy 0.1.0, torch 2.13.0, python 3.11.2" in reader.text
+
+
+def test_the_page_of_links_names_auc_and_hits():
+    reader = Reader(make_page([links(seed=seed, gain=0.01) for seed in range(3)], FACTS))
+    for text in (
+        "AUC against sparsity", "The metric is AUC of the test links, in percent", "hits@20",
+        "above the 20th best negative one", "counts as one pair of test links at least",
+        "70.01% test AUC (hits@20 41.50%), +0.01 points", "dense hits@20", "41.50", "40.25",
+    ):  # fmt: skip
+        assert text in reader.text
+    assert "winning" in reader.text  # a hundredth of a point is 25 pairs
+    assert "ccurac" not in reader.text
+    data = embedded(reader)
+    assert (data["metric"], data["hits"]) == ("AUC", "hits@20")
+    (cell,) = data["cells"]
+    assert (cell["hits"], cell["dense_hits"]) == (41.5, 40.25)
+
+
+def test_a_page_of_several_tasks_is_refused():
+    with pytest.raises(InputError, match="results of different tasks"):
+        make_page([row(), links(seed=1)], FACTS)
 
 
 def test_nothing_is_loaded_and_only_the_page_s_own_scripts_run():

@@ -30,7 +30,7 @@ def report(
     plots: Annotated[
         Path | None,
         typer.Option(
-            help="Folder for the accuracy charts as PNG and PDF, too.", show_default=False
+            help="Folder for the charts of the metric as PNG and PDF, too.", show_default=False
         ),
     ] = None,
     json_: Json = False,

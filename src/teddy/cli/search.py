@@ -1,4 +1,4 @@
-"""``teddy search``: how many edges and weights can go before accuracy does?"""
+"""``teddy search``: how many edges and weights can be removed before the metric drops?"""
 
 from __future__ import annotations
 

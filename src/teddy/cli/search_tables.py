@@ -11,11 +11,11 @@ from teddy.sweep import Answer, Point, Sparsest, Tried
 
 
 def search_tables(found: Sparsest, folder: Path, ticket: str | None) -> None:
-    """Print what was tried, the answer, its test accuracies, and what it took."""
-    rule = found.rule
+    """Print the levels tried, the answer, its test metric and the number of trainings."""
+    rule, metric = found.rule, found.metric
     print_table(
-        f"{found.dataset}, {found.model}, {found.method}: validation accuracy, ticket minus dense "
-        f"of the same seed; tolerance {rule.tolerance:g}, at most {rule.seeds} seeds",
+        f"{found.dataset}, {found.model}, {found.method}: validation {metric.name}, ticket minus "
+        f"dense of the same seed; tolerance {rule.tolerance:g}, at most {rule.seeds} seeds",
         ("simulation", "edges", "weights", "seeds", "difference, bounds", "verdict"),
         [_row(t) for t in sorted(found.tried, key=lambda t: t.point)],
     )
@@ -32,8 +32,15 @@ def search_tables(found: Sparsest, folder: Path, ticket: str | None) -> None:
         )
     if found.answers:
         print_table(
-            "Test accuracy % of the answer, not looked at before it stood; 95% interval",
-            ("simulation", "seeds", "dense", "ticket", "difference"),
+            f"Test {metric.name} % of the answer, not looked at before it stood; 95% interval",
+            (
+                "simulation",
+                "seeds",
+                "dense",
+                "ticket",
+                "difference",
+                *(() if metric.hits is None else (f"dense {metric.hits}", f"ticket {metric.hits}")),
+            ),
             [_test(answer) for answer in found.answers],
         )
     print_text(_line(found))
@@ -90,7 +97,13 @@ def _test(answer: Answer) -> tuple[Any, ...]:
         f"{sum(answer.dense) / len(answer.dense):.2f}",
         f"{sum(answer.ticket) / len(answer.ticket):.2f}",
         f"{test.mean:+.2f}{interval}",
+        *(f"{sum(part) / len(part):.2f}" for part in _hits(answer)),
     )
+
+
+def _hits(answer: Answer) -> list[list[float]]:
+    """Hits@k of dense models and tickets, where links are predicted."""
+    return [] if answer.hits is None else [answer.hits["dense"], answer.hits["ticket"]]
 
 
 def _names(points: Sequence[Point]) -> str:

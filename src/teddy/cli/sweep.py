@@ -117,6 +117,7 @@ def sweep(
         print(f"teddy: interrupted; the same command goes on in {out}", file=sys.stderr)
         sys.exit(130)
     _report_failures(outcome)
+    report = report if outcome.rows else None
     facts = {
         "folder": str(out),
         "cells": len(grid.cells),
@@ -183,6 +184,7 @@ def _show(
     rows: list[dict[str, Any]], against: str | None, as_json: bool, facts: dict[str, Any]
 ) -> None:
     from teddy.cli.sweep_tables import sweep_tables
+    from teddy.sweep.metric import Metric
     from teddy.sweep.summary import sparsest_winning, summarize
 
     summaries = summarize(rows, against if rows else None)
@@ -192,6 +194,8 @@ def _show(
              "simulation": None if found is None else found.simulation}
             for (d, m, method), found in sparsest_winning(summaries).items()
         ]  # fmt: skip
+        metric = Metric.from_rows(rows)
+        facts = {**facts, "task": metric.task, "metric": metric.name} if rows else facts
         result = {**facts, "summary": [s.to_dict() for s in summaries], "sparsest": sparsest}
         typer.echo(json.dumps(result))
     else:

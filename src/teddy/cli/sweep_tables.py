@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from teddy.cli.tables import print_table, print_text
 from teddy.sparsity import simulation_sparsity
+from teddy.sweep.metric import Metric
 from teddy.sweep.statistics import ENOUGH_SEEDS, TOO_FEW, Difference
 from teddy.sweep.summary import Summary, best_methods, sparsest_winning
 
@@ -14,8 +16,8 @@ _JUDGED = ("winning", "losing", "undecided")
 
 
 def sweep_tables(summaries: list[Summary], against: str | None) -> None:
-    """Print, for each data set and model, accuracies by method and level; then who wins."""
-    best = best_methods(summaries)
+    """Print, for each data set and model, the metric by method and level; then the winners."""
+    best, metric = best_methods(summaries), _metric_of(summaries)
     for dataset, model in dict.fromkeys((s.dataset, s.model) for s in summaries):
         here = [s for s in summaries if (s.dataset, s.model) == (dataset, model)]
         by_place = {(s.method, s.simulation): s for s in here}
@@ -31,12 +33,26 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
             )
             for method in dict.fromkeys(s.method for s in here)
         ]
+        headings = (
+            "simulation",
+            *(f"{i} (-{100 * simulation_sparsity(i):.0f}%)" for i in simulations),
+        )
         print_table(
-            f"{dataset}, {model}: test accuracy %, {seeds} seed{'s' * (seeds > 1)}, "
-            f"dense {_dense(here, seeds):.2f}",
-            ("simulation", *(f"{i} (-{100 * simulation_sparsity(i):.0f}%)" for i in simulations)),
+            f"{dataset}, {model}: test {metric.name} %, {seeds} seed{'s' * (seeds > 1)}, "
+            f"dense {_of_all_seeds(here, seeds).dense:.2f}",
+            headings,
             rows,
         )
+        if metric.hits is not None:
+            print_table(
+                f"{dataset}, {model}: test {metric.hits} %, the second metric, "
+                f"dense {_hits(_of_all_seeds(here, seeds).dense_hits)}",
+                headings,
+                [
+                    (method, *(_cell_hits(by_place.get((method, i))) for i in simulations))
+                    for method in dict.fromkeys(s.method for s in here)
+                ],
+            )
     print_text(
         "w winning, l losing, ? undecided against the dense models of the same seeds, f too few "
         f"seeds (a verdict takes {ENOUGH_SEEDS}); * the highest of its column; (n) of n seeds only"
@@ -45,7 +61,14 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
     if any(sparsest.values()):
         print_table(
             "Sparsest winning ticket, difference to dense with 95% interval",
-            ("", "simulation", "removed", "accuracy %", "difference"),
+            (
+                "",
+                "simulation",
+                "removed",
+                f"{metric.name} %",
+                "difference",
+                *(() if metric.hits is None else (f"{metric.hits} %",)),
+            ),
             [_winner(key, found) for key, found in sparsest.items() if found is not None],
         )
     judged = {(s.dataset, s.model, s.method) for s in summaries if s.verdict in _JUDGED}
@@ -68,9 +91,14 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
         )
 
 
-def _dense(here: list[Summary], seeds: int) -> float:
-    """Mean of the dense models of all seeds."""
-    return next(s.dense for s in here if s.seeds == seeds)
+def _metric_of(summaries: Sequence[Summary]) -> Metric:
+    """The metric of summaries, which share it; accuracy where there are none."""
+    return summaries[0].metric if summaries else Metric()
+
+
+def _of_all_seeds(here: list[Summary], seeds: int) -> Summary:
+    """A cell that has all seeds, for the mean of the dense models."""
+    return next(s for s in here if s.seeds == seeds)
 
 
 def _cell(summary: Summary | None, highest: bool, seeds: int) -> str:
@@ -84,10 +112,19 @@ def _cell(summary: Summary | None, highest: bool, seeds: int) -> str:
     return f"{mean} {_MARK[summary.verdict]}{'*' if highest else ' '}"
 
 
+def _cell_hits(summary: Summary | None) -> str:
+    return "-" if summary is None else _hits(summary.hits)
+
+
+def _hits(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
 def _winner(key: tuple[str, ...], found: Summary) -> tuple[Any, ...]:
     share = max(found.graph_sparsity, found.weight_sparsity)
     removed, mean = f"{100 * share:.1f}%", f"{found.mean:.2f}"
-    return " ".join(key), found.simulation, removed, mean, _difference(found.difference)
+    hits = () if found.metric.hits is None else (_hits(found.hits),)
+    return " ".join(key), found.simulation, removed, mean, _difference(found.difference), *hits
 
 
 def _difference(difference: Difference) -> str:

@@ -142,12 +142,15 @@ def _verdict(result: dict[str, Any]) -> str:
 
 
 def _chosen(tickets: list[Any]) -> str:
-    """Which scores were kept, and what each that was tried has on validation nodes."""
+    """The scores that were kept, and the validation metric of each that was tried."""
+    from teddy.sweep.metric import Metric
+
+    examples = Metric(tickets[0].info.task["name"]).examples
     kept = Counter(ticket.info.score for ticket in tickets)
     scores = (f"{score} ({n} seed{'s' * (n > 1)})" for score, n in kept.items())
     tried = [ticket.info.config["tried"] for ticket in tickets]
     means = (f"{score} {sum(t[score] for t in tried) / len(tried):.2f}" for score in tried[0])
-    return f"Chosen on validation nodes: {', '.join(scores)}; tried {', '.join(means)}."
+    return f"Chosen on validation {examples}: {', '.join(scores)}; tried {', '.join(means)}."
 
 
 def _share(count: dict[str, int]) -> str:
@@ -165,13 +168,13 @@ def _macs_row(macs: dict[str, Any]) -> tuple[str, str, str]:
     return f"{dense / 1e6:,.1f}M", f"{ticket / 1e6:,.1f}M", f"{100 * ticket / dense:.1f}%"
 
 
-def _mean(accuracies: dict[str, Any]) -> str:
-    mean = f"{accuracies['test_mean']:.2f}"
-    return mean if len(accuracies["test"]) == 1 else f"{mean} ± {accuracies['test_std']:.2f}"
+def _mean(values: dict[str, Any]) -> str:
+    mean = f"{values['test_mean']:.2f}"
+    return mean if len(values["test"]) == 1 else f"{mean} ± {values['test_std']:.2f}"
 
 
-def _last(accuracies: dict[str, Any]) -> str:
-    last = accuracies["last_test"]
+def _last(values: dict[str, Any]) -> str:
+    last = values["last_test"]
     return f"{sum(last) / len(last):.2f}"
 
 

@@ -1,4 +1,4 @@
-"""``teddy tune``: find lambda, and more if asked, by validation accuracy."""
+"""``teddy tune``: find lambda, and more if asked, by the validation metric."""
 
 from __future__ import annotations
 
@@ -41,12 +41,13 @@ def tune(
     json_: Json = False,
     load: Load = None,
 ) -> None:
-    """Tune lambda by validation accuracy; the same command again goes on."""
+    """Tune lambda by the task's validation metric; the same command again goes on."""
     from teddy.cli.progress import cell_progress
     from teddy.cli.tables import print_table
     from teddy.methods import Level
     from teddy.methods.plugin import load_file
     from teddy.sweep.grid import file_name
+    from teddy.sweep.metric import Metric
     from teddy.sweep.tune import Search
     from teddy.sweep.tune import tune as run_tune
 
@@ -65,10 +66,11 @@ def tune(
     except KeyboardInterrupt:
         print(f"teddy: interrupted; the same command goes on in {folder}", file=sys.stderr)
         sys.exit(130)
-    best = tuning.best
+    best, metric = tuning.best, Metric.from_task(asked.task.task)
     if json_:
         result = {
             "dataset": dataset, "model": model, "method": method, "simulation": simulation,
+            "task": metric.task, "metric": metric.name,
             "seeds": list(range(seeds)), "best": best.settings, "val": best.val,
             "trials": [{**trial.settings, "val": trial.val} for trial in tuning.trials],
             "folder": str(folder),
@@ -76,7 +78,7 @@ def tune(
         typer.echo(json.dumps(result))
         return
     print_table(
-        f"{dataset}, {model}, {method}: mean validation accuracy %, {seeds} seed"
+        f"{dataset}, {model}, {method}: mean validation {metric.name} %, {seeds} seed"
         f"{'s' * (seeds > 1)}, best first",
         (*names, "val"),
         [

@@ -1,4 +1,4 @@
-"""What a sweep says, as plain data for the page: every number it shows is computed here."""
+"""Results of a sweep as plain data for the page: every number it shows is computed here."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
+from teddy.sweep.resolution import resolution_of
 from teddy.sweep.statistics import paired_difference, spread
 from teddy.sweep.summary import Row, Summary, summarize
 
@@ -118,6 +119,8 @@ def _cell(summary: Summary, rows: list[Row]) -> dict[str, Any]:
             "difference": asdict(summary.difference),
         },
         "last": _last(rows),
+        "hits": summary.hits,
+        "dense_hits": summary.dense_hits,
         "seconds": summary.seconds,
         "seconds_masks": mean_of(rows, "seconds_round"),
         "seconds_training": mean_of(rows, "seconds_sparse"),
@@ -129,7 +132,7 @@ def _cell(summary: Summary, rows: list[Row]) -> dict[str, Any]:
 
 
 def _last(rows: list[Row]) -> dict[str, Any] | None:
-    """The last epoch's accuracies, as those of the best."""
+    """The metric at the last epoch, as that of the best."""
     known = [row for row in rows if row.get("last_test") is not None]
     if not known:
         return None
@@ -137,7 +140,10 @@ def _last(rows: list[Row]) -> dict[str, Any] | None:
     difference = None
     if all(row.get("dense_last_test") is not None for row in known):
         dense = [row["dense_last_test"] for row in known]
-        difference = asdict(paired_difference(tests, dense, test_rows=known[0]["test_rows"]))
+        test_rows, resolution = known[0]["test_rows"], resolution_of(known)
+        difference = asdict(
+            paired_difference(tests, dense, test_rows=test_rows, resolution=resolution)
+        )
     return {"mean": _mean(tests), "deviation": spread(tests), "difference": difference}
 
 

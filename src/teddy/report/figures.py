@@ -1,4 +1,4 @@
-"""What the page's charts are made of: rows of a sweep in, plain JSON out."""
+"""Data of the page's charts: rows of a sweep in, plain JSON out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from teddy.report.cells import cells_of, dense_of, finite, mean_of, places_of
 from teddy.report.heatmaps import heatmaps_of
 from teddy.report.style import ABOVE, BELOW, looks, method_order
+from teddy.sweep.metric import Metric
 from teddy.sweep.summary import Row
 
 Cell = dict[str, Any]
@@ -18,7 +19,8 @@ def page_data(rows: Sequence[Row], facts: Mapping[str, Any]) -> dict[str, Any]:
     """All that the page's script needs; it computes nothing itself.
 
     ``rows`` are the cells' files as a table, for details and downloads; ``cells`` the seeds of
-    each together; ``places`` the data sets and models with what is compared there.
+    each together; ``places`` the data sets and models with what is compared there; ``metric`` and
+    ``hits`` the names of the metrics.
 
     Example:
         >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 5,
@@ -33,7 +35,7 @@ def page_data(rows: Sequence[Row], facts: Mapping[str, Any]) -> dict[str, Any]:
         >>> data["methods"][0]["colour"]
         '#0072b2'
     """
-    cells = cells_of(rows)
+    cells, metric = cells_of(rows), Metric.from_rows(rows)
     columns = list(dict.fromkeys(name for row in rows for name in row))
     methods = method_order(cell["method"] for cell in cells)
     places = [
@@ -50,6 +52,8 @@ def page_data(rows: Sequence[Row], facts: Mapping[str, Any]) -> dict[str, Any]:
         {
             "places": places,
             "methods": [{"name": name, **asdict(look)} for name, look in looks(methods).items()],
+            "metric": metric.name,
+            "hits": metric.hits,
             "below": BELOW,
             "above": ABOVE,
             "cells": cells,

@@ -93,7 +93,7 @@ def _headline(here: list[Summary], last: Mapping[Key, Difference]) -> Headline:
     tickets = [s for s in here if s.verdict != "dense"]
     if not tickets:
         dense = max(here, key=lambda s: s.seeds)
-        sentence = f"Only the dense model is there: {_accuracy(dense)}, {_seeds(dense.seeds)}."
+        sentence = f"Only the dense model is there: {_value(dense)}, {_seeds(dense.seeds)}."
         return Headline(dataset, model, "dense", sentence)
     winners = [s for s in sparsest_winning(tickets).values() if s is not None]
     if winners:
@@ -123,7 +123,8 @@ def _sparse_and_good(summary: Summary) -> tuple[float, float]:
 def _ticket(summary: Summary) -> str:
     return (
         f"{summary.method}{_level(summary)}, with {removed(summary)} removed: "
-        f"{summary.mean:.2f}% test accuracy, {_points(summary.difference, summary.seeds)}"
+        f"{summary.mean:.2f}% test {summary.metric.name}{_hits(summary)}, "
+        f"{_points(summary.difference, summary.seeds)}"
     )
 
 
@@ -150,9 +151,14 @@ def _last_epoch(summary: Summary, last: Mapping[Key, Difference]) -> str:
     return f"At the last epoch it has {summary.last:.2f}%{against}."
 
 
-def _accuracy(summary: Summary) -> str:
+def _value(summary: Summary) -> str:
     spread = f" ± {summary.deviation:.2f}" if summary.seeds > 1 else ""
-    return f"{summary.mean:.2f}{spread}% test accuracy"
+    return f"{summary.mean:.2f}{spread}% test {summary.metric.name}{_hits(summary)}"
+
+
+def _hits(summary: Summary) -> str:
+    """The second metric of link prediction."""
+    return "" if summary.hits is None else f" ({summary.metric.hits} {summary.hits:.2f}%)"
 
 
 def _seeds(count: int) -> str:

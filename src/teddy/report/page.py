@@ -14,7 +14,8 @@ from teddy.atomic import write_atomically
 from teddy.errors import InputError
 from teddy.report.figures import page_data
 from teddy.report.headline import Key, headlines
-from teddy.report.tables import VERDICT_COLUMNS, settings_rows, verdict_rows, versions_of
+from teddy.report.tables import settings_rows, verdict_columns, verdict_rows, versions_of
+from teddy.sweep.metric import Metric
 from teddy.sweep.statistics import Difference
 from teddy.sweep.summary import Row, summarize
 
@@ -43,7 +44,7 @@ def make_page(rows: Sequence[Row], facts: Mapping[str, Any], title: str | None =
     if not rows:
         raise InputError("no results to report, expected at least one cell")
     plotly, jinja, markup = _libraries()
-    data = page_data(rows, facts)
+    data, metric = page_data(rows, facts), Metric.from_rows(rows)
     plotly_script = _script(plotly.get_plotlyjs())
     script = _script("\n".join(_read(name) for name in _SCRIPTS))
     environment = jinja.Environment(
@@ -59,7 +60,8 @@ def make_page(rows: Sequence[Row], facts: Mapping[str, Any], title: str | None =
         data=markup(_embedded(data)),
         headlines=headlines(summarize(rows), _last_differences(data["cells"])),
         places=data["places"],
-        columns=VERDICT_COLUMNS,
+        columns=verdict_columns(metric),
+        metric=metric,
         verdicts=verdict_rows(data["cells"]),
         settings=settings_rows(facts),
         versions=versions_of(rows),

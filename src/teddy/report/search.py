@@ -40,7 +40,7 @@ def _diagonal(found: Sparsest) -> Panel:
     return Panel(
         "",
         "removed (%)",
-        "validation, to dense (points)",
+        f"validation {found.metric.name}, to dense (points)",
         marks,
         level=-found.rule.tolerance,
         level_label="tolerance",

@@ -8,13 +8,14 @@ from typing import Any
 
 from teddy.report.headline import signed
 from teddy.report.style import method_order
+from teddy.sweep.metric import Metric
 from teddy.sweep.statistics import TOO_FEW
 from teddy.sweep.summary import Row
 
 Cell = dict[str, Any]
 
 #: Name, heading, whether it is a number.
-VERDICT_COLUMNS = (
+_COLUMNS = (
     ("dataset", "data set", False),
     ("model", "model", False),
     ("method", "method", False),
@@ -29,6 +30,21 @@ VERDICT_COLUMNS = (
     ("seeds", "seeds", True),
     ("seconds", "seconds", True),
 )
+
+
+def verdict_columns(metric: Metric) -> tuple[tuple[str, str, bool], ...]:
+    """Columns of the table of verdicts; with hits@k where there is such a second metric.
+
+    Example:
+        >>> names = [name for name, _, _ in verdict_columns(Metric("link-prediction", "AUC", 20))]
+        >>> names[9:12]
+        ['difference', 'dense_hits', 'hits']
+    """
+    if metric.hits is None:
+        return _COLUMNS
+    place = 1 + [name for name, _, _ in _COLUMNS].index("difference")
+    hits = ("dense_hits", f"dense {metric.hits}", True), ("hits", f"ticket {metric.hits}", True)
+    return *_COLUMNS[:place], *hits, *_COLUMNS[place:]
 
 
 def verdict_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
@@ -119,6 +135,7 @@ def _texts(cell: Cell) -> dict[str, str]:
         "ticket": f"{best['mean']:.2f}{spread}",
         "last": "" if last is None else f"{last['mean']:.2f}",
         "difference": "" if dense else _difference(best["difference"]),
+        **{name: _hits(cell.get(name)) for name in ("dense_hits", "hits")},
         "verdict": "" if dense else cell["verdict"],
         "seeds": str(cell["seeds"]),
         "seconds": "" if dense else f"{cell['seconds']:.1f}",
@@ -129,12 +146,17 @@ def _sorts(cell: Cell) -> dict[str, Any]:
     best, last = cell["best"], cell["last"]
     order = {"losing": 0, "undecided": 1, "winning": 2, "dense": 3, TOO_FEW: 4}
     return {
-        **{name: cell[name] for name, _, _ in VERDICT_COLUMNS if name in cell},
+        **{name: cell[name] for name, _, _ in _COLUMNS if name in cell},
+        **{name: cell.get(name) for name in ("dense_hits", "hits")},
         "ticket": best["mean"],
         "last": None if last is None else last["mean"],
         "difference": best["difference"]["mean"],
         "verdict": order.get(cell["verdict"], -1),
     }
+
+
+def _hits(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
 
 
 def _difference(difference: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from teddy.atomic import check_writable
-from teddy.report.accuracy import accuracy_chart
+from teddy.report.metric import metric_chart
 from teddy.report.page import write_page
 from teddy.report.save import save_chart
 from teddy.sweep.table import read_table
@@ -25,7 +25,7 @@ def write_report(
         run: The sweep's folder, or its ``results.parquet``.
         out: The HTML file to write.
         title: Of the page; default: what was compared.
-        plots: Folder for the accuracy charts as PNG and PDF; default: none.
+        plots: Folder for the charts of the metric as PNG and PDF; default: none.
 
     Returns:
         ``report`` (its path), ``cells`` (how many) and ``plots`` (their paths), as plain data.
@@ -41,7 +41,7 @@ def write_report(
     drawn: list[Path] = []
     path = write_page(rows, read_facts(run), out, title)
     if plots is not None:
-        drawn = save_chart(accuracy_chart(rows), plots)
+        drawn = save_chart(metric_chart(rows), plots)
     return {"report": str(path), "cells": len(rows), "plots": [str(plot) for plot in drawn]}
 
 

@@ -1,4 +1,4 @@
-"""What a search chooses from: points as cells of a sweep, seen by validation until the end."""
+"""Points that a search chooses from: cells of a sweep, seen by validation until the end."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from teddy.atomic import StrPath
 from teddy.errors import InputError
 from teddy.methods.spec import MethodSpec
 from teddy.settings import Settings
-from teddy.sweep.datasets import cached_dataset, data_version, num_rows
+from teddy.sweep.datasets import cached_dataset, data_version, held_out
 from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Cell, Grid
+from teddy.sweep.metric import Metric
+from teddy.sweep.resolution import HeldOut
 from teddy.sweep.run import Outcome, checked, failure_line, run_sweep, source_of
 from teddy.sweep.walk import Point
 
@@ -25,7 +27,7 @@ Progress = Callable[[str, int, int], None]
 class Candidates:
     """Points of a data set, model and method.
 
-    A search calls :meth:`differences` and :meth:`known`, which give validation accuracies only.
+    A search calls :meth:`differences` and :meth:`known`, which read the validation metric only.
 
     Args:
         dataset: The graph.
@@ -39,6 +41,7 @@ class Candidates:
 
     Attributes:
         dataset: The graph's name, as cells have it.
+        metric: The metric of the task.
         computed: Cells that were not there before.
     """
 
@@ -56,15 +59,16 @@ class Candidates:
         self.model, self.spec, self.out = model, spec, Path(out)
         self.dataset = Grid([dataset], [model], [str(spec)], [1], [0]).datasets[0]
         self.settings = checked(settings, [model])
+        self.metric = Metric.from_task(self.settings.task.task)
         self.jobs, self.plugins, self.progress = jobs, plugins, progress
         self.computed = 0
 
-    def num_rows(self, mask: str) -> int:
-        """Number of rows, such as nodes, in ``val_mask`` or ``test_mask``."""
+    def held_out(self, mask: str) -> HeldOut:
+        """Size of the validation or test set, by ``val_mask`` or ``test_mask``."""
         source = source_of(self.dataset)
         version = data_version(source, self.settings)
         data = cached_dataset(source, self.settings, version)
-        return num_rows(data, mask, self.settings)
+        return held_out(data, mask, self.settings)
 
     def sparsities(self, point: Point, seeds: int) -> tuple[float, float]:
         """Shares of edges and weights that went, not those asked for; means over seeds."""
@@ -76,7 +80,7 @@ class Candidates:
         return edges, weights
 
     def differences(self, point: Point, seeds: int) -> list[float]:
-        """Validation accuracy, ticket minus dense, of the first seeds; trains what isn't there."""
+        """Validation metric, ticket minus dense, of the first seeds; trains what isn't there."""
         self._run(point, range(seeds))
         return [_validation_difference(row) for row in self._rows(point, seeds)]
 
@@ -85,14 +89,21 @@ class Candidates:
         return [_validation_difference(row) for row in self._rows(point, seeds)]
 
     def best_seed(self, point: Point, seeds: int) -> int:
-        """The seed of highest validation accuracy, the first of equals."""
+        """The seed of highest validation metric, the first of equals."""
         best = max(self._rows(point, seeds), key=lambda row: float(row["val"]))
         return int(best["seed"])
 
     def test_accuracies(self, point: Point, seeds: int) -> tuple[list[float], list[float]]:
-        """Of tickets and dense models; for the answer, when it stands."""
+        """Test metric of tickets and dense models; for the answer, when it stands."""
         rows = self._rows(point, seeds)
         return [row["test"] for row in rows], [row["dense_test"] for row in rows]
+
+    def test_hits(self, point: Point, seeds: int) -> dict[str, list[float]] | None:
+        """Test hits@k of tickets and dense models, where links are predicted; None otherwise."""
+        rows = [row for row in self._rows(point, seeds) if row.get("hits") is not None]
+        if not rows:
+            return None
+        return {"ticket": [r["hits"] for r in rows], "dense": [r["dense_hits"] for r in rows]}
 
     def ticket(self, point: Point, seed: int) -> Path:
         """The file of a ticket, which is trained if there is none."""

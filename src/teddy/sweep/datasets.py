@@ -11,10 +11,13 @@ from torch_geometric.data import Data, HeteroData
 
 from teddy.data.checks import MASKS
 from teddy.data.hetero import check_target
+from teddy.data.links import LINKS
 from teddy.edges import SimpleGraph
 from teddy.methods.load_data import load_data
 from teddy.settings import Settings
+from teddy.sweep.resolution import HeldOut
 from teddy.ticket.fingerprint import graph_fingerprint, split_fingerprint
+from teddy.training.tasks import parse_task
 
 _LOADED: dict[tuple[Any, ...], Any] = {}
 
@@ -67,15 +70,23 @@ def _add(digest: Any, values: Any, place: str) -> None:
             digest.update(dense.cpu().contiguous().numpy().tobytes())
 
 
-def num_rows(data: Data | HeteroData, mask: str, settings: Settings) -> int:
-    """Number of rows, such as nodes, in ``val_mask`` or ``test_mask``, of one split.
+def held_out(data: Data | HeteroData, mask: str, settings: Settings) -> HeldOut:
+    """Size of the validation or test set; of several splits, the smallest.
+
+    Args:
+        data: The data set, as loaded.
+        mask: ``val_mask`` or ``test_mask``.
+        settings: The settings tree, which names the task.
 
     Example:
         >>> import teddy
-        >>> num_rows(teddy.load_dataset("citeseer"), "val_mask", Settings())
-        500
+        >>> held_out(teddy.load_dataset("citeseer"), "val_mask", Settings())
+        HeldOut(rows=500, resolution=0.2)
     """
     if isinstance(data, HeteroData):
         data = data[check_target(data, settings.task.target)]
-    found = data[mask]
-    return int(found.sum()) // (found.size(1) if found.dim() > 1 else 1)
+    task = parse_task(settings.task.task)
+    y = data.edge_label if task.name == LINKS else data.y
+    splits = data[mask].reshape(y.size(0), -1).unbind(dim=1)
+    sizes = [HeldOut.from_targets(task, y[split]) for split in splits]
+    return min(sizes, key=lambda size: size.rows)

@@ -26,7 +26,7 @@ from teddy.atomic import UNFINISHED, write_atomically
 from teddy.entries import Entry, read_entry, write_entry
 from teddy.errors import InputError
 from teddy.sweep.grid import Cell, Series
-from teddy.sweep.resolution import with_test_rows
+from teddy.sweep.resolution import completed
 
 FORMAT = 1
 
@@ -126,7 +126,7 @@ class Folder:
 
     def rows(self) -> list[dict[str, Any]]:
         """All sound results, in the order of their names."""
-        return with_test_rows(self._read_all("cells"))
+        return completed(self._read_all("cells"))
 
     def failures(self) -> list[dict[str, Any]]:
         """What went wrong and has not gone right since."""

@@ -1,18 +1,26 @@
-"""Number of test rows: what the metric of a ticket was measured on."""
+"""Size of a validation or test set, and the points of the metric that one example is worth."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from typing import Any
 
+from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
+from teddy.sweep.metric import Metric
 from teddy.ticket import TicketInfo
 from teddy.ticket.heads import targets_for
+from teddy.training import Task
+from teddy.training.tasks import task_from
 
 Row = dict[str, Any]
+
+#: Columns that rows of older sweeps do not have.
+LATER_COLUMNS = ("test_rows", "resolution", "task", "metric", "hits", "dense_hits", "hits_at")
 
 # Columns of a row that are shares of the test nodes.
 _ACCURACIES = ("test", "last_test", "dense_test", "dense_last_test")
@@ -20,8 +28,34 @@ _ACCURACIES = ("test", "last_test", "dense_test", "dense_last_test")
 _MOST = 10**7
 
 
-def num_test_rows(info: TicketInfo, data: Data | HeteroData) -> int:
-    """Number of nodes, links or graphs that a ticket was tested on.
+@dataclass(frozen=True)
+class HeldOut:
+    """Size of a validation or test set.
+
+    Attributes:
+        rows: Number of nodes, links or graphs.
+        resolution: Points of the metric that one example is worth; see
+            :meth:`teddy.training.Task.resolution`.
+    """
+
+    rows: int
+    resolution: float
+
+    @staticmethod
+    def from_targets(task: Task, y: Tensor) -> HeldOut:
+        """The size of a set with these targets.
+
+        Example:
+            >>> import torch
+            >>> from teddy.training.tasks import parse_task
+            >>> HeldOut.from_targets(parse_task("link-prediction"), torch.tensor([1, 1, 0, 0]))
+            HeldOut(rows=4, resolution=25.0)
+        """
+        return HeldOut(y.size(0), task.resolution(y))
+
+
+def tested_on(info: TicketInfo, data: Data | HeteroData) -> HeldOut:
+    """Size of the test set of a ticket.
 
     Args:
         info: Metadata of the ticket.
@@ -31,13 +65,50 @@ def num_test_rows(info: TicketInfo, data: Data | HeteroData) -> int:
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
         >>> ticket = teddy.find_ticket(data, "gcn", epochs=1, hidden=8)
-        >>> num_test_rows(ticket.info, data)
-        1000
+        >>> tested_on(ticket.info, data)
+        HeldOut(rows=1000, resolution=0.1)
     """
     if isinstance(data, HeteroData):
         assert info.hetero is not None
-        return int(data[info.hetero["target"]].test_mask.sum())
-    return int(targets_for(info, data).test_mask.sum())
+        targets = data[info.hetero["target"]]
+    else:
+        targets = targets_for(info, data)
+    return HeldOut.from_targets(task_from(info.task), targets.y[targets.test_mask])
+
+
+def resolution_of(rows: Iterable[Mapping[str, Any]]) -> float:
+    """Points that one test example is worth in some rows of a cell, the most of them.
+
+    Rows of older sweeps do not say it. They are accuracies, in which it is 100 / ``test_rows``.
+
+    Example:
+        >>> resolution_of([{"test_rows": 1000}]), resolution_of([{"resolution": 0.02}])
+        (0.1, 0.02)
+    """
+    return max(float(row.get("resolution") or 100.0 / row["test_rows"]) for row in rows)
+
+
+def completed(rows: Iterable[Row]) -> list[Row]:
+    """Fill in the columns of rows that an earlier version wrote without them.
+
+    Such rows are accuracies of node classification; see :func:`with_test_rows` for the number of
+    test nodes.
+
+    Example:
+        >>> row, = completed([{"dataset": "cora", "split": "public", "test": 81.4}])
+        >>> row["task"], row["metric"], row["test_rows"], row["resolution"], row["hits"]
+        ('classification', 'accuracy', 500, 0.2, None)
+    """
+    later = dict.fromkeys(LATER_COLUMNS)
+    known = {"task": Metric.task, "metric": Metric.name}
+    found = []
+    for row in with_test_rows(rows):
+        full = {**later, **row}
+        full |= {name: value for name, value in known.items() if full[name] is None}
+        if full["resolution"] is None:
+            full["resolution"] = 100.0 / full["test_rows"]
+        found.append(full)
+    return found
 
 
 def with_test_rows(rows: Iterable[Row]) -> list[Row]:

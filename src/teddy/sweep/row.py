@@ -1,94 +1,103 @@
-"""What is recorded of a cell: the row of the table."""
+"""Row of the table that is recorded for a cell."""
 
 from __future__ import annotations
 
 import copy
 import platform
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch_geometric.data import Data
+from torch import Tensor
 
 from teddy import __version__
-from teddy.edges import Arcs, graph_health
+from teddy.edges import graph_health
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.machine import peak_memory
 from teddy.methods import Problem
+from teddy.methods.links import LinkProblem
 from teddy.sweep.grid import Cell
+from teddy.sweep.pruned import Pruned, pruned_graph, whole_graph
+from teddy.sweep.resolution import HeldOut
 from teddy.ticket import Ticket
+from teddy.ticket.links import link_facts
 from teddy.ticket.speed import dense_like
+from teddy.training import Task
 from teddy.training.passes import forward_passes
 
 #: Times that a search takes: the dense training, all rounds of masks, the last of them, the ticket.
 SECONDS = ("dense", "search", "round", "sparse")
 
+#: Columns of the health of a graph.
+_HEALTH = ("components", "largest_component", "isolated", "homophily")
+
 # Inference is measured so often.
 _TURNS = 7
 
 
-def ticket_row(cell: Cell, ticket: Ticket, data: Data, test_rows: int) -> dict[str, Any]:
+def ticket_row(cell: Cell, ticket: Ticket, data: Any, tested: HeldOut) -> dict[str, Any]:
     """The row of a ticket.
 
     Args:
-        cell: What it is the ticket of.
+        cell: The cell that the ticket is of.
         ticket: The ticket.
-        data: The graph that it was found on, or tested on where that is another.
-        test_rows: Number of nodes that it was tested on.
+        data: The graph, or graphs, that it was found on, or tested on where that is another.
+        tested: Size of its test set.
 
     Example:
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
         >>> ticket = teddy.find_ticket(data, "gcn", 0.05, 0.05, epochs=2, hidden=8)
-        >>> row = ticket_row(Cell("citeseer", "gcn", "teddy", 0, 1), ticket, data, 1000)
+        >>> row = ticket_row(
+        ...     Cell("citeseer", "gcn", "teddy", 0, 1), ticket, data, HeldOut(1000, 0.1))
         >>> row["edges_kept"], row["isolated"], row["pruned_degree"]
         (4324, 52, 31.5...)
+        >>> row["task"], row["metric"], row["hits"]
+        ('classification', 'accuracy', None)
     """
     info = ticket.info
     macs = {"dense": info.macs.dense, "ticket": info.macs.ticket}
-    arcs = ticket.arcs(data)
-    graph, keep, y = arcs.graph, ticket.kept(data, arcs), _classes(ticket.task.name, data)
     return {
         **vars(cell),
         "split": info.split,
-        "test_rows": test_rows,
+        **_measured_by(ticket.task, tested),
         "graph_sparsity": info.graph_sparsity,
         "weight_sparsity": info.weight_sparsity,
         **asdict(info.ticket),
         **{f"dense_{name}": value for name, value in asdict(info.dense).items()},
+        **_hits(info.links),
         **{f"edges_{name}": value for name, value in asdict(info.edges).items()},
         **{f"weights_{name}": value for name, value in asdict(info.weights).items()},
         **{f"macs_{n}": None if layers is None else sum(layers) for n, layers in macs.items()},
         "distill": info.config["distill"],
         **{f"seconds_{n}": ticket.seconds.get(n, 0.0) for n in SECONDS},
-        **_inference(ticket.model, data.x, arcs, keep),
-        **_health(graph, keep, y),
+        **_of_pruned(pruned_graph(ticket, data)),
         "peak_memory": peak_memory(),
         "versions": versions(),
     }
 
 
-def dense_row(problem: Problem, cell: Cell) -> dict[str, Any]:
+def dense_row(problem: Problem, cell: Cell, tested: HeldOut) -> dict[str, Any]:
     """The row of simulation 0: the dense model itself."""
-    dense, accuracy = problem.dense(), asdict(problem.dense().accuracy)
+    dense, metrics = problem.dense(), asdict(problem.dense().accuracy)
     weights = sum(mask.numel() for mask in problem.prunable.masks())
     macs = None if dense.macs is None else sum(dense.macs)
-    arcs, data = problem.deployed.arcs, problem.deployed.data
-    graph = arcs.graph
-    everything = torch.ones_like(graph.pairs[0]).bool()
-    model = problem.initial_model()
+    # Tickets of a set of graphs count the edges of all graphs, not of the training graphs alone.
+    of_graphs = problem.task.name == "graph-classification"
+    edges = (problem.deployed.graph if of_graphs else problem.graph).num_edges
     return {
         **vars(cell),
         "split": str(problem.given.get("split", "given")),
-        "test_rows": int(problem.given.test_mask.sum()),
+        **_measured_by(problem.task, tested),
         "graph_sparsity": 0.0,
         "weight_sparsity": 0.0,
-        **accuracy,
-        **{f"dense_{name}": value for name, value in accuracy.items()},
-        "edges_total": problem.graph.num_edges,
-        "edges_kept": problem.graph.num_edges,
+        **metrics,
+        **{f"dense_{name}": value for name, value in metrics.items()},
+        **_hits(_dense_links(problem)),
+        "edges_total": edges,
+        "edges_kept": edges,
         "weights_total": weights,
         "weights_kept": weights,
         "macs_dense": macs,
@@ -96,15 +105,14 @@ def dense_row(problem: Problem, cell: Cell) -> dict[str, Any]:
         "distill": 0.0,
         **dict.fromkeys((f"seconds_{name}" for name in SECONDS), 0.0),
         "seconds_dense": dense.seconds,
-        **_inference(model, data.x, arcs, everything),
-        **_health(graph, everything, _classes(problem.task.name, data)),
+        **_of_pruned(whole_graph(problem)),
         "peak_memory": peak_memory(),
         "versions": versions(),
     }
 
 
 def versions() -> str:
-    """What computes here.
+    """Versions of the programs that compute here.
 
     Example:
         >>> versions()
@@ -113,16 +121,55 @@ def versions() -> str:
     return f"teddy {__version__}, torch {torch.__version__}, python {platform.python_version()}"
 
 
+def _measured_by(task: Task, tested: HeldOut) -> dict[str, Any]:
+    """Metric of a row, and the size of what it was measured on."""
+    return {
+        "task": task.name,
+        "metric": task.metric,
+        "test_rows": tested.rows,
+        "resolution": tested.resolution,
+    }
+
+
+def _hits(links: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Test hits@k, the second metric of link prediction; None of other tasks."""
+    if links is None:
+        return dict.fromkeys(("hits_at", "hits", "dense_hits"))
+    hits = links["hits"]
+    return {
+        "hits_at": links["hits_at"],
+        "hits": hits["ticket"]["test"],
+        "dense_hits": hits["dense"]["test"],
+    }
+
+
+def _dense_links(problem: Problem) -> dict[str, Any] | None:
+    if not isinstance(problem, LinkProblem):
+        return None
+    logits = problem.dense().logits
+    return link_facts(problem.data, problem.hits_at, {"dense": logits, "ticket": logits})
+
+
+def _of_pruned(found: Pruned | None) -> dict[str, Any]:
+    """Seconds of inference and health of the graph; None where there is no one simple graph."""
+    if found is None:
+        predict = ("seconds_predict_dense", "seconds_predict_ticket")
+        return dict.fromkeys((*predict, "pruned_degree", *_HEALTH))
+    return {**_inference(found), **_health(found)}
+
+
 @torch.no_grad()
-def _inference(model: nn.Module, x: Tensor, arcs: Arcs, keep: Tensor) -> dict[str, float]:
+def _inference(found: Pruned) -> dict[str, float]:
     """Seconds of one pass over the whole graph, of the dense model and of a ticket.
 
     They take turns, and the shortest time of each counts, so that what else the machine does
     weighs as little as it can, and on both alike.
     """
+    models = {"dense": dense_like(found.model), "ticket": copy.deepcopy(found.model)}
+    keep = {"dense": None, "ticket": found.keep}
     passes = {
-        "dense": forward_passes(dense_like(model).to(x.device).eval(), x, **arcs.fields()),
-        "ticket": forward_passes(copy.deepcopy(model).to(x.device).eval(), x, **arcs.fields(keep)),
+        name: forward_passes(model.to(found.x.device).eval(), found.x, **found.fields(keep[name]))
+        for name, model in models.items()
     }
     shortest = dict.fromkeys(passes, float("inf"))
     for turn in range(_TURNS + 1):  # the first warms up
@@ -146,15 +193,11 @@ def mean_edge_degree(graph: SimpleGraph, edges: Tensor) -> float | None:
     return float(chosen.mean()) if chosen.numel() else None
 
 
-def _classes(task: str, data: Data) -> Tensor | None:
-    return data.y if task == "classification" else None
-
-
-def _health(graph: SimpleGraph, keep: Tensor, y: Tensor | None) -> dict[str, Any]:
-    """What the pruning did to the graph."""
-    health = graph_health(graph.edge_index(keep), graph.num_nodes, y)
-    names = ("components", "largest_component", "isolated", "homophily")
+def _health(found: Pruned) -> dict[str, Any]:
+    """Health of the graph that the pruning leaves."""
+    graph, keep = found.arcs.graph, found.keep
+    health = graph_health(graph.edge_index(keep), graph.num_nodes, found.classes)
     return {
         "pruned_degree": mean_edge_degree(graph, ~keep),
-        **{name: getattr(health, name) for name in names},
+        **{name: getattr(health, name) for name in _HEALTH},
     }

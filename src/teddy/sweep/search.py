@@ -36,11 +36,11 @@ def search_sparsest(
     ticket: StrPath | None = None,
     progress: Progress | None = None,
 ) -> Sparsest:
-    """Find how many edges and weights can go before accuracy does.
+    """Find how many edges and weights can be removed before the task's metric drops.
 
-    A point is judged by validation accuracy, ticket minus dense of the same seed, by a sequential
+    A point is judged by the validation metric, ticket minus dense of the same seed, by a sequential
     test (:mod:`teddy.sweep.sequential`); the error is spread over the points that can be tried
-    (:mod:`teddy.sweep.walk`). Test accuracies are read of the answer alone, once it stands.
+    (:mod:`teddy.sweep.walk`). The test metric is read of the answer alone, once it stands.
 
     Every training is a cell of a sweep in the folder: the same call goes on where it was stopped,
     cells of an earlier sweep with the same settings are used, and what is found does not depend on
@@ -51,7 +51,7 @@ def search_sparsest(
         model: The model.
         out: Folder of a sweep; made if it isn't there.
         method: The method, with options.
-        tolerance: Points of accuracy that a ticket may be below dense.
+        tolerance: Points of the metric that a ticket may be below dense.
         confidence: That no point of the answer is below by more.
         seeds: Seeds of a point at most: 0, 1, ...
         levels: The paper's simulations to choose from.
@@ -59,7 +59,7 @@ def search_sparsest(
         settings: Of all trainings.
         jobs: Processes: seeds side by side.
         plugins: Python files that methods of the user's own come from.
-        ticket: A file for the answer's ticket of highest validation accuracy. It is trained once
+        ticket: A file for the answer's ticket of highest validation metric. It is trained once
             more, unless the folder has it.
         progress: Called with what is done, how much of it is, and how much there is.
 
@@ -86,7 +86,7 @@ def search_sparsest(
     candidates = Candidates(
         dataset, model, spec, out, settings or Settings(), jobs, plugins, progress
     )
-    rule = replace(rule, resolution=100.0 / candidates.num_rows("val_mask"))
+    rule = replace(rule, resolution=candidates.held_out("val_mask").resolution)
     tried: list[Tried] = []
 
     def accepts(point: Point, share: float) -> bool:
@@ -97,7 +97,7 @@ def search_sparsest(
     corners = (staircase if frontier else diagonal)(wanted, rule.error, accepts)
     points = grid_points(wanted, frontier)
     against = _against(candidates, rule, points, tried, corners)
-    # From here on nothing is chosen any more, so test accuracies may be looked at.
+    # From here on nothing is chosen any more, so the test metric may be read.
     answers = [
         _answer(candidates, next(t for t in tried if t.point == corner)) for corner in corners
     ]
@@ -115,6 +115,7 @@ def search_sparsest(
         dense=max(t.judgement.seeds for t in tried),
         grid=(len(points) + 1) * seeds,
         computed=candidates.computed,
+        metric=candidates.metric,
     )
     if ticket is not None and found.sparsest is not None:
         best = found.sparsest
@@ -161,10 +162,12 @@ def _against(
 
 def _answer(candidates: Candidates, tried: Tried) -> Answer:
     ticket, dense = candidates.test_accuracies(tried.point, tried.judgement.seeds)
+    test = candidates.held_out("test_mask")
     return Answer(
         tried=tried,
         seed=candidates.best_seed(tried.point, tried.judgement.seeds),
         ticket=ticket,
         dense=dense,
-        test=paired_difference(ticket, dense, test_rows=candidates.num_rows("test_mask")),
+        test=paired_difference(ticket, dense, test_rows=test.rows, resolution=test.resolution),
+        hits=candidates.test_hits(tried.point, tried.judgement.seeds),
     )

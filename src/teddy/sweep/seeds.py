@@ -16,7 +16,7 @@ from teddy.methods import find_ticket
 from teddy.methods.resume import SearchFolder, folder_of
 from teddy.sparsity import nearest_simulation
 from teddy.sweep.grid import Cell
-from teddy.sweep.resolution import num_test_rows
+from teddy.sweep.resolution import HeldOut, tested_on
 from teddy.sweep.row import ticket_row
 from teddy.sweep.statistics import Difference, paired_difference, spread
 from teddy.ticket import Accuracy, Ticket
@@ -31,37 +31,43 @@ class Study:
 
     Attributes:
         tickets: One a seed.
-        test_rows: Number of nodes, links or graphs that they were tested on.
+        tested: Size of the test set.
         health: Of the graph before pruning and of what the best ticket leaves; of a heterogeneous
             graph none.
         seconds: Wall-clock time of the whole.
     """
 
     tickets: list[Ticket]
-    test_rows: int
+    tested: HeldOut
     health: dict[str, GraphHealth]
     seconds: float
 
     @property
+    def test_rows(self) -> int:
+        """Number of nodes, links or graphs that the tickets were tested on."""
+        return self.tested.rows
+
+    @property
     def best(self) -> Ticket:
-        """The ticket of highest validation accuracy, the first of equals."""
+        """The ticket of highest validation metric, the first of equals."""
         return max(self.tickets, key=lambda ticket: ticket.info.ticket.val)
 
     @property
     def difference(self) -> Difference:
-        """Ticket minus dense, test accuracy, paired over seeds."""
+        """Ticket minus dense, test metric, paired over seeds."""
         infos = [ticket.info for ticket in self.tickets]
         return paired_difference(
             [info.ticket.test for info in infos],
             [info.dense.test for info in infos],
-            test_rows=self.test_rows,
+            test_rows=self.tested.rows,
+            resolution=self.tested.resolution,
         )
 
-    def rows(self, data: Data, method: str | None = None) -> list[dict[str, Any]]:
+    def rows(self, data: Any, method: str | None = None) -> list[dict[str, Any]]:
         """A row for each ticket, as in the table of a sweep.
 
         Args:
-            data: The graph that the tickets were found on.
+            data: The graph, or graphs, that the tickets were found on.
             method: The method with its options; by default its name.
         """
         rows = []
@@ -70,7 +76,7 @@ class Study:
             model = str(info.model.get("name", info.model.get("class")))
             level = nearest_simulation(max(info.graph_sparsity, info.weight_sparsity))
             cell = Cell(info.dataset, model, method or info.method, info.seed, level)
-            rows.append(ticket_row(cell, ticket, data, self.test_rows))
+            rows.append(ticket_row(cell, ticket, data, self.tested))
         return rows
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,8 +107,8 @@ class Study:
                 "ticket": None if macs.ticket is None else sum(macs.ticket),
                 "layers": asdict(macs),
             },
-            "dense": _accuracies([info.dense for info in infos]),
-            "ticket": _accuracies([info.ticket for info in infos]),
+            "dense": _metrics([info.dense for info in infos]),
+            "ticket": _metrics([info.ticket for info in infos]),
             **_hits([info.links for info in infos]),
             "difference": asdict(self.difference),
             "verdict": self.difference.verdict,
@@ -158,7 +164,7 @@ def find_over_seeds(
         shown = report if callable(progress) else progress
         settings = {**settings, "progress": shown, "checkpoint": folder}
         tickets.append(find_ticket(data, seed=seed, **settings))
-    study = Study(tickets, num_test_rows(tickets[0].info, data), {}, 0.0)
+    study = Study(tickets, tested_on(tickets[0].info, data), {}, 0.0)
     if not isinstance(data, HeteroData):
         y = data.y if study.best.task.name == "classification" else None
         data = graph_for(study.best.info, data)
@@ -180,13 +186,13 @@ def _hits(links: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
     return {"hits": {"at": there[0]["hits_at"], **found}}
 
 
-def _accuracies(accuracies: list[Accuracy]) -> dict[str, Any]:
-    test = [accuracy.test for accuracy in accuracies]
+def _metrics(results: list[Accuracy]) -> dict[str, Any]:
+    test = [result.test for result in results]
     return {
         "test": test,
-        "val": [accuracy.val for accuracy in accuracies],
-        "best_epoch": [accuracy.best_epoch for accuracy in accuracies],
-        "last_test": [accuracy.last_test for accuracy in accuracies],
+        "val": [result.val for result in results],
+        "best_epoch": [result.best_epoch for result in results],
+        "last_test": [result.last_test for result in results],
         "test_mean": sum(test) / len(test),
         "test_std": spread(test),
     }

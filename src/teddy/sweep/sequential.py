@@ -59,9 +59,11 @@ class Rule:
     """How much worse than dense a ticket may be, and how sure of it one wants to be.
 
     Attributes:
-        resolution: Points that one node makes; the standard deviation is taken to be that at
-            least. That differences are equal to the node doesn't mean that the next one is.
-        tolerance: Points of accuracy that a ticket may be below dense.
+        resolution: Points that one validation example is worth, such as 100 / n of n nodes in
+            accuracy; see :meth:`teddy.training.Task.resolution`. The standard deviation is taken
+            to be that at least: differences that are equal to the example may differ at the next
+            seed.
+        tolerance: Points of the metric that a ticket may be below dense.
         confidence: That nothing beyond the tolerance is accepted.
         seeds: At most so many are trained.
 

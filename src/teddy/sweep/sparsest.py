@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from teddy.sweep.metric import Metric
 from teddy.sweep.sequential import Judgement, Rule
 from teddy.sweep.statistics import Difference
 from teddy.sweep.walk import Point
@@ -39,14 +40,15 @@ class Tried:
 
 @dataclass(frozen=True)
 class Answer:
-    """A point that was accepted with none sparser, and its test accuracies.
+    """A point that was accepted with none sparser, and its test metric.
 
     Attributes:
         tried: The point.
-        seed: Of the ticket of highest validation accuracy.
-        ticket: Test accuracy of the tickets, one a seed.
-        dense: Test accuracy of the dense models.
+        seed: Of the ticket of highest validation metric.
+        ticket: Test metric of the tickets, one a seed.
+        dense: Test metric of the dense models.
         test: Their difference, paired over seeds, with a 95% interval.
+        hits: Test hits@k by ``ticket`` and ``dense``, one a seed; None unless links are predicted.
     """
 
     tried: Tried
@@ -54,6 +56,7 @@ class Answer:
     ticket: list[float]
     dense: list[float]
     test: Difference
+    hits: dict[str, list[float]] | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class Sparsest:
         dense: Trainings of dense models.
         grid: Trainings of all points and seeds.
         computed: Cells that this run computed; the folder had the others.
+        metric: The metric of the task.
     """
 
     dataset: str
@@ -90,6 +94,7 @@ class Sparsest:
     dense: int
     grid: int
     computed: int
+    metric: Metric = field(default_factory=Metric)
 
     @property
     def sparsest(self) -> Answer | None:
@@ -112,6 +117,8 @@ class Sparsest:
             "dataset": self.dataset,
             "model": self.model,
             "method": self.method,
+            "task": self.metric.task,
+            "metric": self.metric.name,
             **asdict(self.rule),
             "levels": self.levels,
             "frontier": self.frontier,
@@ -124,6 +131,7 @@ class Sparsest:
                         "dense": answer.dense,
                         "difference": asdict(answer.test),
                     },
+                    **self._hits(answer),
                 }
                 for answer in self.answers
             ],
@@ -136,3 +144,6 @@ class Sparsest:
                 "computed": self.computed,
             },
         }
+
+    def _hits(self, answer: Answer) -> dict[str, Any]:
+        return {} if answer.hits is None else {"hits": {"at": self.metric.hits_at, **answer.hits}}

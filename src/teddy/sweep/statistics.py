@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from teddy.errors import InputError
-from teddy.numbers import check_count
+from teddy.numbers import check_count, check_number
 
 #: Seeds that a verdict takes.
 ENOUGH_SEEDS = 3
@@ -72,27 +72,34 @@ class Difference:
 
 
 def paired_difference(
-    ours: Sequence[float], theirs: Sequence[float], *, test_rows: int, level: float = 0.95
+    ours: Sequence[float],
+    theirs: Sequence[float],
+    *,
+    test_rows: int,
+    resolution: float | None = None,
+    level: float = 0.95,
 ) -> Difference:
     r"""Mean of the seed-by-seed differences with Student's interval.
 
     .. math::
         \bar d \pm t_{n-1} \, s / \sqrt n, \qquad d_i = \mathrm{ours}_i - \mathrm{theirs}_i,
-        \qquad s = \max(s_d, 100 / \mathrm{rows})
+        \qquad s = \max(s_d, \mathrm{resolution})
 
     The interval is about other seeds of the same graph and split, not about other graphs.
 
-    The standard deviation is at least what one test row is worth. Seeds that agree to the row may
-    differ by one row at the next seed, so equal differences give an interval, too. In accuracy a
-    row is worth 100 / rows points exactly. The same floor holds for the other metrics, in which a
-    row may be worth more or less: in R2 it is a row whose squared error changes by the variance of
-    the targets, in AUC a link that passes half of the links of the other kind, in micro-F1 one
-    node.
+    The standard deviation is at least what one test example is worth. Seeds that agree to the
+    example may differ by one at the next seed, so equal differences give an interval, too. The
+    worth depends on the metric (:meth:`teddy.training.Task.resolution`): 100 / rows in accuracy,
+    100 / (P N) in AUC, where one pair of a positive and a negative link changes its order, 100 /
+    (positive labels) in micro-F1. R2 is no count, so any difference can occur. There the floor is
+    100 / rows, a row whose squared error changes by the variance of the targets. A floor of 0
+    would make equal differences certain, and rounding errors a verdict.
 
     Args:
         ours: Metric of each seed, in percent.
         theirs: The same of what it is compared with, in the same order of seeds.
         test_rows: Number of nodes, links or graphs that the metric was measured on.
+        resolution: Points that one example is worth; None: 100 / ``test_rows``, as in accuracy.
         level: Confidence of the interval.
 
     Example:
@@ -100,19 +107,25 @@ def paired_difference(
         Difference(mean=3.0, low=0.5158..., high=5.4841..., seeds=3)
         >>> paired_difference([67.9, 67.9, 67.9], [68.0, 68.0, 68.0], test_rows=1000).verdict
         'undecided'
+        >>> pairs = 100 / (455 * 455)  # AUC of 455 positive and 455 negative links
+        >>> paired_difference([67.9] * 3, [68.0] * 3, test_rows=910, resolution=pairs).verdict
+        'losing'
         >>> paired_difference([71.0], [68.0], test_rows=1000)
         Difference(mean=3.0, low=None, high=None, seeds=1)
     """
     if len(ours) != len(theirs) or not ours:
         raise InputError(f"got {len(ours)} and {len(theirs)} values, expected as many, at least 1")
     check_count(test_rows, "test_rows")
+    if resolution is None:
+        resolution = 100 / test_rows
+    check_number(resolution, "resolution")
     difference = np.subtract(ours, theirs)
     n, mean = difference.size, float(difference.mean())
     if n == 1:
         return Difference(mean, None, None, n)
     from scipy.special import stdtrit
 
-    deviation = max(float(difference.std(ddof=1)), 100 / test_rows)
+    deviation = max(float(difference.std(ddof=1)), resolution)
     reach = float(stdtrit(n - 1, (1 + level) / 2)) * deviation / math.sqrt(n)
     return Difference(mean, mean - reach, mean + reach, n)
 

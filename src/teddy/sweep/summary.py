@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from teddy.errors import InputError
+from teddy.sweep.metric import Metric
+from teddy.sweep.resolution import resolution_of
 from teddy.sweep.statistics import Difference, paired_difference, spread
 
 Row = dict[str, Any]
@@ -24,14 +27,17 @@ class Summary:
         graph_sparsity: Share of edges that went.
         weight_sparsity: Share of weights that went.
         seeds: How many.
-        mean: Of the test accuracy.
-        deviation: Of the test accuracy.
-        last: Mean test accuracy at the last epoch.
-        dense: Mean test accuracy of the dense models of these seeds.
+        mean: Mean of the test metric.
+        deviation: Standard deviation of the test metric.
+        last: Mean test metric at the last epoch.
+        dense: Mean test metric of the dense models of these seeds.
         difference: To dense, paired over seeds.
         against: To another method at the same level, paired over the seeds of both; None where
             there is nothing to compare.
         seconds: Mean time of a simulation: the last round of masks and the ticket's training.
+        metric: The metric, which all cells share.
+        hits: Mean test hits@k, where links are predicted; None otherwise.
+        dense_hits: The same of the dense models.
     """
 
     dataset: str
@@ -48,6 +54,9 @@ class Summary:
     difference: Difference
     against: Difference | None
     seconds: float
+    metric: Metric = field(default_factory=Metric)
+    hits: float | None = None
+    dense_hits: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -55,8 +64,13 @@ class Summary:
         return self.difference.verdict if self.simulation else "dense"
 
     def to_dict(self) -> Row:
-        """Plain data."""
-        return {**asdict(self), "verdict": self.verdict}
+        """Plain data; hits@k where links are predicted."""
+        plain = asdict(self) | {"task": self.metric.task, "metric": self.metric.name}
+        if self.hits is None:
+            del plain["hits"], plain["dense_hits"]
+        else:
+            plain["hits_at"] = self.metric.hits_at
+        return {**plain, "verdict": self.verdict}
 
 
 def summarize(rows: Iterable[Row], against: str | None = None) -> list[Summary]:
@@ -65,6 +79,9 @@ def summarize(rows: Iterable[Row], against: str | None = None) -> list[Summary]:
     Args:
         rows: As of :func:`teddy.sweep.table.read_table`.
         against: A method to compare the others with.
+
+    Raises:
+        InputError: if rows have different metrics, or there is no such method.
 
     Example:
         >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 1,
@@ -76,6 +93,8 @@ def summarize(rows: Iterable[Row], against: str | None = None) -> list[Summary]:
         >>> summary.mean, summary.difference.mean, summary.verdict
         (83.0, 2.0, 'undecided')
     """
+    rows = list(rows)
+    metric = Metric.from_rows(rows)
     groups: dict[tuple[Any, ...], dict[int, Row]] = {}
     for row in rows:
         key = (row["dataset"], row["model"], row["method"], row["simulation"])
@@ -86,7 +105,7 @@ def summarize(rows: Iterable[Row], against: str | None = None) -> list[Summary]:
     found = []
     for key, seeds in sorted(groups.items()):
         other = groups.get((*key[:2], against, key[3]), {}) if key[2] != against else {}
-        found.append(_summary(list(seeds.values()), seeds, other))
+        found.append(_summary(metric, seeds, other))
     return found
 
 
@@ -107,7 +126,7 @@ def sparsest_winning(summaries: Iterable[Summary]) -> dict[tuple[str, str, str],
 
 
 def best_methods(summaries: Iterable[Summary]) -> dict[tuple[str, str, int], str]:
-    """For each data set, model and level the method of highest mean test accuracy.
+    """For each data set, model and level the method of highest mean test metric.
 
     Example:
         >>> best_methods([])
@@ -121,16 +140,17 @@ def best_methods(summaries: Iterable[Summary]) -> dict[tuple[str, str, int], str
     return {key: summary.method for key, summary in best.items()}
 
 
-def _summary(rows: list[Row], ours: dict[int, Row], other: dict[int, Row]) -> Summary:
+def _summary(metric: Metric, ours: dict[int, Row], other: dict[int, Row]) -> Summary:
+    rows = list(ours.values())
     first, tests = rows[0], [row["test"] for row in rows]
     both = sorted(ours.keys() & other.keys())
-    test_rows = first["test_rows"]
+    compare = partial(
+        paired_difference, test_rows=first["test_rows"], resolution=resolution_of(rows)
+    )
     against = None
     if both:
-        against = paired_difference(
-            [ours[seed]["test"] for seed in both],
-            [other[seed]["test"] for seed in both],
-            test_rows=test_rows,
+        against = compare(
+            [ours[seed]["test"] for seed in both], [other[seed]["test"] for seed in both]
         )
     names = ("dataset", "model", "method", "simulation", "graph_sparsity", "weight_sparsity")
     return Summary(
@@ -140,12 +160,18 @@ def _summary(rows: list[Row], ours: dict[int, Row], other: dict[int, Row]) -> Su
         deviation=spread(tests),
         last=_mean([row["last_test"] for row in rows]),
         dense=_mean([row["dense_test"] for row in rows]),
-        difference=paired_difference(
-            tests, [row["dense_test"] for row in rows], test_rows=test_rows
-        ),
+        difference=compare(tests, [row["dense_test"] for row in rows]),
         against=against,
         seconds=_mean([row["seconds_round"] + row["seconds_sparse"] for row in rows]),
+        metric=metric,
+        hits=_known_mean(row.get("hits") for row in rows),
+        dense_hits=_known_mean(row.get("dense_hits") for row in rows),
     )
+
+
+def _known_mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return _mean(known) if known else None
 
 
 def _mean(values: list[float]) -> float:

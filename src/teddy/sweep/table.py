@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from teddy.atomic import write_atomically
 from teddy.errors import InputError
 from teddy.sweep.folder import Folder
-from teddy.sweep.resolution import with_test_rows
+from teddy.sweep.resolution import LATER_COLUMNS, completed
 
 #: A row is a cell.
 SCHEMA = pa.schema(
@@ -23,7 +23,10 @@ SCHEMA = pa.schema(
         ("simulation", pa.int32()),
         ("seed", pa.int32()),
         ("split", pa.string()),
+        ("task", pa.string()),
+        ("metric", pa.string()),
         ("test_rows", pa.int64()),
+        ("resolution", pa.float64()),
         ("graph_sparsity", pa.float64()),
         ("weight_sparsity", pa.float64()),
         ("distill", pa.float64()),
@@ -35,6 +38,9 @@ SCHEMA = pa.schema(
         ("dense_val", pa.float64()),
         ("dense_best_epoch", pa.int32()),
         ("dense_last_test", pa.float64()),
+        ("hits_at", pa.int32()),
+        ("hits", pa.float64()),
+        ("dense_hits", pa.float64()),
         ("edges_total", pa.int64()),
         ("edges_kept", pa.int64()),
         ("weights_total", pa.int64()),
@@ -87,9 +93,9 @@ def read_table(path: str | Path) -> list[dict[str, Any]]:
         rows = list(pq.read_table(file).to_pylist())
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{file}: not a table of results ({error})") from None
-    if not set(SCHEMA.names) <= {"test_rows", *(rows[0] if rows else SCHEMA.names)}:
+    if not set(SCHEMA.names) <= {*LATER_COLUMNS, *(rows[0] if rows else SCHEMA.names)}:
         raise InputError(f"{file}: not a table of results, expected the columns of a sweep")
-    return with_test_rows(rows)
+    return completed(rows)
 
 
 def _ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

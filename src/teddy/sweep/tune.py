@@ -1,4 +1,4 @@
-"""Tuning by validation accuracy, with Optuna."""
+"""Tuning by the validation metric, with Optuna."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from teddy.sweep.folder import Folder, try_lock
 from teddy.sweep.grid import Series, file_name, settings_for
 from teddy.sweep.limits import ended_with_parent
 from teddy.sweep.run import checked, source_of
-from teddy.training.config import resolved
 from teddy.training.device import limited_threads
 
 #: Settings that can be searched, with their ranges, on a logarithmic scale; the paper searches
@@ -35,7 +34,7 @@ RANGES = {
 
 @dataclass(frozen=True)
 class Trial:
-    """A setting that was tried, with the mean validation accuracy of its tickets."""
+    """A setting that was tried, with the mean validation metric of its tickets."""
 
     settings: dict[str, float]
     val: float
@@ -49,7 +48,7 @@ class Tuning:
 
     @property
     def best(self) -> Trial:
-        """The trial of highest validation accuracy, the first of equals."""
+        """The trial of highest validation metric, the first of equals."""
         return max(self.trials, key=lambda trial: trial.val)
 
 
@@ -99,7 +98,7 @@ def tune(
     progress: Callable[[int, int], None] | None = None,
     plugins: Sequence[str | Path] = (),
 ) -> Tuning:
-    """Search settings by the validation accuracy of tickets; the test nodes are never looked at.
+    """Search settings by the validation metric of tickets; the test set is never read.
 
     The first trial is the default, if it can be drawn (ugs and wd-glt don't distil by default): so
     what is found is never worse on validation. Trials are stored one by one; the same call goes on
@@ -146,7 +145,7 @@ def tune(
             study.sampler = optuna.samplers.TPESampler(
                 seed=done, n_startup_trials=8, constant_liar=False
             )
-            if done == 0 and _in_range(default := _default(search, settings)):
+            if done == 0 and _in_range(default := _default(run)):
                 study.enqueue_trial(default)
             trial = study.ask()
             values = {
@@ -213,9 +212,17 @@ def _tried(study: Any) -> list[Any]:
     ]
 
 
-def _default(search: Search, settings: Settings) -> dict[str, float]:
-    config = resolved(_settings(search, settings, {}).train, read_model(search.model))
-    return {name: getattr(config, name) for name in search.names}
+def _default(run: _Run) -> dict[str, float]:
+    """Values of the searched settings where none is given; they depend on the model and task."""
+    search = run.search
+    problem = make_problem(
+        cached_dataset(run.source, run.settings, run.version),
+        read_model(search.model),
+        _settings(search, run.settings, {}).loaded(),
+        search.seeds[0],
+        search.method,
+    )
+    return {name: getattr(problem.config, name) for name in search.names}
 
 
 def _in_range(values: dict[str, float]) -> bool:
@@ -243,7 +250,7 @@ class _Run:
 
 
 def _validation(run: _Run) -> float:
-    """Validation accuracy of one seed's ticket."""
+    """Validation metric of one seed's ticket."""
     for plugin in run.plugins:
         load_file(plugin)
     search, settings = run.search, run.settings

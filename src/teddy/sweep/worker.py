@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 import traceback
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from teddy.sweep.datasets import cached_dataset
 from teddy.sweep.folder import Folder, try_lock
 from teddy.sweep.grid import Cell, Series, level_of, settings_for
 from teddy.sweep.limits import ended_with_parent, memory_limit, show_messages
+from teddy.sweep.resolution import HeldOut
 from teddy.sweep.row import dense_row, ticket_row
 from teddy.ticket import Ticket
 from teddy.training.device import limited_threads
@@ -125,8 +127,9 @@ def _results(
     for plugin in job.plugins:
         load_file(plugin)
     series, spec = job.series, MethodSpec.parse(job.series.method)
+    dataset = cached_dataset(job.source, job.settings, job.data)
     problem = make_problem(
-        cached_dataset(job.source, job.settings, job.data),
+        dataset,
         read_model(series.model),
         settings_for(series, job.settings).loaded(),
         series.seed,
@@ -137,14 +140,18 @@ def _results(
     forget_peak_memory()
     with folder.lock(f"dense-{series.dense_key}"):  # trained once, whoever comes first
         problem.dense()
+    given = problem.given
+    tested = HeldOut.from_targets(problem.task, given.y[given.test_mask])
     for cell in cells:
         if cell.simulation == 0:
-            yield cell, dense_row(problem, cell), None
+            yield cell, dense_row(problem, cell, tested), None
     sparse = [cell for cell in cells if cell.simulation > 0]
     levels = [level_of(spec, cell.simulation) for cell in sparse]
     tickets = spec.method.tickets(problem, levels, **dict(spec.options))
     forget_peak_memory()
-    test_rows = int(problem.given.test_mask.sum())
+    # A set of graphs is known by its borders, which the problem's one graph does not have.
+    data = dataset if problem.task.name == "graph-classification" else given
+    data = copy.copy(data).to(problem.device)
     for cell, ticket in zip(sparse, tickets, strict=True):
-        yield cell, ticket_row(cell, ticket, problem.deployed.data, test_rows), ticket
+        yield cell, ticket_row(cell, ticket, data, tested), ticket
         forget_peak_memory()

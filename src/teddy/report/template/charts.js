@@ -59,7 +59,7 @@ function band(x, low, high, colour) {
   };
 }
 
-function drawAccuracy() {
+function drawMetric() {
   const bands = [], lines = [];
   let far = 0;
   for (const look of shownMethods()) {
@@ -78,7 +78,7 @@ function drawAccuracy() {
       x, y: parts.map((part) => part.mean), name: plain(look.name), mode: "lines+markers",
       line: { color: look.colour, dash: look.dash, width: 2 }, marker: marks(look),
       customdata: cells.map((cell) => cell.position), hoverinfo: "text",
-      text: cells.map((cell) => `${about(cell)}<br>${accuracy(cell[state.epoch], cell.seeds)}% ` +
+      text: cells.map((cell) => `${about(cell)}<br>${meanText(cell[state.epoch], cell.seeds)}% ` +
         `(${cell.seeds} seed${cell.seeds > 1 ? "s" : ""}), ${interval(cell[state.epoch].difference)} against dense`),
     });
   }
@@ -94,12 +94,12 @@ function drawAccuracy() {
     lines.unshift({
       x: [range[0], edge / 2, range[1]], y: [dense.mean, dense.mean, dense.mean], name: "dense",
       mode: "lines", line: { color: ink, dash: "dash", width: 1.5 }, hoverinfo: "text",
-      text: Array(3).fill(`<b>dense</b><br>${accuracy(dense, dense.seeds)}%`),
+      text: Array(3).fill(`<b>dense</b><br>${meanText(dense, dense.seeds)}%`),
     });
   }
-  show("accuracy", [...bands, ...lines], baseLayout({
+  show("metric", [...bands, ...lines], baseLayout({
     xaxis: { title: AXES[state.axis], range },
-    yaxis: { title: "test accuracy (%)" },
+    yaxis: { title: `test ${page.metric} (%)` },
   }));
 }
 
@@ -221,5 +221,5 @@ function drawHealth() {
 }
 
 function drawAll() {
-  for (const draw of [drawAccuracy, drawHeat, drawTiming, drawMacs, drawHealth]) draw();
+  for (const draw of [drawMetric, drawHeat, drawTiming, drawMacs, drawHealth]) draw();
 }

@@ -1,13 +1,16 @@
 // What is behind a point: all columns of all its seeds.
 
 const UNITS = [
-  ["seed", "seed"], ["test", "test accuracy (%)"], ["val", "validation accuracy (%)"],
-  ["best_epoch", "best epoch"], ["last_test", "test accuracy, last epoch (%)"],
-  ["dense_test", "dense: test accuracy (%)"], ["dense_val", "dense: validation accuracy (%)"],
-  ["dense_best_epoch", "dense: best epoch"], ["dense_last_test", "dense: test accuracy, last epoch (%)"],
+  ["seed", "seed"], ["test", `test ${page.metric} (%)`], ["val", `validation ${page.metric} (%)`],
+  ["best_epoch", "best epoch"], ["last_test", `test ${page.metric}, last epoch (%)`],
+  ["dense_test", `dense: test ${page.metric} (%)`], ["dense_val", `dense: validation ${page.metric} (%)`],
+  ["dense_best_epoch", "dense: best epoch"], ["dense_last_test", `dense: test ${page.metric}, last epoch (%)`],
+  ...(page.hits ? [["hits", `test ${page.hits} (%)`], ["dense_hits", `dense: test ${page.hits} (%)`]] : []),
   ["distill", "lambda (distillation)"], ["split", "split"],
 ];
 const TITLED = new Set(["dataset", "model", "method", "simulation", "graph_sparsity", "weight_sparsity"]);
+// Columns of link prediction, which are empty for other tasks.
+const OF_LINKS = new Set(["hits_at", "hits", "dense_hits"]);
 
 function written(value) {
   if (value === null || value === undefined) return "\u2013";
@@ -21,10 +24,10 @@ function showDetails(position) {
   document.getElementById("details-title").textContent = `${cell.method}, simulation ${cell.simulation}`;
   document.getElementById("details-note").textContent =
     `${cell.model} on ${cell.dataset}: ${number(cell.graph, 1)}% of the edges and ${number(cell.weight, 1)}% of the weights ` +
-    `removed; ${accuracy(cell.best, cell.seeds)}% against ${number(cell.dense)}% dense` +
+    `removed; ${meanText(cell.best, cell.seeds)}% against ${number(cell.dense)}% dense` +
     (cell.verdict === "dense" ? "" : `, ${interval(cell.best.difference)}: ${cell.verdict}`) + ".";
   const named = new Map(UNITS);
-  const names = [...named.keys(), ...page.columns.filter((name) => !named.has(name) && !TITLED.has(name))];
+  const names = [...named.keys(), ...page.columns.filter((name) => !named.has(name) && !TITLED.has(name) && !OF_LINKS.has(name))];
   const table = document.getElementById("details-table");
   table.replaceChildren();
   const body = table.createTBody();

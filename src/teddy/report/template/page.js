@@ -96,8 +96,8 @@ function prepare() {
     narrowTable();
     drawAll();
   });
-  on("axis", "change", (event) => { state.axis = event.target.value; drawAccuracy(); });
-  on("epoch", "change", (event) => { state.epoch = event.target.value; drawAccuracy(); drawHeat(); });
+  on("axis", "change", (event) => { state.axis = event.target.value; drawMetric(); });
+  on("epoch", "change", (event) => { state.epoch = event.target.value; drawMetric(); drawHeat(); });
   on("which", "change", narrowTable);
   on("csv", "click", () => download("results.csv", "text/csv", asCsv()));
   on("json", "click", () => download("results.json", "application/json", asJson()));

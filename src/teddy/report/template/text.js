@@ -35,7 +35,7 @@ function broken(name) {
   return plain(name).replaceAll(":", "<br>:");
 }
 
-function accuracy(part, seeds) {
+function meanText(part, seeds) {
   return seeds > 1 ? `${number(part.mean)} \u00b1 ${number(part.deviation)}` : number(part.mean);
 }
 

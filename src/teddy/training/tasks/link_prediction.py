@@ -61,6 +61,16 @@ class LinkPrediction(Task):
         """Area under the curve of the receiver operating characteristic."""
         return auc(logits, y)
 
+    def resolution(self, y: Tensor) -> float:
+        """Points of AUC that one pair of a positive and a negative link is worth: 100 / (P N).
+
+        Example:
+            >>> LinkPrediction().resolution(torch.tensor([1.0, 1.0, 0.0, 0.0]))
+            25.0
+        """
+        positive = int((y == 1).sum())
+        return 100.0 / max(1, positive * (y.numel() - positive))
+
     def predict(self, logits: Tensor) -> Tensor:
         """0 or 1 of each link, int64 ``[P]``."""
         return (logits > 0).long().squeeze(1)

@@ -110,6 +110,18 @@ class Multilabel(Task):
         """Micro-F1."""
         return micro_f1(self.predict(logits), y)
 
+    def resolution(self, y: Tensor) -> float:
+        """Points of micro-F1 that one label is worth: 100 / (positive labels).
+
+        F1 is no count of rows. If as many labels are predicted as there are, one more that is right
+        adds 1 / (positive labels) to it.
+
+        Example:
+            >>> Multilabel().resolution(torch.tensor([[1.0, 1.0], [0.0, torch.nan]]))
+            50.0
+        """
+        return 100.0 / max(1, int((y == 1).sum()))
+
     def predict(self, logits: Tensor) -> Tensor:
         """0 or 1 of each label, int64 ``[N, C]``."""
         return (logits > 0).long()

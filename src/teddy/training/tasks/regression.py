@@ -50,7 +50,7 @@ class Regression(Task):
     learning rate suits one scale. Its logits are in that scale; predictions are not.
 
     Args:
-        mean: :math:`\mu` of each number.
+        mean: :math:`\mu` of each number; empty before :meth:`fit`.
         scale: :math:`s`.
         flat: Whether ``y`` was ``[N]``, as predictions then are.
 

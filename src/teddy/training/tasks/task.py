@@ -100,6 +100,22 @@ class Task(Config, ABC):
     def score(self, logits: Tensor, y: Tensor) -> float:
         """The metric of nodes with these logits and encoded targets, in percent."""
 
+    def resolution(self, y: Tensor) -> float:
+        """Points of the metric that one example is worth.
+
+        One of n rows is worth 100 / n. In accuracy that is exact. In R2, which is not a count, it
+        is a row whose squared error changes by the variance of the targets.
+
+        Args:
+            y: Targets of the examples that the metric is measured on.
+
+        Example:
+            >>> from teddy.training.tasks import parse_task
+            >>> parse_task("classification").resolution(torch.zeros(1000))
+            0.1
+        """
+        return 100.0 / max(1, y.size(0))
+
     @abstractmethod
     def predict(self, logits: Tensor) -> Tensor:
         """What is predicted for each node, in the user's terms."""

@@ -1,4 +1,4 @@
-"""Accuracy against sparsity of a sweep, as a chart."""
+"""Metric against sparsity of a sweep, as a chart."""
 
 from __future__ import annotations
 
@@ -7,24 +7,28 @@ from collections.abc import Sequence
 from teddy.chart import Chart, Line, Panel
 from teddy.report.cells import dense_of
 from teddy.report.style import method_order
+from teddy.sweep.metric import Metric
 from teddy.sweep.summary import Row, Summary, summarize
 
 
-def accuracy_chart(rows: Sequence[Row]) -> Chart:
+def metric_chart(rows: Sequence[Row]) -> Chart:
     """A panel for each data set and model: mean over seeds by the share of edges that went.
 
-    Methods that leave the edges alone (``only=weights``) are drawn over the share of weights.
+    Methods that leave the edges alone (``only=weights``) are drawn over the share of weights. Axes
+    and title name the metric of the task.
 
     Example:
         >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 5,
         ...     "seed": 0, "graph_sparsity": 0.25, "weight_sparsity": 0.5, "test": 82.0,
         ...     "last_test": 80.0, "dense_test": 81.0, "seconds_round": 1.0, "seconds_sparse": 2.0,
         ...     "test_rows": 1000}
-        >>> panel, = accuracy_chart([row]).panels
+        >>> panel, = metric_chart([row]).panels
         >>> panel.title, panel.level, panel.marks
         ('gcn on cora', 81.0, [Line(label='teddy', x=[25.0], y=[82.0], spread=None)])
+        >>> metric_chart([{**row, "task": "regression", "metric": "R2"}]).panels[0].ylabel
+        'test R2 (%)'
     """
-    summaries = summarize(rows)
+    summaries, metric = summarize(rows), Metric.from_rows(rows)
     places = sorted({(s.dataset, s.model) for s in summaries})
     panels = []
     for dataset, model in places:
@@ -34,7 +38,7 @@ def accuracy_chart(rows: Sequence[Row]) -> Chart:
             Panel(
                 f"{model} on {dataset}",
                 "removed (%)",
-                "test accuracy (%)",
+                f"test {metric.name} (%)",
                 [_line(method, here) for method in method_order(s.method for s in here)],
                 level=dense["best"]["mean"],
             )
@@ -42,7 +46,7 @@ def accuracy_chart(rows: Sequence[Row]) -> Chart:
     fewest, most = min(s.seeds for s in summaries), max(s.seeds for s in summaries)
     seeds = f"{most}" if fewest == most else f"{fewest} to {most}"
     band = f"mean of {seeds} seeds, band one standard deviation" if most > 1 else "one seed"
-    return Chart("accuracy", f"Accuracy against sparsity: {band}", panels)
+    return Chart(metric.name.lower(), f"{metric.title} against sparsity: {band}", panels)
 
 
 def _line(method: str, here: Sequence[Summary]) -> Line:
