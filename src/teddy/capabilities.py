@@ -1,4 +1,9 @@
-"""What works with what: parts of a search say what they do not support, and why."""
+"""What works with what: parts of a search declare what they do not support, and why.
+
+A part is a task, model, score, method, feature or use of a ticket. :func:`check_combination`
+compares the parts of a search and raises one sentence. ``docs/capabilities.md`` is generated from
+the same declarations, and a test tries every cell of it.
+"""
 
 from __future__ import annotations
 
@@ -8,56 +13,85 @@ from itertools import permutations
 
 from teddy.errors import InputError
 
-#: Features of a search that a task, model, score or method may not support, with their words.
-FEATURES: dict[str, str] = {
-    "heterogeneous": "heterogeneous graphs",
-    "inductive": "inductive training",
-    "mini-batches": "mini-batches (loader)",
-    "directed": "directed messages",
-    "edge weights": "edge weights",
-    "class weights": "class weights",
-    "weighted degrees": "weighted degrees (weighted=True)",
-    "edge masks": "learned edge masks",
-    "weight masks": "learned weight masks (weights=masks)",
-    "whole units": "whole hidden units (structure=neurons)",
-    "label inputs": "labels as inputs (label_rate)",
-}
+_AT_ONCE = "masks are learned on all rows at once"
 
 
 @dataclass(frozen=True)
 class Part:
-    """A task, model, score, method or feature of a search.
+    """A task, model, score, method, feature or use of a ticket.
 
     Attributes:
-        kind: ``task``, ``model``, ``score``, ``method`` or ``feature``.
+        kind: ``task``, ``model``, ``score``, ``method``, ``feature`` or ``use``.
         name: Its name.
         unsupported: Names of other parts that it does not support, each with the reason.
+        needs: Abilities that the other parts must not declare as unsupported, such as
+            ``node classes``, one class of each node.
+        text: The part as messages name it; default: kind and name.
     """
 
     kind: str
     name: str
     unsupported: Mapping[str, str] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    text: str = ""
 
     def __str__(self) -> str:
-        return FEATURES[self.name] if self.kind == "feature" else f"{self.kind} {self.name}"
+        return self.text or f"{self.kind} {self.name}"
+
+
+#: Features of a search, in the order of the docs.
+FEATURES: dict[str, Part] = {
+    part.name: part
+    for part in (
+        Part("feature", "heterogeneous", {
+            "directed": "relations are directed as they are listed",
+        }, text="a HeteroData"),
+        Part("feature", "inductive", text="inductive training (inductive)"),
+        Part("feature", "mini-batches", text="mini-batches (loader)"),
+        Part("feature", "directed", text="directed messages (directed)"),
+        Part("feature", "edge weights", text="edge weights (edge_weight)"),
+        Part("feature", "class weights", text="class weights (class_weight)"),
+        Part("feature", "weighted degrees", text="weighted degrees (weighted=true)"),
+        Part("feature", "edge masks", {"mini-batches": _AT_ONCE},
+             text="learning of edge masks (ugs, wd-glt)"),
+        Part("feature", "weight masks", {"mini-batches": _AT_ONCE},
+             text="learning of weight masks (weights=masks)"),
+        Part("feature", "whole units", {
+            "weight masks": "units are removed by the projection",
+        }, text="whole hidden units (structure=neurons)"),
+        Part("feature", "label inputs", {
+            "inductive": "labels of unseen nodes are no input",
+            "mini-batches": "labels are drawn for the whole graph",
+        }, ("node classes",), text="labels as inputs (label_rate)"),
+    )
+}  # fmt: skip
 
 
 def reason_against(parts: Iterable[Part]) -> str | None:
     """The first reason why parts do not go together, as a sentence; None if they do.
 
     Example:
-        >>> task = Part("task", "link-prediction", {"inductive": "its split is of links"})
-        >>> reason_against([task, Part("feature", "inductive")])
-        'task link-prediction does not support inductive training: its split is of links'
+        >>> task = Part("task", "link-prediction", {"inductive": "it splits links, not nodes"})
+        >>> reason_against([task, FEATURES["inductive"]])
+        'task link-prediction does not support inductive training (inductive): it splits links,
+        not nodes'
     """
     for one, other in permutations(parts, 2):
-        if other.name in one.unsupported:
-            return f"{one} does not support {other}: {one.unsupported[other.name]}"
+        for name in (other.name, *other.needs):
+            if name in one.unsupported:
+                return f"{one} does not support {other}: {one.unsupported[name]}"
     return None
 
 
 def check_combination(parts: Iterable[Part]) -> None:
-    """Raise if parts do not go together."""
+    """Raise if parts do not go together.
+
+    Example:
+        >>> check_combination([FEATURES["edge masks"], FEATURES["mini-batches"]])
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: learning of edge masks (ugs, wd-glt) does not support ...
+    """
     reason = reason_against(list(parts))
     if reason is not None:
         raise InputError(reason)

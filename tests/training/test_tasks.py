@@ -224,7 +224,7 @@ def test_balanced_weights():
         ("classification", [1, float("nan"), 1], "class_weight is"),
         ("classification", ["a", "b", "c"], "class_weight is"),
         ("classification", [0, 0, 0], "class_weight is 0 for every training node"),
-        ("regression", "balanced", "class_weight came with the task regression"),
+        ("regression", "balanced", "task regression does not support class weights"),
     ],
 )
 def test_bad_class_weights_are_said_clearly(task, weight, message):

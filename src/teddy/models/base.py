@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import torch
@@ -39,6 +40,8 @@ class GNN(nn.Module, ABC):
     TRAINING: ClassVar[dict[str, float]] = {}
     #: Scales of all weights are comparable, so one weight budget serves all, as in the paper.
     GLOBAL_BUDGET: ClassVar[bool] = True
+    #: Other parts that it does not support, with the reason; see :mod:`teddy.capabilities`.
+    UNSUPPORTED: ClassVar[Mapping[str, str]] = {}
     #: Options that may be 0.
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ()
 

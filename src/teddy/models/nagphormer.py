@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -87,6 +88,14 @@ class NAGphormer(GNN):
     }
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("hops", "positions", "batch")
     TRAINING: ClassVar[dict[str, float]] = {"lr": 0.003, "weight_decay": 0.005}
+    UNSUPPORTED: ClassVar[Mapping[str, str]] = {
+        "graph-classification": "its hop tokens are of one graph",
+        "mini-batches": "its hop tokens are of the whole graph; use nagphormer:batch=N",
+        "directed": "its adjacency is normalised as an undirected one",
+        "edge weights": "its hop tokens are means over unweighted edges",
+        "edge masks": "its hop tokens are computed before the training",
+        "whole units": "its residual connections share the hidden units of all layers",
+    }
 
     by_node = True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -72,6 +73,14 @@ class Specformer(GNN):
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("eigenvalues",)
     # The filter learns fast: with 0.01 it fits the training nodes within 20 epochs.
     TRAINING: ClassVar[dict[str, float]] = {"lr": 1e-3}
+    UNSUPPORTED: ClassVar[Mapping[str, str]] = {
+        "graph-classification": "its eigenvalues are of one graph",
+        "mini-batches": "its eigenvectors are of the whole graph",
+        "directed": "its eigenvectors are of a symmetric matrix",
+        "edge weights": "its spectrum is of the unweighted Laplacian",
+        "edge masks": "its eigenvectors are computed before the training",
+        "whole units": "its residual connections share the hidden units of all layers",
+    }
 
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
         super().__init__(in_channels, out_channels, **options)

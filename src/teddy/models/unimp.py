@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import torch
@@ -57,6 +58,9 @@ class UniMP(LayeredGNN):
         "hidden": 64, "layers": 2, "dropout": 0.6, "heads": 2, "gated": True, "label_rate": 0.0,
     }  # fmt: skip
     TRAINING: ClassVar[dict[str, float]] = {"lr": 0.003, "weight_decay": 0.02}
+    UNSUPPORTED: ClassVar[Mapping[str, str]] = {
+        "whole units": "its attention compares the hidden units of a head with each other",
+    }
 
     queries: nn.ParameterList
     keys: nn.ParameterList

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -27,6 +28,10 @@ class GraphClassification(Classification):
 
     name: ClassVar[str] = "graph-classification"
     draws_split: ClassVar[bool] = True
+    node_classes: ClassVar[bool] = False
+    unsupported: ClassVar[Mapping[str, str]] = {
+        "heterogeneous": "its readout is over nodes of one type",
+    }
 
     budget: str = setting("graph", "Edge budget: of each graph, or of all.", choices=BUDGETS)
     readout: str = setting("mean", "Readout of nodes' outputs: mean, sum or max.", choices=READOUTS)

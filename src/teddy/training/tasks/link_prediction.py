@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from teddy.errors import InputError
+from teddy.capabilities import FEATURES, check_combination
 from teddy.settings import TrainConfig, setting
 from teddy.training.objective import Objective, Totals
 from teddy.training.tasks.multilabel import BinaryCrossEntropy
@@ -32,6 +33,12 @@ class LinkPrediction(Task):
 
     name: ClassVar[str] = "link-prediction"
     draws_split: ClassVar[bool] = True
+    unsupported: ClassVar[Mapping[str, str]] = {
+        "heterogeneous": "its inner product is between nodes of one type",
+        "inductive": "its split holds out links, not nodes",
+        "directed": "its inner product is the same in both directions",
+        "class weights": "as many pairs without a link are drawn as there are links",
+    }
     metric: ClassVar[str] = "AUC"
 
     dimensions: int = setting(64, "Outputs of a node.", low=1)
@@ -43,7 +50,7 @@ class LinkPrediction(Task):
     ) -> LinkPrediction:
         """There is nothing to learn from targets before the training."""
         if class_weight is not None:
-            raise InputError(f"class_weight came with the task {cls.name}, expected none")
+            check_combination([cls.part(), FEATURES["class weights"]])
         return cls()
 
     def objective(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from teddy.capabilities import FEATURES, check_combination
 from teddy.errors import InputError
 from teddy.settings import TrainConfig
 from teddy.training.objective import Objective, Totals
@@ -63,6 +65,7 @@ class Regression(Task):
 
     name: ClassVar[str] = "regression"
     metric: ClassVar[str] = "R2"
+    unsupported: ClassVar[Mapping[str, str]] = {"class weights": "its targets are numbers"}
 
     mean: tuple[float, ...] = ()
     scale: tuple[float, ...] = ()
@@ -72,7 +75,7 @@ class Regression(Task):
     def fit(cls, y: Tensor, train: Tensor, class_weight: ClassWeight | None = None) -> Regression:
         """Mean and standard deviation of the training nodes."""
         if class_weight is not None:
-            raise InputError("class_weight came with the task regression, expected none")
+            check_combination([cls.part(), FEATURES["class weights"]])
         rows = y.view(y.size(0), -1)[train].double()
         mean = rows.nanmean(dim=0)
         scale = (rows - mean).square().nanmean(dim=0).sqrt()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from teddy.capabilities import Part
 from teddy.errors import InputError
 from teddy.settings import Config, TrainConfig, declared_settings
 from teddy.specs import spec_text
@@ -30,6 +31,28 @@ class Task(Config, ABC):
     metric: ClassVar[str]
     #: Whether ``find_ticket`` draws a split where the data have none.
     draws_split: ClassVar[bool] = False
+    #: Whether ``y`` is one class of each node, which some scores and inputs look at.
+    node_classes: ClassVar[bool] = False
+    #: Whether ``y`` is one class of each row, of nodes or of graphs.
+    classes: ClassVar[bool] = False
+    #: Other parts that it does not support, with the reason; see :mod:`teddy.capabilities`.
+    unsupported: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def part(cls) -> Part:
+        """The task as a part of a search.
+
+        Example:
+            >>> from teddy.training.tasks import Regression
+            >>> str(Regression.part())
+            'task regression'
+        """
+        own = dict(cls.unsupported)
+        if not cls.node_classes:
+            own["node classes"] = "its targets are not one class of each node"
+        if not cls.classes:
+            own["classes"] = "its targets are not one class each"
+        return Part("task", cls.name, own)
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:

@@ -1,0 +1,89 @@
+"""The parts of a search, whose combination is checked by :mod:`teddy.capabilities`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch_geometric.data import HeteroData
+
+from teddy.capabilities import FEATURES, Part
+from teddy.edges import SCORES
+from teddy.edges.prune import needed_signals
+from teddy.models import MODELS, parse_model
+from teddy.settings import Settings
+from teddy.training.tasks import TASKS, parse_task
+
+
+def settings_parts(settings: Settings) -> list[Part]:
+    """The task, and the features that settings ask for.
+
+    Example:
+        >>> [str(part) for part in settings_parts(Settings.from_dict({"inductive": True}))]
+        ['task classification', 'inductive training (inductive)']
+    """
+    task = settings.task
+    asked = {
+        "inductive": task.inductive,
+        "mini-batches": settings.train.loader is not None,
+        "directed": task.directed,
+        "class weights": task.class_weight is not None,
+    }
+    return [task_part(task.task), *(FEATURES[name] for name, on in asked.items() if on)]
+
+
+def problem_parts(data: Any, model: Any, settings: Settings) -> list[Part]:
+    """The same, with the model and the features that data have.
+
+    Args:
+        data: The graph, or a union of graphs.
+        model: A name, perhaps with options; or your own module, which has no entry.
+        settings: The settings tree.
+
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> str(problem_parts(Data(), "gcn:hidden=8", Settings())[-1])
+        'model gcn'
+    """
+    parts = settings_parts(settings)
+    if isinstance(data, HeteroData):
+        parts.append(FEATURES["heterogeneous"])
+    if "edge_weight" in data:
+        parts.append(FEATURES["edge weights"])
+    if isinstance(model, str):
+        name, own = parse_model(model)
+        parts.append(model_part(name))
+        if {**settings.model_options, **own}.get("label_rate"):
+            parts.append(FEATURES["label inputs"])
+    return parts
+
+
+def task_part(task: str) -> Part:
+    """A task as a part, by its name, perhaps with options."""
+    return TASKS[parse_task(task).name].part()
+
+
+def model_part(name: str) -> Part:
+    """A built-in model as a part.
+
+    Example:
+        >>> sorted(model_part("gcn").unsupported)
+        ['heterogeneous']
+    """
+    own: Mapping[str, str] = MODELS[name].UNSUPPORTED
+    return Part("model", name, {"heterogeneous": "it takes nodes of one type", **own})
+
+
+def score_part(name: str) -> Part:
+    """An edge score as a part.
+
+    Example:
+        >>> score_part("gain").needs, sorted(score_part("teddy").unsupported)
+        (('node classes',), [])
+    """
+    signals, unsupported = needed_signals(name), {}
+    if signals:
+        unsupported["heterogeneous"] = "it compares nodes of one type"
+    if getattr(SCORES[name], "weighted", None) is None:
+        unsupported["weighted degrees"] = "it is no function of degrees"
+    return Part("score", name, unsupported, () if set(signals) <= {"x"} else ("node classes",))
