@@ -1,0 +1,96 @@
+"""Write docs/capabilities.md, the matrix of what works with what, from the declarations.
+
+    python tools/make_capabilities.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+
+from teddy.atomic import write_atomically
+from teddy.capabilities import FEATURES, Part, reason_against
+from teddy.edges import SCORES
+from teddy.methods import METHODS
+from teddy.methods.parts import model_part, score_part
+from teddy.models import MODELS
+from teddy.ticket.uses import USES
+from teddy.training.tasks import TASKS
+
+OUT = Path(__file__).parents[1] / "docs" / "capabilities.md"
+HEAD = """# What works with what
+Made from the declarations by `python tools/make_capabilities.py`; a test tries every cell on a tiny graph. `yes`: works. `-`: refused before anything is trained, with the sentence below the table.
+
+A HeteroData has a row of its own, for classification, multilabel and regression of one node type's nodes. Your own module works with every task. It takes edge weights and learned edge masks if its forward names `edge_weight`, and whole units if it declares `units()`.
+"""
+
+
+def tasks() -> list[Part]:
+    """Tasks, and a heterogeneous graph, which is a row like them."""
+    return [*(TASKS[name].part() for name in TASKS), FEATURES["heterogeneous"]]
+
+
+def features() -> list[Part]:
+    """Features but the one that is a row of tasks."""
+    return [part for part in FEATURES.values() if part.name != "heterogeneous"]
+
+
+def choosers() -> list[Part]:
+    """Methods that choose edges: scores, then those that learn or compare."""
+    scores = [score_part(name) for name in SCORES]
+    return [*scores, *(METHODS[name].part() for name in METHODS if name not in SCORES)]
+
+
+def models() -> list[Part]:
+    """Built-in models."""
+    return [model_part(name) for name in MODELS]
+
+
+def tables() -> dict[str, tuple[list[Part], list[Part]]]:
+    """Rows and columns of each table, by its title."""
+    return {
+        "Tasks and features": (tasks(), features()),
+        "Tasks and models": (models(), tasks()),
+        "Tasks and methods": (choosers(), tasks()),
+        "Tasks and uses of a ticket": (list(USES.values()), tasks()),
+        "Models and features": (features()[:-1], models()),
+    }
+
+
+def pairs() -> list[tuple[Part, Part]]:
+    """Features that are asked for together."""
+    return list(combinations(features(), 2))
+
+
+def _table(rows: Sequence[Part], columns: Sequence[Part]) -> list[str]:
+    lines = ["| | " + " | ".join(c.name for c in columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for row in rows:
+        cells = ["-" if reason_against([row, column]) else "yes" for column in columns]
+        lines.append(f"| {row.name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def _reasons(both: Sequence[tuple[Part, Part]]) -> list[str]:
+    found = [reason_against(pair) for pair in both]
+    return [f"- {reason[0].upper()}{reason[1:]}." for reason in dict.fromkeys(found) if reason]
+
+
+def page() -> str:
+    """The page.
+
+    Example:
+        >>> "| nagphormer | yes |" in page()
+        True
+    """
+    lines = [HEAD]
+    for title, (rows, columns) in tables().items():
+        lines += [f"## {title}", *_table(rows, columns), ""]
+        lines += [*_reasons([(row, column) for row in rows for column in columns]), ""]
+    lines += ["## Features together", "All pairs of features go together but these:", ""]
+    lines += [*_reasons(pairs()), ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    write_atomically(OUT, page().encode())
