@@ -29,11 +29,22 @@ class Surroundings:
         edge_index_dict: The arcs of each relation, sorted by source, then target, each once.
         of_edges: ``edge_weight`` and ``edge_attr``, where the model takes them: of each relation
             that has them, a value for each arc.
+        target: The type of the nodes.
     """
 
     x_dict: dict[str, Tensor]
     edge_index_dict: dict[EdgeType, Tensor]
     of_edges: dict[str, dict[EdgeType, Tensor]] = field(default_factory=dict)
+    target: str = ""
+
+    def to(self, device: torch.device, non_blocking: bool = False) -> Surroundings:
+        """The same on a device."""
+
+        def moved(tensors: dict[Any, Tensor]) -> dict[Any, Tensor]:
+            return {key: value.to(device, non_blocking) for key, value in tensors.items()}
+
+        values = {name: moved(found) for name, found in self.of_edges.items()}
+        return Surroundings(moved(self.x_dict), moved(self.edge_index_dict), values, self.target)
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,7 @@ class HeteroArcs(Arcs):
         graph: The undirected edges, in which each relation has nodes of its own.
         relations: The same as relations, which are pruned.
         index: Not used: each relation has its own.
+        target: The type whose nodes are predicted.
         features: The features of the other types.
         index_of: int64 ``[2, A]`` of each relation.
         edge_of: Which of its relation's undirected edges each arc is of; -1: a self-loop.
@@ -61,6 +73,7 @@ class HeteroArcs(Arcs):
     """
 
     relations: HeteroGraph = field(kw_only=True)
+    target: str = field(kw_only=True)
     features: Mapping[str, Tensor] = field(default_factory=dict)
     index_of: Mapping[EdgeType, Tensor] = field(default_factory=dict)
     edge_of: Mapping[EdgeType, Tensor] = field(default_factory=dict)
@@ -103,6 +116,7 @@ class HeteroArcs(Arcs):
             _apart([relation.graph for relation in graph.relations]),
             directed=True,
             relations=graph,
+            target=target,
             features=other_features(data, target, nodes),
             index_of=index_of,
             edge_of=edge_of,
@@ -140,7 +154,7 @@ class HeteroArcs(Arcs):
         self, index: Mapping[EdgeType, Tensor], values: Mapping[str, Mapping[EdgeType, Tensor]]
     ) -> Surroundings:
         of_edges = {name: dict(found) for name, found in values.items()}
-        return Surroundings(dict(self.features), dict(index), of_edges)
+        return Surroundings(dict(self.features), dict(index), of_edges, self.target)
 
     @property
     def names(self) -> list[str]:
