@@ -10,7 +10,6 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 from torch_geometric.data import HeteroData
-from torch_geometric.loader import RandomNodeLoader
 from torch_geometric.nn import GraphConv, HeteroConv, SAGEConv
 
 import teddy
@@ -354,7 +353,7 @@ def weighted(data: HeteroData) -> HeteroData:
         (None, {"relations": "one"}, "relations is 'one', expected one of: each, all"),
         (None, {"directed": True}, "relations run as they are listed, expected directed=False"),
         (None, {"inductive": True}, "the inductive setting is of a Data"),
-        (None, {"loader": lambda g: RandomNodeLoader(g, 2)}, "batches are of one kind of node"),
+        (None, {"loader": "partitions"}, "partitions are of one type of nodes, expected a functi"),
         (None, {"method": "ugs"}, "ugs learns masks of one kind of edge, expected teddy or an edg"),
         (None, {"method": "wd-glt"}, "wd-glt learns masks of one kind of edge"),
         (None, {"method": "gain"}, "gain looks at logits, alone, labels of one kind"),

@@ -19,8 +19,10 @@ from conftest import LAYERED, small_graph
 from graph_sets import rings_and_trees
 from hetero_graphs import CITES, REV, WRITES, hetero_module, library
 from teddy.methods import make_problem
+from teddy.methods.resume import SearchFolder
 from teddy.settings import Settings
 from teddy.training import FromFunction, as_loader, seeded, train
+from teddy.training.seeding import derived_seed, seeded_items
 from training.test_distributed import processes
 
 
@@ -145,7 +147,8 @@ KINDS = {
        for name in LAYERED},
     **{f"directed {name}": (directed, name, {"directed": True},
                             (whole, "partitions:parts=4:batch=4"), PARTS) for name in LAYERED},
-    "directed own": (directed, partial(Nodes, 12, 3), {"directed": True}, (whole, "partitions:parts=4:batch=4"),
+    "directed own": (directed, partial(Nodes, 12, 3), {"directed": True},
+                     (whole, "partitions:parts=4:batch=4"),
                      lambda graph: RandomNodeLoader(graph, 3, shuffle=True)),
     "attributes": (attributed, Placed, {}, (whole, "partitions:parts=4:batch=4"),
                    lambda graph: RandomNodeLoader(graph, 3, shuffle=True)),
@@ -189,9 +192,8 @@ def model_of(kind):
 def steps(kind, loader, teach=True, data=None, epochs=3):
     """Gradients after each step and the result of a training on half of the edges."""
     data = KINDS[kind][0]() if data is None else data
-    problem = make_problem(
-        data, model_of(kind), Settings.from_dict(settings_of(kind, epochs=epochs))
-    )
+    settings = Settings.from_dict(settings_of(kind, epochs=epochs))
+    problem = make_problem(data, model_of(kind), settings)
     keep = torch.arange(problem.graph.num_edges) % 3 > 0
     graph, gradients = problem.subgraph(keep), []
     teacher = torch.randn(
@@ -283,7 +285,7 @@ def test_a_step_of_nodes_is_the_sum_over_its_batches(kind):
         own = trains[nodes]
         loss = loss + F.cross_entropy(z[own], graph.y[nodes][own], reduction="sum") / trains.sum()
         loss = loss + 10 / 40 * divergence(z, teacher[nodes])
-    assert result.history[0].loss == pytest.approx(float(loss), rel=1e-5)
+    assert result.history[0].loss == pytest.approx(loss.item(), rel=1e-5)
     same_gradients(found, torch.autograd.grad(loss, list(model.parameters())))
 
 
@@ -313,30 +315,16 @@ def test_a_step_of_links_is_over_those_with_both_ends_in_a_batch():
         loss = loss + F.binary_cross_entropy_with_logits(logit, y, reduction="sum") / within.sum()
         kl = q * (q.log() - F.logsigmoid(logit)) + (1 - q) * ((1 - q).log() - F.logsigmoid(-logit))
         loss = loss + 10 / within.sum() * kl.sum()
-    assert result.history[0].loss == pytest.approx(float(loss), rel=1e-5)
+    assert result.history[0].loss == pytest.approx(loss.item(), rel=1e-5)
     same_gradients(found, torch.autograd.grad(loss, list(model.parameters())))
 
 
 def test_partitions_learn_from_the_training_links_within_a_batch():
     """Four parts, two of them in each batch, as the seed draws them."""
-    kind, seen = "links gcn", []
-
-    def look(loader):
-        class Looking(type(loader)):
-            def load(self, data):
-                batches = super().load(data)
-
-                class Noted:
-                    def __iter__(self):
-                        for batch in batches:
-                            seen.append(batch.rows)
-                            yield batch
-
-                return Noted()
-
-        return Looking(**loader.__dict__)
-
-    (found,), result, _, graph = steps(kind, look(as_loader(PARTS)), epochs=1, teach=False)
+    kind = "links gcn"
+    (found,), result, _, graph = steps(kind, PARTS, epochs=1, teach=False)
+    batches = seeded_items(as_loader(PARTS).load(graph), derived_seed(0, 0, "batches"))
+    seen = [batch.rows for batch in batches]
     model, pairs, y = fresh(kind), links().edge_label_index, links().edge_label.float()
     logits, labels = [], []
     for nodes in seen:
@@ -347,7 +335,7 @@ def test_partitions_learn_from_the_training_links_within_a_batch():
         labels.append(y[own])
     assert sorted(torch.cat(seen).tolist()) == list(range(60))
     loss = F.binary_cross_entropy_with_logits(torch.cat(logits), torch.cat(labels))
-    assert result.history[0].loss == pytest.approx(float(loss), rel=1e-5)
+    assert result.history[0].loss == pytest.approx(loss.item(), rel=1e-5)
     same_gradients(found, torch.autograd.grad(loss, list(model.parameters())))
 
 
@@ -405,7 +393,7 @@ def test_a_step_of_a_heterogeneous_graph_learns_from_the_first_targets_of_its_ba
         own = trains[papers]
         loss = loss + F.cross_entropy(z[own], graph.y[papers][own], reduction="sum") / trains.sum()
         loss = loss + 10 / 60 * divergence(z, teacher[papers])
-    assert result.history[0].loss == pytest.approx(float(loss), rel=1e-5)
+    assert result.history[0].loss == pytest.approx(loss.item(), rel=1e-5)
     expected = torch.autograd.grad(loss, list(model.parameters()), allow_unused=True)
     same_gradients(found, expected)
 
@@ -456,9 +444,9 @@ def test_a_search_that_was_ended_gives_the_same_ticket(kind, tmp_path):
             if (at, epoch.index) == (phase, index):
                 raise EndedError
 
+        folder = SearchFolder(tmp_path / "c", 0.0)
         with pytest.raises(EndedError):
-            find(kind, tmp_path / "x", checkpoint=tmp_path / "c", checkpoint_seconds=0,
-                 progress=end)  # fmt: skip
+            find(kind, tmp_path / "x", checkpoint=folder, progress=end)
     assert find(kind, tmp_path / "x", checkpoint=tmp_path / "c")[1] == expected
 
 
@@ -546,12 +534,10 @@ def test_a_loader_that_does_not_fit_is_one_line(kind, loader, message, tmp_path)
         find(kind, tmp_path / "x", loader, epochs=1)
 
 
-@pytest.mark.parametrize(
-    ("kind", "model"), [("links gcn", "nagphormer"), ("links gcn", "specformer")]
-)
-def test_models_of_the_whole_graph_take_no_batches(kind, model):
+@pytest.mark.parametrize("model", ["nagphormer", "specformer"])
+def test_models_of_the_whole_graph_take_no_batches(model):
     with pytest.raises(teddy.InputError, match="needs the whole graph, expected no loader"):
-        teddy.find_ticket(KINDS[kind][0](), model, **KINDS[kind][2], loader=PARTS, epochs=1)
+        teddy.find_ticket(links(), model, **LINKS, loader=PARTS, epochs=1)
 
 
 def test_types_without_features_take_no_batches():

@@ -37,11 +37,18 @@ class Surroundings:
     of_edges: dict[str, dict[EdgeType, Tensor]] = field(default_factory=dict)
     target: str = ""
 
-    def to(self, device: torch.device, non_blocking: bool = False) -> Surroundings:
-        """The same on a device."""
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> Surroundings:
+        """The same on a device; ``Data.to`` calls it so.
+
+        Example:
+            >>> from torch_geometric.data import Data
+            >>> around = Surroundings({"author": torch.ones(2, 1)}, {}, target="paper")
+            >>> Data(edge_index=around).to("meta").edge_index.x_dict["author"].device
+            device(type='meta')
+        """
 
         def moved(tensors: dict[Any, Tensor]) -> dict[Any, Tensor]:
-            return {key: value.to(device, non_blocking) for key, value in tensors.items()}
+            return {k: v.to(device, non_blocking=non_blocking) for k, v in tensors.items()}
 
         values = {name: moved(found) for name, found in self.of_edges.items()}
         return Surroundings(moved(self.x_dict), moved(self.edge_index_dict), values, self.target)

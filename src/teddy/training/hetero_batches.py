@@ -41,8 +41,8 @@ def hetero_to_load(data: Data) -> HeteroData:
             graph[name][key] = value
     for kind, edge_index in around.edge_index_dict.items():
         graph[kind].edge_index = edge_index.cpu()
-        for name, values in _values(around, kind).items():
-            graph[kind][name] = values.cpu()
+        for name, value in _values(around, kind).items():
+            graph[kind][name] = value.cpu()
             graph[kind].edge_id = torch.arange(edge_index.size(1))
     return graph
 

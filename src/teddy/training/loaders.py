@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import Tensor
 from torch_geometric.data import Data
@@ -55,7 +55,7 @@ class NamedLoader(Loader):
         Graphs(batch=8, together=1)
     """
 
-    name: str
+    name: ClassVar[str]
 
     @classmethod
     def parse(cls, options: Iterable[str]) -> NamedLoader:
