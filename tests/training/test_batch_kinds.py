@@ -155,6 +155,8 @@ KINDS = {
     "attributes, partitions": (attributed, Placed, {}, (whole,), PARTS),
     **{f"graphs {name}": (rings_and_trees, name, GRAPHS, (joined, "graphs:batch=1000"),
                           "graphs:batch=5:together=2") for name in ("gcn", "gat", "unimp")},
+    "graphs class weights": (rings_and_trees, "gin", {**GRAPHS, "class_weight": (1.0, 3.0)},
+                             (joined,), "graphs:batch=7:together=3"),
     "graphs own": (rings_and_trees, Nodes, GRAPHS, (joined, "graphs:batch=1000"),
                    partial(joined, size=7)),
     "graphs bonds": (bonds, Bonds, GRAPHS, (joined, "graphs:batch=1000"), "graphs:batch=7"),

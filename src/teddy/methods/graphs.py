@@ -124,8 +124,8 @@ def _part(data: Data, arcs: Arcs, of_node: Tensor, graphs: Tensor) -> tuple[Stag
 class GraphProblem(HeadedProblem):
     """Graphs with a class each.
 
-    Training sees the training graphs alone, all in a step; the held-out ones are pruned as new
-    graphs would be, by the score.
+    Training sees the training graphs alone, all in a step or batches of them; the held-out ones
+    are pruned as new graphs would be, by the score.
 
     Args:
         data: Graphs, see :func:`teddy.graph_set`; those without a split get one.

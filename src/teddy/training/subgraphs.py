@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -74,6 +75,23 @@ def induced(data: Data, nodes: Tensor) -> Data:
     ends = place[data.edge_index]
     columns = (ends >= 0).all(dim=0).nonzero().flatten()
     return subgraph(data, nodes, ends[:, columns], columns)
+
+
+def without_edges(data: Data) -> Data:
+    """Return the graph of all nodes without an edge; inputs of nodes stay.
+
+    Example:
+        >>> path = Data(x=torch.eye(2), edge_index=torch.tensor([[0], [1]]),
+        ...     edge_weight=torch.tensor([1.0]))
+        >>> without_edges(path).edge_weight
+        tensor([])
+    """
+    bare = copy.copy(data)
+    bare.edge_index = data.edge_index[:, :0]
+    for name, level in input_levels(data).items():
+        if level == "edges":
+            bare[name] = data[name][:0]
+    return bare
 
 
 def places(nodes: Tensor, num_nodes: int) -> Tensor:
