@@ -493,10 +493,19 @@ def changed(name, value):
     return make
 
 
-def unjoined(graphs):
-    batch = next(iter(joined(graphs)))
-    batch.batch = batch.batch.flip(0)
-    return [batch]
+def renumbered(change):
+    def make(graphs):
+        batch = next(iter(joined(graphs)))
+        batch.batch = change(batch.batch)
+        return [batch]
+
+    return make
+
+
+def one_end_each(graph):
+    """No link has both ends in a batch."""
+    nothing = torch.empty(2, 0, dtype=torch.long)
+    return [Data(n_id=node, edge_index=nothing) for node in graph.n_id.split(1)]
 
 
 def nameless(graph):
@@ -519,7 +528,10 @@ def no_authors(graph):
         ("weights gcn", "graphs:batch=2", "draws from a set of graphs, expected the task graph-cl"),
         ("attributes", changed("pos", lambda p: p[1:]), "pos of a batch has 39 rows, expected 40"),
         ("graphs gcn", PARTS, "partitions are of one graph, expected graphs:batch=32"),
-        ("graphs gcn", unjoined, "batch of a batch doesn't number the nodes of 24 graphs one aft"),
+        ("graphs gcn", renumbered(lambda b: b.flip(0)), "batch of a batch doesn't number the nod"),
+        ("graphs gcn", renumbered(lambda b: b[1:]), "batch of a batch doesn't number the nodes of"),
+        ("graphs gcn", renumbered(lambda b: b // 2), "doesn't number the nodes of 24 graphs"),
+        ("links gcn", one_end_each, "epoch 0 had 60 batches with nothing to learn from"),
         ("graphs gcn", lambda graphs: [Data(**{
             k: v for k, v in graphs[0].to_dict().items() if k != "graph_id"
         })], "graph_id of a batch isn't a list of graphs"),

@@ -170,8 +170,8 @@ def as_graph_batch(found: Any, data: Data) -> Batch:
         )
     if of_node is None:  # one graph
         of_node = torch.zeros_like(nodes)
-    lengths = of_node.unique_consecutive(return_counts=True)[1]
-    if not torch.equal(of_node, torch.arange(graphs.numel()).repeat_interleave(lengths)):
+    numbers = of_node.unique_consecutive()
+    if of_node.shape != nodes.shape or not torch.equal(numbers, torch.arange(graphs.numel())):
         raise InputError(
             f"batch of a batch doesn't number the nodes of {graphs.numel()} graphs one after the "
             "other, expected a loader such as PyG's DataLoader"

@@ -114,7 +114,7 @@ class BatchSteps(Steps):
         if not losses:
             raise InputError(
                 f"epoch {index} had {number} batches with nothing to learn from, expected a "
-                "loader that gives training nodes"
+                "loader that gives training nodes, links or graphs"
             )
         return sum(losses) / len(losses)
 
