@@ -1,6 +1,6 @@
 """Write docs/capabilities.md, the matrix of what works with what, from the declarations.
 
-    python tools/make_capabilities.py
+python tools/make_capabilities.py
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
+from teddy.ticket.uses import USES
+
 from teddy.atomic import write_atomically
 from teddy.capabilities import FEATURES, Part, reason_against
 from teddy.edges import SCORES
 from teddy.methods import METHODS
 from teddy.methods.parts import model_part, score_part
 from teddy.models import MODELS
-from teddy.ticket.uses import USES
 from teddy.training.tasks import TASKS
 
 OUT = Path(__file__).parents[1] / "docs" / "capabilities.md"
@@ -23,7 +24,7 @@ HEAD = """# What works with what
 Made from the declarations by `python tools/make_capabilities.py`; a test tries every cell on a tiny graph. `yes`: works. `-`: refused before anything is trained, with the sentence below the table.
 
 A HeteroData has a row of its own, for classification, multilabel and regression of one node type's nodes. Your own module works with every task. It takes edge weights and learned edge masks if its forward names `edge_weight`, and whole units if it declares `units()`.
-"""
+"""  # noqa: E501
 
 
 def tasks() -> list[Part]:

@@ -1,6 +1,6 @@
 """Write docs/settings.md from the declared settings.
 
-    python tools/make_settings.py
+python tools/make_settings.py
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HEAD = """# Settings
 Every setting of a search, made from its declaration by `python tools/make_settings.py`. The name is the keyword of `teddy.find_ticket` and, with dashes, the option of `teddy find`, `sweep`, `search`, `tune` and `reproduce`: `weight_scope="matrix"`, `--weight-scope matrix`. In a sweep a method may have its own value of those marked *per method*: `teddy:temperature=2`. Options of one model, method or task alone follow its name, as in `nagphormer:hops=3`, and `teddy list` prints them.
 
 Settings of a training also come as an object, `train=teddy.TrainConfig(epochs=200, lr=0.01)`; a method and a task likewise, `method=teddy.UGS(stride=5)`, `task=teddy.LinkPrediction(dimensions=64)`.
-"""
+"""  # noqa: E501
 
 
 def default_text(entry: Entry) -> str:

@@ -331,7 +331,7 @@ def test_validation_chooses_the_epoch_and_nothing_else(graphs):
         ({"readout": "median"}, "readout is 'median', expected one of: mean, sum, max"),
         ({"inductive": True}, "inductive splits nodes"),
         ({"inference": "all"}, "inference is 'all', expected one of: scored, training, none"),
-        ({"loader": "partitions:parts=8:batch=4"}, "batches are of nodes, expected no loader"),
+        ({"loader": "partitions:parts=8:batch=4"}, "partitions are of one graph, expected gra"),
         ({"task": "classification"}, "data is a list, expected a Data, or the task graph-class"),
         ({"target": "paper"}, "the task graph-classification is of one kind of node"),
     ],

@@ -10,7 +10,6 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 from torch_geometric.data import HeteroData
-from torch_geometric.loader import RandomNodeLoader
 from torch_geometric.nn import GraphConv, HeteroConv, SAGEConv
 
 import teddy
@@ -355,7 +354,7 @@ def weighted(data: HeteroData) -> HeteroData:
         (None, {"relations": "one"}, "relations is 'one', expected one of: each, all"),
         (None, {"directed": True}, "relations run as they are listed, expected directed=False"),
         (None, {"inductive": True}, "the inductive setting is of a Data"),
-        (None, {"loader": lambda g: RandomNodeLoader(g, 2)}, "batches are of one kind of node"),
+        (None, {"loader": "partitions"}, "partitions are of one type of nodes, expected a functi"),
         (None, {"method": "ugs"}, r"can't weigh edges, expected forward\(x_dict, edge_index_dic"),
         (None, {"method": "wd-glt"}, r"can't weigh edges, .*edge_weight_dict\) to learn edge mas"),
         (None, {"method": "gain"}, "gain looks at logits, alone, labels of one kind"),

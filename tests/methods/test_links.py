@@ -188,7 +188,7 @@ def test_a_search_goes_on_only_with_the_same_links(tmp_path):
     ("settings", "message"),
     [
         ({"inductive": True}, "inductive splits nodes, expected none with the task link-pred"),
-        ({"loader": "partitions:parts=2:batch=1"}, "batches are of nodes, expected no loader"),
+        ({"loader": "graphs"}, "draws from a set of graphs, expected the task graph-class"),
         ({"directed": True}, "links have no direction, expected directed=False"),
         ({"target": "paper"}, "is of one kind of node, expected a Data, and no target"),
         ({"class_weight": "balanced"}, "class_weight came with the task link-prediction"),

@@ -329,8 +329,6 @@ def test_class_weights_move_predictions_to_the_rare_class():
     [
         ("edge_weight", {"model": "nagphormer"}, "a NAGphormer can't weigh edges"),
         ("none", {"model": "specformer", "directed": True}, "a Specformer takes the whole graph"),
-        ("edge_weight", {"loader": lambda graph: [graph]}, "batches are without edge_weight"),
-        ("none", {"loader": lambda graph: [graph], "directed": True}, "batches are of undirected"),
         ("none", {"weighted": True}, "weighted=True came without edge_weight"),
         ("edge_weight", {"method": "random", "weighted": True}, "random takes no weights of edges"),
         ("none", {"task": "regresion"}, "unknown task 'regresion'"),

@@ -375,10 +375,18 @@ def test_a_value_of_another_size_is_one_line(name):
 
 
 @pytest.mark.parametrize("module", [RGCN, Placed])
-def test_batches_and_exports_without_values_are_one_line(module, tmp_path):
+def test_exports_without_values_are_one_line(module, tmp_path):
     data = typed_graph()
-    with pytest.raises(teddy.InputError, match=r"batches are without (edge_type|pos)"):
-        teddy.find_ticket(data, module, epochs=1, loader=lambda graph: [graph])
     ticket = teddy.find_ticket(data, module, epochs=1)
     with pytest.raises(teddy.InputError, match=r"found with (edge_type|pos), expected one without"):
         ticket.export(tmp_path / "a.pt2")
+
+
+@pytest.mark.parametrize("taught", [False, True])
+def test_a_score_of_nodes_without_edges_keeps_the_values_of_nodes(taught):
+    torch.manual_seed(0)
+    teacher = Placed() if taught else None
+    ticket = teddy.find_ticket(
+        typed_graph(), Placed, 0.3, 0.3, epochs=1, method="gain", teacher=teacher
+    )
+    assert ticket.info.edges.kept == ticket.info.edges.total - -(-ticket.info.edges.total * 3 // 10)

@@ -223,4 +223,4 @@ def test_a_job_that_is_killed_anywhere_goes_on_to_the_same_ticket(tmp_path):
 def test_the_command_line_says_what_is_wrong_in_a_line(tmp_path):
     save_npz(tmp_path / "graph.npz")
     line = refused(run("find", "graph.npz", "--loader", "metis", cwd=tmp_path))
-    assert line == "teddy: unknown loader 'metis', expected partitions"
+    assert line == "teddy: unknown loader 'metis', expected partitions or graphs"

@@ -158,7 +158,7 @@ def test_an_encoder_has_its_own_settings(data):
 
 def test_what_needs_nodes_is_refused(data):
     targets = parts_of(data)
-    with pytest.raises(InputError, match="expected no loader for links or graphs"):
+    with pytest.raises(InputError, match="expected no loader for a "):
         train(headed("gcn", data), targets, loader=FromFunction(lambda graph: [graph]))
     with pytest.raises(InputError, match="expected a batch of 0"):
         Batches(headed("nagphormer", data, batch=4), None, PARTS)

@@ -52,6 +52,19 @@ def test_logits_equal_those_of_one_pass_on_any_graph(graph, name, block):
         torch.testing.assert_close(found, model.eval()(x, edge_index), rtol=1e-4, atol=1e-5)
 
 
+@given(edge_lists(), st.sampled_from(BY_LAYER), st.integers(1, 5), st.integers(0, 99))
+def test_logits_equal_those_of_one_pass_on_directed_graphs_with_weights(graph, name, block, seed):
+    edge_index, num_nodes = graph
+    edge_index = edge_index[:, edge_index[0] != edge_index[1]].unique(dim=1)
+    generator = torch.Generator().manual_seed(seed)
+    weight = torch.rand(edge_index.size(1), generator=generator)
+    x, model = torch.randn(num_nodes, 12, generator=generator), model_of(name)
+    found = LayerwiseForward(model, x, edge_index, block, weight).evaluation_logits()
+    with torch.no_grad():
+        expected = model.eval()(x, edge_index, weight)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", BY_LAYER)
 def test_rows_of_neighbours_alone_give_the_same(name, monkeypatch):
     """As on a GPU, which gets those rows that a block needs."""

@@ -230,7 +230,7 @@ def test_a_loader_that_misses_a_package_is_one_line():
         ({"model": "nagphormer"}, "NAGphormer needs the whole graph, expected no loader"),
         ({"model": "specformer"}, "Specformer needs the whole graph, expected no loader"),
         ({"model": "unimp:label_rate=0.5"}, "labels are an input of this model, expected label_ra"),
-        ({"loader": 7}, "loader is 7, expected partitions:parts=32:batch=4, or a function"),
+        ({"loader": 7}, "loader is 7, expected partitions:parts=32:batch=4, graphs:batch=32, or a"),
     ],
 )
 def test_what_needs_the_whole_graph_says_so(arguments, message):

@@ -8,19 +8,31 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch_geometric.data import Data
 from torch_geometric.utils import subgraph
 
 import teddy
 from conftest import edge_lists, small_graph
 from teddy.errors import InputError
 from teddy.training import Partitions, as_loader, seeded
-from teddy.training.loaders import graph_to_load
 from teddy.training.partitions import PartitionedGraph, metis
 
 
 def epoch(batches, seed=0):
     with seeded(seed):
         return list(batches)
+
+
+def graph_of(edge_index, num_nodes):
+    """A graph whose values are the numbers of nodes and edges."""
+    node = torch.arange(num_nodes)
+    return Data(
+        x=node.view(-1, 1),
+        edge_index=edge_index,
+        edge_weight=edge_index[0] * num_nodes + edge_index[1],
+        pos=node,
+        input_levels={"edge_weight": "edges", "pos": "nodes"},
+    )
 
 
 @given(edge_lists(), st.integers(1, 12))
@@ -39,13 +51,17 @@ def test_a_batch_has_all_edges_between_its_nodes_and_no_other(graph, data):
     edge_index, num_nodes = graph
     part = torch.tensor([data.draw(st.integers(0, 3)) for _ in range(num_nodes)])
     size = data.draw(st.integers(1, 4))
-    batches = epoch(PartitionedGraph(edge_index, part, size))
-    assert sorted(torch.cat([batch.nodes for batch in batches]).tolist()) == list(range(num_nodes))
+    batches = epoch(PartitionedGraph(graph_of(edge_index, num_nodes), part, size))
+    assert sorted(torch.cat([batch.rows for batch in batches]).tolist()) == list(range(num_nodes))
     for batch in batches:
-        assert len(part[batch.nodes].unique()) <= size
-        found = sorted(map(tuple, batch.nodes[batch.edges()].t().tolist()))
-        expected, _ = subgraph(batch.nodes, edge_index, num_nodes=num_nodes)
-        assert found == sorted(map(tuple, expected.t().tolist()))
+        assert len(part[batch.rows].unique()) <= size
+        graph = batch.graph()
+        assert graph.x.flatten().equal(batch.rows)
+        assert graph.pos.flatten().equal(batch.rows)
+        ends = batch.rows[graph.edge_index]
+        assert graph.edge_weight.equal(ends[0] * num_nodes + ends[1])
+        expected, _ = subgraph(batch.rows, edge_index, num_nodes=num_nodes)
+        assert sorted(map(tuple, ends.t().tolist())) == sorted(map(tuple, expected.t().tolist()))
 
 
 def test_parts_of_a_real_graph_are_balanced_and_cut_few_edges(citeseer):
@@ -58,10 +74,10 @@ def test_parts_of_a_real_graph_are_balanced_and_cut_few_edges(citeseer):
 
 
 def test_epochs_are_drawn_anew_and_the_same_from_the_same_seed(citeseer):
-    batches = Partitions(parts=8, batch=2).load(graph_to_load(citeseer))
+    batches = Partitions(parts=8, batch=2).load(citeseer)
     one, again, other = epoch(batches), epoch(batches), epoch(batches, 1)
-    assert all(torch.equal(a.nodes, b.nodes) for a, b in zip(one, again, strict=True))
-    assert not all(a.nodes.equal(b.nodes) for a, b in zip(one, other, strict=True))
+    assert all(torch.equal(a.rows, b.rows) for a, b in zip(one, again, strict=True))
+    assert not all(a.rows.equal(b.rows) for a, b in zip(one, other, strict=True))
 
 
 def test_without_pymetis_the_message_names_the_extra(monkeypatch):
@@ -81,7 +97,7 @@ def test_a_large_graphs_parts_are_kept(monkeypatch):
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("metis", "unknown loader 'metis', expected partitions"),
+        ("metis", "unknown loader 'metis', expected partitions or graphs"),
         ("partitions:size=3", "partitions has no option 'size', expected one of: parts, batch"),
         ("partitions:parts=two", "option 'parts' of partitions is 'two', expected a whole number"),
         ("partitions:parts=0", "parts is 0, expected a whole number from 1"),

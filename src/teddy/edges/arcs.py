@@ -128,11 +128,13 @@ class Arcs:
     def data(self, fields: Mapping[str, Any]) -> Data:
         """Return a graph with all arcs, and some fields that a training looks at.
 
-        ``input_names`` are those of the values that the model is given.
+        ``input_levels`` names the values that the model is given, each with its level: ``edges``,
+        ``nodes`` or ``whole``.
         """
-        own = self.fields()
-        names = [name for name in own if name != "edge_index"]
-        return Data(**own, **fields, **({"input_names": names} if names else {}))
+        levels = dict.fromkeys(self.values, "edges")
+        levels |= dict.fromkeys(self.beside.nodes, "nodes")
+        levels |= dict.fromkeys(self.beside.whole, "whole")
+        return Data(**self.fields(), **fields, **({"input_levels": levels} if levels else {}))
 
     def induced(self, nodes: Tensor) -> tuple[Arcs, Tensor]:
         """The arcs between some nodes, which are numbered anew; see :func:`induced_graph`.

@@ -70,17 +70,24 @@ class Beside:
         """
         if bool(nodes.all()):
             return self
-        size = nodes.numel()
+        self.check_divisible(nodes.numel())
+        chosen = {name: value[nodes.to(value.device)] for name, value in self.nodes.items()}
+        return Beside(chosen, self.whole)
+
+    def check_divisible(self, num_nodes: int) -> None:
+        """Raise if a value is about pairs or numbers of nodes.
+
+        Args:
+            num_nodes: All nodes.
+        """
         for name, value in self.fields().items():
-            pairs = isinstance(value, Tensor) and value.shape[:2] == (size, size)
+            pairs = isinstance(value, Tensor) and value.shape[:2] == (num_nodes, num_nodes)
             if pairs or (name in self.whole and ("index" in name or "face" in name)):
                 what = "pairs" if pairs else "numbers"
                 raise InputError(
                     f"{name} is of {what} of nodes, expected none where training sees a part of "
                     "the nodes"
                 )
-        chosen = {name: value[nodes.to(value.device)] for name, value in self.nodes.items()}
-        return Beside(chosen, self.whole)
 
     def _both(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         return self.nodes, self.whole

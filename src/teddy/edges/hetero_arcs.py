@@ -32,12 +32,14 @@ class Surroundings:
             that has them, a value for each arc.
         edge_of: Undirected edge of each arc, counted over all relations; one past the last: none,
             since the arc is a self-loop.
+        target: The type of the nodes.
     """
 
     x_dict: dict[str, Tensor]
     edge_index_dict: dict[EdgeType, Tensor]
     of_edges: dict[str, dict[EdgeType, Tensor]] = field(default_factory=dict)
     edge_of: dict[EdgeType, Tensor] = field(default_factory=dict)
+    target: str = ""
 
     def weighted(self, weights: Mapping[EdgeType, Tensor]) -> Surroundings:
         """Return the same with these weights of arcs, times those that they have.
@@ -59,6 +61,23 @@ class Surroundings:
         }
         return replace(self, of_edges={**self.of_edges, "edge_weight": product})
 
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> Surroundings:
+        """The same on a device; ``Data.to`` calls it so.
+
+        Example:
+            >>> from torch_geometric.data import Data
+            >>> around = Surroundings({"author": torch.ones(2, 1)}, {}, target="paper")
+            >>> Data(edge_index=around).to("meta").edge_index.x_dict["author"].device
+            device(type='meta')
+        """
+
+        def moved(tensors: dict[Any, Tensor]) -> dict[Any, Tensor]:
+            return {k: v.to(device, non_blocking=non_blocking) for k, v in tensors.items()}
+
+        values = {name: moved(found) for name, found in self.of_edges.items()}
+        parts = (moved(self.x_dict), moved(self.edge_index_dict), values, moved(self.edge_of))
+        return Surroundings(*parts, self.target)
+
 
 @dataclass(frozen=True)
 class HeteroArcs(Arcs):
@@ -71,6 +90,7 @@ class HeteroArcs(Arcs):
         graph: The undirected edges, in which each relation has nodes of its own.
         relations: The same as relations, which are pruned.
         index: Not used: each relation has its own.
+        target: The type whose nodes are predicted.
         features: The features of the other types.
         index_of: int64 ``[2, A]`` of each relation.
         edge_of: Which of its relation's undirected edges each arc is of; -1: a self-loop.
@@ -85,6 +105,7 @@ class HeteroArcs(Arcs):
     """
 
     relations: HeteroGraph = field(kw_only=True)
+    target: str = field(kw_only=True)
     features: Mapping[str, Tensor] = field(default_factory=dict)
     index_of: Mapping[EdgeType, Tensor] = field(default_factory=dict)
     edge_of: Mapping[EdgeType, Tensor] = field(default_factory=dict)
@@ -127,6 +148,7 @@ class HeteroArcs(Arcs):
             _apart([relation.graph for relation in graph.relations]),
             directed=True,
             relations=graph,
+            target=target,
             features=other_features(data, target, nodes),
             index_of=index_of,
             edge_of=edge_of,
@@ -160,6 +182,7 @@ class HeteroArcs(Arcs):
                 for name, found in self.values_of.items()
             },
             {kind: number[edge[stays[kind]]] for kind, edge in edge_of.items()},
+            self.target,
         )
         return {"edge_index": around}
 

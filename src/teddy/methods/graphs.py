@@ -139,9 +139,9 @@ def _part(data: Data, arcs: Arcs, of_node: Tensor, graphs: Tensor) -> tuple[Stag
 class GraphProblem(HeadedProblem):
     """Graphs with a class each.
 
-    Training sees the training graphs alone, all in a step. The held-out ones are pruned as new
-    graphs would be, by the score. They keep all edges where masks were learned for the training
-    graphs' edges, or by the rules ``training`` and ``none`` of ``inference``.
+    Training sees the training graphs alone, all in a step or batches of them. The held-out ones are
+    pruned as new graphs would be, by the score. They keep all edges where masks were learned for
+    the training graphs' edges, or by the rules ``training`` and ``none`` of ``inference``.
 
     Args:
         data: Graphs, see :func:`teddy.graph_set`; those without a split get one.

@@ -38,8 +38,6 @@ class HeadedProblem(Problem):
         task = settings.task
         if task.inductive:
             raise InputError(f"inductive splits nodes, expected none with the task {task.task}")
-        if settings.train.loader is not None:
-            raise InputError(f"batches are of nodes, expected no loader with the task {task.task}")
         super().__init__(data, model, settings, seed, **named)
 
     def _config(self, config: TrainConfig, model: ModelLike) -> TrainConfig:

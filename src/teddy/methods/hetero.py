@@ -68,8 +68,6 @@ class HeteroProblem(Problem):
     def _arcs(self) -> Arcs:
         if self.settings.task.directed:
             raise InputError("relations run as they are listed, expected directed=False")
-        if self.loader is not None:
-            raise InputError("batches are of one kind of node, expected no loader for a HeteroData")
         present = [name for name in EDGE_INPUTS if name in self.hetero]
         with seeded(self.seed, self.device):
             names = hetero_edge_inputs(self.source.make(0, 0), present, self.hetero.keys())

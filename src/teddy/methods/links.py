@@ -84,5 +84,5 @@ class LinkProblem(HeadedProblem):
 
     def facts(self, keep: Tensor, sparse: TrainResult, dense: Dense) -> dict[str, Any]:
         """What a ticket says of links: how they are made, and hits@k."""
-        logits = {"dense": dense.logits, "ticket": sparse.logits}
+        logits = {"dense": dense.logits.to(self.device), "ticket": sparse.logits}
         return {"links": link_facts(self.data, self.hits_at, logits)}

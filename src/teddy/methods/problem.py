@@ -188,8 +188,6 @@ class Problem:
     def _arcs(self) -> Arcs:
         """The graph's edges, with their values that the model takes."""
         directed = self.settings.task.directed
-        if directed and self.loader is not None:
-            raise InputError("batches are of undirected graphs, expected no loader with directed")
         edges = self.given.edge_index
         self_loops = bool((edges[0] == edges[1]).any())
         with seeded(self.seed, self.device):

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
+from torch_geometric.data import Data
 
-from teddy.data.features import take_rows
+from teddy.edges.hetero_arcs import Surroundings
 from teddy.errors import warn
+from teddy.models.headed import encoder_of
 from teddy.training import seeded
 from teddy.training.inputs import of_edges
 from teddy.training.passes import forward_passes
+from teddy.training.subgraphs import induced
 from teddy.training.used_parameters import unused_text, used_parameters
 from teddy.weights import excluded_parameters
 from teddy.weights.pools import Pool, pools
@@ -43,12 +46,13 @@ class PrunableWeights:
             return frozenset()
         with seeded(problem.seed, problem.device):
             model, graph = problem.make_model(), problem.subgraph(None)
-            x, edge_index = graph.x, graph.edge_index
+            passes_of, values = model, of_edges(graph)
             if problem.loader is not None:  # the whole may be more than a pass can take
-                few = min(_FEW, x.size(0))
-                x = take_rows(x, torch.arange(few, device=x.device))
-                edge_index = edge_index[:, (edge_index < few).all(dim=0)]
-            forward = forward_passes(model, x, edge_index, **of_edges(graph))
+                passes_of, graph = encoder_of(model), _few_nodes(graph)
+                values = of_edges(graph)
+                if passes_of is not model:  # a head, which the outputs of nodes stand for
+                    values.pop("graph_of_node", None)
+            forward = forward_passes(passes_of, graph.x, graph.edge_index, **values)
         used = {id(parameter) for _, parameter in used_parameters(model, forward)}
         network = problem.network(model)
         named = [(name, p) for name, p in network.named_parameters() if p.requires_grad]
@@ -84,3 +88,10 @@ class PrunableWeights:
     def _initial_model(self) -> nn.Module:
         with seeded(self.problem.seed, self.problem.device):
             return self.problem.initial_model()
+
+
+def _few_nodes(graph: Data) -> Data:
+    """The first nodes of a graph with one type of nodes; others are run as they are evaluated."""
+    if isinstance(graph.edge_index, Surroundings):
+        return graph
+    return induced(graph, torch.arange(min(_FEW, graph.x.size(0)), device=graph.x.device))

@@ -13,6 +13,7 @@ from teddy.entries import Entry
 from teddy.methods.problem import Problem
 from teddy.training.inputs import of_edges
 from teddy.training.passes import forward_passes
+from teddy.training.subgraphs import without_edges
 
 
 def signals_of(problem: Problem, needs: Sequence[str]) -> Signals:
@@ -62,5 +63,5 @@ def alone(problem: Problem) -> Tensor:
 
 @torch.no_grad()
 def _without_edges(model: nn.Module, data: Data) -> Tensor:
-    values = {name: value[:0] for name, value in of_edges(data).items()}
-    return forward_passes(model, data.x, data.edge_index[:, :0], **values).evaluation_logits()
+    data = without_edges(data)
+    return forward_passes(model, data.x, data.edge_index, **of_edges(data)).evaluation_logits()

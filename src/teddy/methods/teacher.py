@@ -22,6 +22,7 @@ from teddy.training.distributed import digest_of
 from teddy.training.inputs import of_edges
 from teddy.training.layerwise import evaluation_passes
 from teddy.training.passes import forward_passes
+from teddy.training.subgraphs import without_edges
 
 if TYPE_CHECKING:
     from teddy.methods.problem import Problem
@@ -124,11 +125,7 @@ class Teacher:
 
     def without_edges(self, problem: Problem) -> Tensor:
         """Logits of the nodes that training sees if no message is passed."""
-        data = copy.copy(problem.data)
-        for name, value in of_edges(data).items():
-            data[name] = value[:0]
-        data.edge_index = data.edge_index[:, :0]
-        return self._checked(problem, data)
+        return self._checked(problem, without_edges(problem.data))
 
     def _takes(self, problem: Problem) -> list[str]:
         """What it takes of the edges beside their ends."""

@@ -34,9 +34,9 @@ class TrainConfig(Config):
         distill_nodes: ``all``, as published, test nodes among them; or ``training`` nodes only.
         evaluate_every: Epochs from one validation to the next, where it is costly; the last epoch
             is validated, too. None: 1.
-        loader: Mini-batches: ``"partitions:parts=32:batch=4"`` (METIS), or a function that makes
-            any PyG loader of the pruned graph, ``lambda graph: RandomNodeLoader(graph, 8)``. None:
-            a step is on the whole graph.
+        loader: Mini-batches: ``"partitions:parts=32:batch=4"`` (METIS), ``"graphs:batch=32"``
+            for graph classification, or a function that makes any PyG loader of the pruned data,
+            ``lambda graph: RandomNodeLoader(graph, 8)``. None: a step is on all data.
         tuned: Whether ``distill`` is, unless given, the value that was tuned for the data set and
             the model, where there is one.
 
@@ -78,7 +78,9 @@ class TrainConfig(Config):
         None, "Epochs from one validation to the next; default: 1.", low=1
     )
     loader: Any = setting(  # noqa: RUF009
-        None, "Mini-batches, as partitions:parts=32:batch=4; processes of torchrun share them."
+        None,
+        "Mini-batches: partitions:parts=32:batch=4, or graphs:batch=32 for a set of graphs; "
+        "processes of torchrun share them.",
     )
 
     tuned: bool = setting(

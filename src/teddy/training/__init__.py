@@ -8,10 +8,13 @@ from teddy.training.checkpoint import Checkpoint
 from teddy.training.distillation import distillation_loss
 from teddy.training.distributed import World, connected
 from teddy.training.evaluation import Unseen
-from teddy.training.loaders import FromFunction, Loader
+from teddy.training.from_function import FromFunction
+from teddy.training.graph_batches import Graphs
+from teddy.training.loader_specs import LoaderLike, as_loader
+from teddy.training.loaders import Loader
 from teddy.training.loop import TrainResult, train
 from teddy.training.objective import Objective
-from teddy.training.partitions import LoaderLike, Partitions, as_loader
+from teddy.training.partitions import Partitions
 from teddy.training.seeding import seeded
 from teddy.training.state import Epoch
 from teddy.training.tasks import TASKS, ClassWeight, Task, accuracy
@@ -22,6 +25,7 @@ __all__ = [
     "ClassWeight",
     "Epoch",
     "FromFunction",
+    "Graphs",
     "Loader",
     "LoaderLike",
     "Objective",

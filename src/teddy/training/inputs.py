@@ -74,12 +74,24 @@ def _loses(value: Tensor, dtype: torch.dtype) -> bool:
 def of_edges(data: Data) -> dict[str, Any]:
     """Return the values of a graph that a model is given, and ``graph_of_node`` of several graphs.
 
-    ``input_names`` lists them; without it they are ``edge_weight`` and ``edge_attr``.
+    ``input_levels`` lists them; without it they are ``edge_weight`` and ``edge_attr``.
 
     Example:
         >>> import torch
         >>> of_edges(Data(edge_index=torch.tensor([[0], [1]]), edge_weight=torch.tensor([2.0])))
         {'edge_weight': tensor([2.])}
     """
-    names = data.get("input_names", EDGE_INPUTS)
-    return {name: data[name] for name in (*names, "graph_of_node") if name in data}
+    names = (*input_levels(data), "graph_of_node")
+    return {name: data[name] for name in names if name in data}
+
+
+def input_levels(data: Data) -> dict[str, str]:
+    """Return the names of a model's inputs, each with its level: ``edges``, ``nodes``, ``whole``.
+
+    Example:
+        >>> import torch
+        >>> input_levels(Data(edge_index=torch.tensor([[0], [1]]), edge_attr=torch.ones(1, 2)))
+        {'edge_attr': 'edges'}
+    """
+    levels = data.get("input_levels", dict.fromkeys(EDGE_INPUTS, "edges"))
+    return {name: level for name, level in levels.items() if name in data}

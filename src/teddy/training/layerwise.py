@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from teddy.models.base import Features
+from teddy.models.headed import Headed
 from teddy.models.layered import LayeredGNN, Rows
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix
 from teddy.training.distributed import World
 from teddy.training.forward import Evaluation
-from teddy.training.passes import forward_passes
+from teddy.training.passes import HeadedForward, forward_passes
 from teddy.training.scratch import scratch
 
 # Bytes of a block's widest row times its nodes.
@@ -51,8 +53,9 @@ class LayerwiseForward(Evaluation):
     Args:
         model: One of layers that can be evaluated in this way.
         x: Features of all nodes.
-        edge_index: All edges.
+        edge_index: All edges, in the direction of their messages.
         block: Nodes of a block; by default as many as fill a few megabytes.
+        edge_weight: Weights of the edges; by default all 1.
 
     Example:
         >>> from teddy.models import GCN
@@ -63,11 +66,16 @@ class LayerwiseForward(Evaluation):
     """
 
     def __init__(
-        self, model: LayeredGNN, x: Features, edge_index: Tensor, block: int | None = None
+        self,
+        model: LayeredGNN,
+        x: Features,
+        edge_index: Tensor,
+        block: int | None = None,
+        edge_weight: Tensor | None = None,
     ) -> None:
         assert model.by_layer
         self.model, self.world = model, World.current()
-        features, adjacency = model.prepare(x, edge_index)
+        features, adjacency = model.prepare(x, edge_index, edge_weight)
         self.num_nodes: int = features.shape[0]
         size = block or max(1, _BLOCK_BYTES // (4 * max(model.channels[1:])))
         self.blocks = [
@@ -132,7 +140,7 @@ class LayerwiseForward(Evaluation):
 
 
 def evaluation_passes(
-    model: nn.Module, x: Tensor, edge_index: Tensor, _: object = None, **of_edges: Tensor
+    model: nn.Module, x: Tensor, edge_index: Tensor, _: object = None, **of_edges: Any
 ) -> Evaluation:
     """Choose how to evaluate a module whose training is past memory.
 
@@ -140,10 +148,15 @@ def evaluation_passes(
         model: Layer by layer where it can be, else in one pass.
         x: Features.
         edge_index: The graph.
-        of_edges: ``edge_weight``, ``edge_attr``, where the module takes them.
+        of_edges: Values of the graph that the module takes, such as ``edge_weight``; of several
+            graphs ``graph_of_node``.
     """
-    if isinstance(model, LayeredGNN) and model.by_layer and not of_edges:
-        return LayerwiseForward(model, x, edge_index)
+    if isinstance(model, Headed):
+        graph_of_node = of_edges.pop("graph_of_node", None)
+        encoded = evaluation_passes(model.encoder, x, edge_index, **of_edges)
+        return HeadedForward(model, encoded, graph_of_node)
+    if isinstance(model, LayeredGNN) and model.by_layer:
+        return LayerwiseForward(model, x, edge_index, **of_edges)
     return forward_passes(model, x, edge_index, **of_edges)
 
 

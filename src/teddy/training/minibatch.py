@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import copy
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from teddy.data.features import take_rows
 from teddy.errors import InputError
 from teddy.models import GNN
-from teddy.models.headed import Headed
+from teddy.models.graph_head import Readout
+from teddy.models.headed import Headed, encoder_of
 from teddy.models.layered import LayeredGNN
+from teddy.models.link_head import LinkHead
 from teddy.models.masked import Masked
 from teddy.settings import TrainConfig
 from teddy.training.distributed import World
-from teddy.training.loaders import Batch, Loader, graph_to_load, grouped
+from teddy.training.inputs import of_edges
+from teddy.training.loaders import Batch, Loader, grouped
 from teddy.training.objective import Totals
 from teddy.training.passes import forward_passes
 from teddy.training.seeding import derived_seed, seeded, seeded_items
 from teddy.training.steps import Steps
+from teddy.training.subgraphs import places
 from teddy.training.tasks import Task
 
 
 class BatchSteps(Steps):
-    r"""Steps on parts of the graph.
+    r"""Steps on parts of the data.
 
     The loss of a step with batches :math:`b` of training nodes :math:`T_b` and nodes :math:`S_b`
     is, of classes,
@@ -34,13 +39,15 @@ class BatchSteps(Steps):
         \sum_b \Big( \frac{1}{\sum |T_b|} \sum_{i \in T_b} \mathrm{CE}_i +
         \frac{\lambda_{dt}}{\sum |S_b|} \sum_{i \in S_b} \mathrm{KL}_i \Big)
 
-    of which each process computes some batches; then gradients are summed over processes, and each
+    The same holds for graphs, and for links: those of a batch have both ends in it.
+
+    Of this each process computes some batches; then gradients are summed over processes, and each
     makes the same step. All that is drawn is drawn from the seed, the epoch and the batch's number:
     never from the process's. A batch that has nothing to learn from is left out.
 
     Args:
         model: The model.
-        data: The graph.
+        data: The graph, or graphs.
         config: Settings.
         teacher: The dense model's logits; rows are taken from them, so they may be on the disk.
         loader: Gives the batches.
@@ -72,7 +79,11 @@ class BatchSteps(Steps):
                 f"of {self.world.size} processes"
             )
         self.together, self.seed = loader.together, seed
-        self.batches: Iterable[Batch] = loader.load(graph_to_load(data))
+        self.links: Tensor | None = None
+        if isinstance(model, Headed) and isinstance(model.head, LinkHead):
+            self.links, data = model.head.pairs.cpu(), copy.copy(data)
+            data.edge_label_index = model.head.pairs
+        self.batches: Iterable[Batch] = loader.load(data)
         self.y, self.trains = data.y.cpu(), data.train_mask.cpu()
         self.task, self.num_outputs = task, task.num_outputs(self.y)
         self.device = next(model.parameters()).device
@@ -82,11 +93,12 @@ class BatchSteps(Steps):
         """Do the steps of an epoch; return the mean of their losses."""
         losses, number = [], 0
         drawn = seeded_items(self.batches, derived_seed(self.seed, index, "batches"))
-        for step in grouped(drawn, self.together):
+        for step in grouped(map(self._with_links, drawn), self.together):
             totals = self._totals(step)
             if any(self._teaches(batch) for batch in step):
                 self.optimizer.zero_grad()
-                loss, statistics = torch.zeros((), device=self.device), Statistics(self.model)
+                loss = torch.zeros((), device=self.device)
+                statistics = Statistics(encoder_of(self.model))
                 for place, batch in enumerate(step):
                     if not self._teaches(batch):
                         continue
@@ -102,38 +114,42 @@ class BatchSteps(Steps):
         if not losses:
             raise InputError(
                 f"epoch {index} had {number} batches with nothing to learn from, expected a "
-                "loader that gives training nodes"
+                "loader that gives training nodes, links or graphs"
             )
         return sum(losses) / len(losses)
 
+    def _with_links(self, batch: Batch) -> Batch:
+        """The batch; where links are predicted, with those between its nodes in place of them."""
+        if self.links is None:
+            return batch
+        ends = places(batch.rows, self.data.x.size(0))[self.links]
+        rows = (ends >= 0).all(dim=0).nonzero().flatten()
+        return replace(batch, rows=rows, links=ends[:, rows])
+
     def _totals(self, step: list[Batch]) -> Totals:
-        """How much a step has of training targets, and how many taught nodes."""
-        seeds = [batch.nodes[: batch.num_seeds] for batch in step]
-        train = [nodes[self.trains[nodes]] for nodes in seeds]
-        taught = train if self.config.distill_nodes == "training" else seeds
-        return self.task.amount(self.y[torch.cat(train)]), sum(nodes.numel() for nodes in taught)
+        """The amount of a step's training targets, and the number of its taught rows."""
+        train = [batch.rows[self.trains[batch.rows]] for batch in step]
+        taught = [b.rows for b in step] if self.config.distill_nodes == "all" else train
+        return self.task.amount(self.y[torch.cat(train)]), sum(rows.numel() for rows in taught)
 
     def _teaches(self, batch: Batch) -> bool:
         """Whether there is something to learn from."""
-        seeds = batch.nodes[: batch.num_seeds]
-        return bool(self.trains[seeds].any()) or (
-            self.teacher is not None and self.config.distill_nodes == "all" and seeds.numel() > 0
-        )
+        taught = self.teacher is not None and self.config.distill_nodes == "all"
+        return bool(self.trains[batch.rows].any()) or (taught and batch.rows.numel() > 0)
 
     def _learn(self, batch: Batch, totals: Totals) -> Tensor:
         """Add a batch's part of the gradients; return its part of the loss."""
-        x = batch.x
-        if x is None:
-            x = take_rows(self.data.x, batch.nodes.to(self.data.x.device))
-        forward = forward_passes(self.model, x.to(self.device), batch.edges().to(self.device))
-        seeds = batch.nodes[: batch.num_seeds]
-        z = forward.training_logits()[: batch.num_seeds]
+        model, rows, graph = self.model, batch.rows, batch.graph().to(self.device)
+        if batch.links is not None:
+            model = Headed(encoder_of(model), LinkHead(batch.links.to(self.device)))
+        forward = forward_passes(model, graph.x, graph.edge_index, **of_edges(graph))
+        z = forward.training_logits()[: rows.numel()]
         self.task.check_width(z, self.num_outputs)
         teacher = self.teacher
         if teacher is not None:
-            teacher = teacher.index_select(0, seeds.to(teacher.device)).to(self.device)
-        train = self.trains[seeds].nonzero().flatten()
-        y, train = self.y[seeds].to(self.device), train.to(self.device)
+            teacher = teacher.index_select(0, rows.to(teacher.device)).to(self.device)
+        train = self.trains[rows].nonzero().flatten()
+        y, train = self.y[rows].to(self.device), train.to(self.device)
         loss = self.task.objective(y, train, teacher, self.config, totals)(z)
         loss.backward()
         return loss.detach()
@@ -209,10 +225,8 @@ class Statistics:
             buffer.copy_(before + mean.to(buffer.dtype))
 
 
-def check_takes_batches(
-    model: nn.Module, regularizer: object = None, of_edges: Collection[str] = ()
-) -> None:
-    """Raise if a model, or a term of its loss, needs all nodes at once, or edges have values.
+def check_takes_batches(model: nn.Module, regularizer: object = None) -> None:
+    """Raise if a model, or a term of its loss, needs all nodes at once.
 
     Example:
         >>> from teddy.models import NAGphormer
@@ -221,10 +235,12 @@ def check_takes_batches(
         ...
         teddy.errors.InputError: NAGphormer needs the whole graph, expected no loader
     """
-    for name in of_edges:
-        raise InputError(f"batches are without {name}, expected no loader, or data without it")
-    if isinstance(model, Headed):
-        raise InputError("batches are of nodes to predict, expected no loader for links or graphs")
+    if isinstance(model, Headed) and not isinstance(model.head, LinkHead | Readout):
+        raise InputError(
+            f"batches are of nodes, links or graphs, expected no loader for a "
+            f"{type(model.head).__name__}"
+        )
+    model = encoder_of(model)
     if isinstance(model, Masked) or regularizer is not None:
         raise InputError("masks are learned on all nodes at once, expected no loader")
     if isinstance(model, GNN) and not isinstance(model, LayeredGNN):

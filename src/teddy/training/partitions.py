@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -16,26 +16,24 @@ from torch_geometric.data import Data
 
 from teddy import cache
 from teddy.edges import SimpleGraph
+from teddy.edges.hetero_arcs import Surroundings
 from teddy.errors import InputError
 from teddy.numbers import check_count
-from teddy.specs import read_option
 from teddy.training.distributed import World
-from teddy.training.loaders import Batch, FromFunction, Loader
-
-#: What can be given as a loader: a word, an object, or a function from a graph to a PyG loader.
-LoaderLike = str | Loader | Callable[[Data], Iterable[Data]]
+from teddy.training.loaders import Batch, NamedLoader
+from teddy.training.subgraphs import check_divisible, subgraph
 
 # Edges from which on a partition is kept on disk for the next time: below, METIS takes a second.
 _KEEP_FROM = 1 << 20
 
 
 @dataclass(frozen=True)
-class Partitions(Loader):
+class Partitions(NamedLoader):
     """Batches as of `Cluster-GCN <https://arxiv.org/abs/1905.07953>`_.
 
     METIS cuts the graph once into parts of about equal size with few edges between them. In every
     epoch the parts are drawn into groups anew; a batch is a group's nodes and all edges between
-    them.
+    them. A directed graph is cut as if it were undirected; its messages keep their direction.
 
     Args:
         parts: How many parts.
@@ -47,6 +45,8 @@ class Partitions(Loader):
         'partitions:parts=1500:batch=20:together=2'
     """
 
+    name: ClassVar[str] = "partitions"
+
     parts: int = 32
     batch: int = 4
     together: int = 2
@@ -57,80 +57,72 @@ class Partitions(Loader):
         if self.batch > self.parts:
             raise InputError(f"batch is {self.batch}, expected at most the {self.parts} parts")
 
-    @staticmethod
-    def parse(text: str) -> Partitions:
-        """Read ``partitions:option=value:...``.
-
-        Example:
-            >>> Partitions.parse("partitions:parts=8:batch=2")
-            Partitions(parts=8, batch=2, together=2)
-            >>> Partitions.parse("metis")
-            Traceback (most recent call last):
-            ...
-            teddy.errors.InputError: unknown loader 'metis', expected partitions
-        """
-        name, *options = text.strip().split(":")
-        if name != "partitions":
-            raise InputError(f"unknown loader '{name}', expected partitions")
-        defaults = {field.name: field.default for field in fields(Partitions)}
-        return Partitions(**dict(read_option(name, defaults, part) for part in options))
-
-    def load(self, graph: Data) -> Iterable[Batch]:
+    def load(self, data: Data) -> Iterable[Batch]:
         """Cut the graph; its batches."""
-        num_nodes = int(graph.num_nodes or 0)
+        if isinstance(data.edge_index, Surroundings):
+            raise InputError(
+                "partitions are of one type of nodes, expected a function that makes a loader for "
+                "a HeteroData"
+            )
+        if "graph_of_node" in data:
+            raise InputError(
+                "partitions are of one graph, expected graphs:batch=32 for graph classification"
+            )
+        num_nodes = data.x.size(0)
         if self.parts > num_nodes:
             raise InputError(f"parts is {self.parts}, expected at most the {num_nodes} nodes")
         world, part_of_node = World.current(), torch.zeros(num_nodes, dtype=torch.long)
         if world.first:
-            part_of_node = metis(graph.edge_index, num_nodes, self.parts)
+            part_of_node = metis(data.edge_index.cpu(), num_nodes, self.parts)
         world.broadcast_(part_of_node)
-        return PartitionedGraph(graph.edge_index, part_of_node, self.batch)
-
-    def __str__(self) -> str:
-        options = (f"{field.name}={getattr(self, field.name)}" for field in fields(self))
-        return ":".join(["partitions", *options])
+        return PartitionedGraph(data, part_of_node, self.batch)
 
 
 class PartitionedGraph:
-    """A graph cut into parts, whose edges are found by part.
+    """Batches of some parts of a graph each, with all edges between their nodes.
 
     Args:
-        edge_index: The edges.
+        data: The graph, perhaps directed; or a set of graphs, whose parts are the graphs.
         part_of_node: int64 ``[N]``.
         batch: Parts of a batch.
 
     Example:
-        >>> path = torch.tensor([[0, 1, 2], [1, 2, 3]])
+        >>> path = Data(x=torch.eye(4), edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]))
         >>> halves = PartitionedGraph(path, torch.tensor([0, 0, 1, 1]), batch=1)
-        >>> sorted(batch.nodes.tolist() for batch in halves)
+        >>> sorted(batch.rows.tolist() for batch in halves)
         [[0, 1], [2, 3]]
     """
 
-    def __init__(self, edge_index: Tensor, part_of_node: Tensor, batch: int) -> None:
-        self.part_of_node, self.batch = part_of_node, batch
+    def __init__(self, data: Data, part_of_node: Tensor, batch: int) -> None:
+        check_divisible(data)
+        self.data, self.part_of_node, self.batch = data, part_of_node, batch
+        self.of_graphs = "graph_of_node" in data
         nodes = torch.argsort(part_of_node, stable=True)
         sizes = torch.bincount(part_of_node)
         self.members = [part for part in nodes.split(sizes.tolist()) if part.numel()]
-        source = part_of_node[edge_index[0]]
+        self.edge_index = data.edge_index.cpu()
+        source = part_of_node[self.edge_index[0]]
         counts = torch.bincount(source, minlength=sizes.numel()).tolist()
-        # Edges by the part that their source is in.
-        self.edges = edge_index[:, torch.argsort(source, stable=True)].split(counts, dim=1)
+        # Columns of edge_index by the part that their source is in.
+        self.columns = torch.argsort(source, stable=True).split(counts)
         self._place = torch.empty_like(part_of_node)
 
     def __iter__(self) -> Iterator[Batch]:
         """Batches of the parts in an order that torch draws."""
         for group in torch.randperm(len(self.members)).split(self.batch):
             nodes = torch.cat([self.members[part] for part in group.sort().values.tolist()])
-            yield Batch(nodes, partial(self._induced, nodes), nodes.numel())
+            rows = self.part_of_node[nodes].unique_consecutive() if self.of_graphs else nodes
+            yield Batch(rows, partial(self._induced, nodes))
 
-    def _induced(self, nodes: Tensor) -> Tensor:
-        """Edges between nodes of whole parts."""
+    def _induced(self, nodes: Tensor) -> Data:
+        """The graph of whole parts."""
         parts = self.part_of_node[nodes].unique()
-        chosen = torch.zeros(len(self.edges), dtype=torch.bool)
+        chosen = torch.zeros(len(self.columns), dtype=torch.bool)
         chosen[parts] = True
-        leaving = torch.cat([self.edges[part] for part in parts.tolist()], dim=1)
+        columns = torch.cat([self.columns[part] for part in parts.tolist()])
+        columns = columns[chosen[self.part_of_node[self.edge_index[1, columns]]]]
         self._place[nodes] = torch.arange(nodes.numel())
-        return self._place[leaving[:, chosen[self.part_of_node[leaving[1]]]]]
+        return subgraph(self.data, nodes, self._place[self.edge_index[:, columns]], columns)
 
 
 def metis(edge_index: Tensor, num_nodes: int, parts: int) -> Tensor:
@@ -166,27 +158,3 @@ def metis(edge_index: Tensor, num_nodes: int, parts: int) -> Tensor:
     if key:
         cache.save(key, {"part": part})
     return part
-
-
-def as_loader(given: LoaderLike | None) -> Loader | None:
-    """Read what a user gave as a loader.
-
-    Example:
-        >>> as_loader("partitions:parts=8")
-        Partitions(parts=8, batch=4, together=2)
-        >>> as_loader(3)
-        Traceback (most recent call last):
-        ...
-        teddy.errors.InputError: loader is 3, expected partitions:parts=32:batch=4, or a function
-        from a graph to a loader
-    """
-    if given is None or isinstance(given, Loader):
-        return given
-    if isinstance(given, str):
-        return Partitions.parse(given)
-    if not callable(given):
-        raise InputError(
-            f"loader is {given}, expected partitions:parts=32:batch=4, or a function from a graph "
-            "to a loader"
-        )
-    return FromFunction(given)

@@ -10,6 +10,7 @@ from teddy.models import GNN
 from teddy.models.headed import Headed
 from teddy.models.masked import Masked
 from teddy.training.forward import (
+    Evaluation,
     Forward,
     GraphForward,
     NodeForward,
@@ -24,17 +25,19 @@ class HeadedForward(GraphForward):
 
     Args:
         model: Both.
-        encoded: The passes of the encoder, of all nodes; it may be under masks.
+        encoded: The passes of the encoder, of all nodes; it may be under masks. Those of an
+            evaluation alone have no training logits.
         graph_of_node: Of several graphs, which one each node is of.
     """
 
     def __init__(
-        self, model: Headed, encoded: Forward, graph_of_node: Tensor | None = None
+        self, model: Headed, encoded: Evaluation, graph_of_node: Tensor | None = None
     ) -> None:
         self.model, self.encoded, self.graph_of_node = model, encoded, graph_of_node
 
     def training_logits(self) -> Tensor:
         """Logits to learn from."""
+        assert isinstance(self.encoded, Forward)
         return self._predict(self.encoded.training_logits())
 
     def _evaluate(self) -> Tensor:
