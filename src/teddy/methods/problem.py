@@ -18,7 +18,7 @@ from teddy.data.features import num_features
 from teddy.data.splits import one_split
 from teddy.edges import Arcs, Signals
 from teddy.edges.beside import Beside
-from teddy.edges.prune import needed_signals, prune_pairs
+from teddy.edges.prune import needed_signals
 from teddy.entries import Entry
 from teddy.errors import InputError, warn
 from teddy.methods.growth import Growth
@@ -362,8 +362,7 @@ class Problem:
             weighted: Whether its degrees are weighted.
             signals: What it looks at beside the graph.
         """
-        weights = self.seen.arcs.weights if weighted else None
-        return prune_pairs(self.graph, sparsity, score, self.seed, weights, signals)
+        return self.seen.arcs.choose(sparsity, score, self.seed, weighted, signals)
 
     def check_takes_score(self, score: str) -> None:
         """Raise unless what a score looks at is there: classes, if more than features."""
