@@ -67,6 +67,11 @@ def read_hetero_tables(
         >>> data["author", "writes", "paper"].edge_index.tolist()
         [[1, 0, 0], [0, 1, 0]]
     """
+    for kind in _TABLES:
+        if (folder / f"edges{kind}").exists():
+            raise InputError(
+                f"{folder}: has edges{kind} and the folder edges, expected one of both"
+            )
     relations = {_edge_type(file): file for file in _tables(folder / "edges")}
     nodes = {file.stem: file for file in _tables(folder / "nodes")}
     types = sorted({end for kind in relations for end in (kind[0], kind[2])})

@@ -322,7 +322,7 @@ def _read(
         raw = as_batch(raw, source)
     if isinstance(raw, HeteroData) and task in (LINKS, OF_GRAPHS):
         raise InputError(
-            f"{source}: is a HeteroData, expected one kind of node for the task {task}"
+            f"{source}: has several kinds of nodes, expected one kind for the task {task}"
         )
     if target is not None and not isinstance(raw, HeteroData):
         raise InputError(f"{source}: has one kind of node, expected no target (--target)")

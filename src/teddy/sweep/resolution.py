@@ -11,6 +11,7 @@ from torch_geometric.data import Data, HeteroData
 
 from teddy.ticket import TicketInfo
 from teddy.ticket.heads import targets_for
+from teddy.ticket.hetero import hetero_targets
 
 Row = dict[str, Any]
 
@@ -35,8 +36,7 @@ def num_test_rows(info: TicketInfo, data: Data | HeteroData) -> int:
         1000
     """
     if isinstance(data, HeteroData):
-        assert info.hetero is not None
-        return int(data[info.hetero["target"]].test_mask.sum())
+        return int(hetero_targets(info, data).test_mask.sum())
     return int(targets_for(info, data).test_mask.sum())
 
 

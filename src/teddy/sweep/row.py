@@ -13,13 +13,15 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from teddy import __version__
-from teddy.edges import Arcs, graph_health
+from teddy.edges import Arcs, HeteroArcs, graph_health
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.machine import peak_memory
 from teddy.methods import Problem
 from teddy.sweep.grid import Cell
 from teddy.ticket import Ticket
 from teddy.ticket.speed import dense_like
+from teddy.ticket.view import ticket_view
+from teddy.training.inputs import of_edges
 from teddy.training.passes import forward_passes
 
 #: Times that a search takes: the dense training, all rounds of masks, the last of them, the ticket.
@@ -29,13 +31,14 @@ SECONDS = ("dense", "search", "round", "sparse")
 _TURNS = 7
 
 
-def ticket_row(cell: Cell, ticket: Ticket, data: Data, test_rows: int) -> dict[str, Any]:
+def ticket_row(cell: Cell, ticket: Ticket, data: Any, test_rows: int) -> dict[str, Any]:
     """The row of a ticket.
 
     Args:
         cell: What it is the ticket of.
         ticket: The ticket.
-        data: The graph that it was found on, or tested on where that is another.
+        data: The graph that it was found on, or tested on where that is another: a ``Data``, a
+            ``HeteroData`` or a set of graphs.
         test_rows: Number of nodes that it was tested on.
 
     Example:
@@ -48,8 +51,9 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Data, test_rows: int) -> dict[s
     """
     info = ticket.info
     macs = {"dense": info.macs.dense, "ticket": info.macs.ticket}
-    arcs = ticket.arcs(data)
-    graph, keep, y = arcs.graph, ticket.kept(data, arcs), _classes(ticket.task.name, data)
+    view = ticket_view(ticket, data)
+    graph, keep = view.arcs.simple(view.keep)
+    y = _classes(ticket.task.name, data, view.arcs)
     return {
         **vars(cell),
         "split": info.split,
@@ -63,7 +67,7 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Data, test_rows: int) -> dict[s
         **{f"macs_{n}": None if layers is None else sum(layers) for n, layers in macs.items()},
         "distill": info.config["distill"],
         **{f"seconds_{n}": ticket.seconds.get(n, 0.0) for n in SECONDS},
-        **_inference(ticket.model, data.x, arcs, keep),
+        **_inference(view.model, view.x, view.fields(), view.fields(view.keep)),
         **_health(graph, keep, y),
         "peak_memory": peak_memory(),
         "versions": versions(),
@@ -76,9 +80,8 @@ def dense_row(problem: Problem, cell: Cell) -> dict[str, Any]:
     weights = sum(mask.numel() for mask in problem.prunable.masks())
     macs = None if dense.macs is None else sum(dense.macs)
     arcs, data = problem.deployed.arcs, problem.deployed.data
-    graph = arcs.graph
-    everything = torch.ones_like(graph.pairs[0]).bool()
-    model = problem.initial_model()
+    graph, everything = arcs.simple(torch.ones_like(arcs.graph.pairs[0]).bool())
+    model, fields = problem.initial_model(), {"edge_index": data.edge_index, **of_edges(data)}
     return {
         **vars(cell),
         "split": str(problem.given.get("split", "given")),
@@ -96,8 +99,8 @@ def dense_row(problem: Problem, cell: Cell) -> dict[str, Any]:
         "distill": 0.0,
         **dict.fromkeys((f"seconds_{name}" for name in SECONDS), 0.0),
         "seconds_dense": dense.seconds,
-        **_inference(model, data.x, arcs, everything),
-        **_health(graph, everything, _classes(problem.task.name, data)),
+        **_inference(model, data.x, fields, fields),
+        **_health(graph, everything, _classes(problem.task.name, data, arcs)),
         "peak_memory": peak_memory(),
         "versions": versions(),
     }
@@ -114,15 +117,17 @@ def versions() -> str:
 
 
 @torch.no_grad()
-def _inference(model: nn.Module, x: Tensor, arcs: Arcs, keep: Tensor) -> dict[str, float]:
+def _inference(
+    model: nn.Module, x: Tensor, whole: dict[str, Any], kept: dict[str, Any]
+) -> dict[str, float]:
     """Seconds of one pass over the whole graph, of the dense model and of a ticket.
 
     They take turns, and the shortest time of each counts, so that what else the machine does
     weighs as little as it can, and on both alike.
     """
     passes = {
-        "dense": forward_passes(dense_like(model).to(x.device).eval(), x, **arcs.fields()),
-        "ticket": forward_passes(copy.deepcopy(model).to(x.device).eval(), x, **arcs.fields(keep)),
+        "dense": forward_passes(dense_like(model).to(x.device).eval(), x, **whole),
+        "ticket": forward_passes(copy.deepcopy(model).to(x.device).eval(), x, **kept),
     }
     shortest = dict.fromkeys(passes, float("inf"))
     for turn in range(_TURNS + 1):  # the first warms up
@@ -146,8 +151,9 @@ def mean_edge_degree(graph: SimpleGraph, edges: Tensor) -> float | None:
     return float(chosen.mean()) if chosen.numel() else None
 
 
-def _classes(task: str, data: Data) -> Tensor | None:
-    return data.y if task == "classification" else None
+def _classes(task: str, data: Data, arcs: Arcs) -> Tensor | None:
+    """Classes of all nodes; None where nodes have none, or one type of several has."""
+    return data.y if task == "classification" and not isinstance(arcs, HeteroArcs) else None
 
 
 def _health(graph: SimpleGraph, keep: Tensor, y: Tensor | None) -> dict[str, Any]:

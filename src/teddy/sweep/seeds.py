@@ -20,7 +20,7 @@ from teddy.sweep.resolution import num_test_rows
 from teddy.sweep.row import ticket_row
 from teddy.sweep.statistics import Difference, paired_difference, spread
 from teddy.ticket import Accuracy, Ticket
-from teddy.ticket.heads import graph_for
+from teddy.ticket.view import ticket_view
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Study:
         tickets: One a seed.
         test_rows: Number of nodes, links or graphs that they were tested on.
         health: Of the graph before pruning and of what the best ticket leaves; of a heterogeneous
-            graph none.
+            graph, of all its relations together.
         seconds: Wall-clock time of the whole.
     """
 
@@ -57,7 +57,7 @@ class Study:
             test_rows=self.test_rows,
         )
 
-    def rows(self, data: Data, method: str | None = None) -> list[dict[str, Any]]:
+    def rows(self, data: Data | HeteroData, method: str | None = None) -> list[dict[str, Any]]:
         """A row for each ticket, as in the table of a sweep.
 
         Args:
@@ -159,11 +159,12 @@ def find_over_seeds(
         settings = {**settings, "progress": shown, "checkpoint": folder}
         tickets.append(find_ticket(data, seed=seed, **settings))
     study = Study(tickets, num_test_rows(tickets[0].info, data), {}, 0.0)
-    if not isinstance(data, HeteroData):
-        y = data.y if study.best.task.name == "classification" else None
-        data = graph_for(study.best.info, data)
-        for when, graph in (("before", data), ("after", study.best.apply(data))):
-            study.health[when] = graph_health(graph.edge_index, data.num_nodes, y)
+    view = ticket_view(study.best, data)
+    graph, keep = view.arcs.simple(view.keep)
+    of_nodes = study.best.task.name == "classification" and not isinstance(data, HeteroData)
+    y = data.y if of_nodes else None
+    for when, stays in (("before", None), ("after", keep)):
+        study.health[when] = graph_health(graph.edge_index(stays), graph.num_nodes, y)
     study.seconds = time.perf_counter() - started
     return study
 

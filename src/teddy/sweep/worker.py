@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from torch_geometric.data import Batch, HeteroData
+
+from teddy.data.hetero import check_target, with_target_nodes
 from teddy.errors import InputError
 from teddy.machine import forget_peak_memory
+from teddy.methods import Problem
 from teddy.methods.make_problem import make_problem
 from teddy.methods.plugin import load_file, read_model
 from teddy.methods.spec import MethodSpec
@@ -124,8 +128,9 @@ def _results(
     for plugin in job.plugins:
         load_file(plugin)
     series, spec = job.series, MethodSpec.parse(job.series.method)
+    data = cached_dataset(job.source, job.settings, job.data)
     problem = make_problem(
-        cached_dataset(job.source, job.settings, job.data),
+        data,
         read_model(series.model),
         settings_for(series, job.settings).loaded(),
         series.seed,
@@ -145,5 +150,15 @@ def _results(
     forget_peak_memory()
     test_rows = int(problem.given.test_mask.sum())
     for cell, ticket in zip(sparse, tickets, strict=True):
-        yield cell, ticket_row(cell, ticket, problem.deployed.data, test_rows), ticket
+        yield cell, ticket_row(cell, ticket, _tested(problem, data), test_rows), ticket
         forget_peak_memory()
+
+
+def _tested(problem: Problem, data: Any) -> Any:
+    """The data of a problem as its tickets take them, with the masks of one split."""
+    if isinstance(data, HeteroData):
+        target = check_target(data, problem.settings.task.target)
+        return with_target_nodes(data, target, problem.given).to(str(problem.device))
+    if isinstance(data, Batch):
+        return data.to(str(problem.device))
+    return problem.deployed.data

@@ -13,7 +13,7 @@ from teddy.data.checks import PRUNED_BY
 from teddy.data.features import num_features
 from teddy.data.hetero import nodes_of_types, relation_text, target_data
 from teddy.data.splits import same_split
-from teddy.edges import HeteroArcs
+from teddy.edges import HeteroArcs, SimpleGraph
 from teddy.edges.hetero import keep_relations
 from teddy.edges.hetero_arcs import Surroundings
 from teddy.edges.messages import listed_columns
@@ -94,6 +94,28 @@ def hetero_kept(ticket: ChosenEdges, data: HeteroData) -> tuple[HeteroArcs, Tens
     return arcs, ticket.kept(data, arcs)
 
 
+def hetero_prune(ticket: ChosenEdges, data: HeteroData) -> tuple[SimpleGraph, Tensor]:
+    """The simple graph of all relations together, which must be whole, and its kept edges."""
+    arcs, keep = hetero_kept(ticket, data)
+    ticket.check_whole(data, arcs)
+    return arcs.simple(keep)
+
+
+def ids_of_types(data: HeteroData) -> list[str]:
+    """Names of all nodes, type by type: the type and the id of its table, else the number.
+
+    Example:
+        >>> data = HeteroData(paper={"num_nodes": 2}, author={"num_nodes": 1, "node_ids": ["ann"]})
+        >>> ids_of_types(data)
+        ['author:ann', 'paper:0', 'paper:1']
+    """
+    found = []
+    for name, count in nodes_of_types(data).items():
+        ids = data[name].get("node_ids")
+        found += [f"{name}:{node}" for node in (range(count) if ids is None else ids)]
+    return found
+
+
 def another_hetero(info: TicketInfo, arcs: HeteroArcs) -> InputError:
     """The error of a graph that isn't the ticket's."""
     return _another(info, _counts(arcs))
@@ -118,7 +140,7 @@ def hetero_apply(ticket: Ticket, data: HeteroData) -> HeteroData:
         for kind, value in found.items():
             sparse[kind][name] = value
     target = ticket.info.hetero["target"]
-    features = {**around.x_dict, target: _target_features(ticket.info, data)}
+    features = {**around.x_dict, target: target_features(ticket.info, data)}
     for kind, x in features.items():
         sparse[kind].x = dense_input(ticket.model, x)
     if ticket.info.inductive is not None:
@@ -133,7 +155,7 @@ def hetero_logits(ticket: Ticket, data: HeteroData) -> Tensor:
     info = ticket.info
     assert info.hetero is not None
     (arcs, keep), target = hetero_kept(ticket, data), info.hetero["target"]
-    x = _target_features(info, data)
+    x = target_features(info, data)
     got, expected = _widths(arcs), info.hetero["features"]
     for name in sorted({*got, *expected}):
         one, other = expected.get(name, 0), got.get(name, 0)
@@ -143,7 +165,8 @@ def hetero_logits(ticket: Ticket, data: HeteroData) -> Tensor:
     return forward_passes(model, x, **arcs.fields(keep)).evaluation_logits()
 
 
-def _target_features(info: TicketInfo, data: HeteroData) -> Tensor:
+def target_features(info: TicketInfo, data: HeteroData) -> Tensor:
+    """Features of the nodes that are predicted, as the ticket's network takes them."""
     assert info.hetero is not None
     return features_for(info, target_data(data, info.hetero["target"], labelled=False))
 
