@@ -106,7 +106,7 @@ def check_target(data: HeteroData, target: str | None) -> str:
         ...
         teddy.errors.InputError: target is 'papers', expected a node type that has y: one of paper
     """
-    labelled = [name for name in data.node_types if "y" in data[name]]
+    labelled: list[str] = [name for name in data.node_types if "y" in data[name]]
     if target is None and len(labelled) == 1:
         return labelled[0]
     if target is None or target not in data.node_types:

@@ -67,10 +67,10 @@ def read_hetero_tables(
         >>> data["author", "writes", "paper"].edge_index.tolist()
         [[1, 0, 0], [0, 1, 0]]
     """
-    for kind in _TABLES:
-        if (folder / f"edges{kind}").exists():
+    for ending in _TABLES:
+        if (folder / f"edges{ending}").exists():
             raise InputError(
-                f"{folder}: has edges{kind} and the folder edges, expected one of both"
+                f"{folder}: has edges{ending} and the folder edges, expected one of both"
             )
     relations = {_edge_type(file): file for file in _tables(folder / "edges")}
     nodes = {file.stem: file for file in _tables(folder / "nodes")}

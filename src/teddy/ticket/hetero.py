@@ -144,8 +144,8 @@ def hetero_apply(ticket: Ticket, data: HeteroData) -> HeteroData:
     for kind, x in features.items():
         sparse[kind].x = dense_input(ticket.model, x)
     if ticket.info.inductive is not None:
-        columns, nodes = arcs.columns(keep)
-        setattr(sparse, PRUNED_BY, marks(ticket, columns, [nodes])[0])
+        messages, nodes = arcs.columns(keep)
+        setattr(sparse, PRUNED_BY, marks(ticket, messages, [nodes])[0])
     return sparse
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor, nn
-from torch_geometric.data import HeteroData
 
-from teddy.data.graphs import GraphsLike, as_batch
+from teddy.data.graphs import as_batch
 from teddy.edges import Arcs
 from teddy.models import graph_head
 from teddy.models.hetero import HeteroModel
@@ -41,7 +40,7 @@ class TicketView:
         return {**self.arcs.fields(keep), **self.beside}
 
 
-def ticket_view(ticket: Ticket, data: GraphsLike | HeteroData) -> TicketView:
+def ticket_view(ticket: Ticket, data: Any) -> TicketView:
     """Return some data as a ticket takes them.
 
     Args:
