@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -20,6 +21,7 @@ def text_of(page):
 @pytest.mark.parametrize("page", [page for page in pages() if "\n>>> " in text_of(page)])
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
     for block in blocks(page, text_of(page)):
         if block.file is not None:  # what the examples read
             (tmp_path / block.file).write_text("\n".join([*block.lines, ""]))

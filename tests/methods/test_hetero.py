@@ -343,17 +343,21 @@ def weighted(data: HeteroData) -> HeteroData:
     return data
 
 
+def two_targets(data: HeteroData) -> HeteroData:
+    data = copy.deepcopy(data)
+    data["author"].y = torch.zeros(30)
+    return data
+
+
 @pytest.mark.parametrize(
     ("change", "settings", "message"),
     [
         (None, {"model": "gin"}, "model is 'gin', which knows one kind of node, expected a module"),
         (None, {"model": GCN(6, 3)}, "model is a GCN, which knows one kind of node"),
-        (None, {"target": None}, "target is not given, expected a node type that has y: one of au"),
-        (None, {"target": "book"}, "target is 'book', expected a node type that has y: one of aut"),
+        (two_targets, {"target": None}, "target is not given, expected a node type that has y:"),
+        (None, {"target": "book"}, "target is 'book', expected a node type that has y: one of pap"),
         (None, {"target": "author"}, r"data\['author'\]: no y, expected an integer label"),
         (None, {"relations": "one"}, "relations is 'one', expected one of: each, all"),
-        (None, {"directed": True}, "relations run as they are listed, expected directed=False"),
-        (None, {"inductive": True}, "the inductive setting is of a Data"),
         (None, {"loader": "partitions"}, "partitions are of one type of nodes, expected a functi"),
         (None, {"method": "ugs"}, r"can't weigh edges, expected forward\(x_dict, edge_index_dic"),
         (None, {"method": "wd-glt"}, r"can't weigh edges, .*edge_weight_dict\) to learn edge mas"),
@@ -403,10 +407,14 @@ def test_a_module_that_gives_something_else(data, what, message):
         find(data, Gives(what))
 
 
-def test_the_command_line_reads_tickets_and_refuses_graphs(data, ticket, tmp_path):
+def test_the_only_type_with_targets_is_the_target(data, ticket):
+    assert find(data, hetero_module(data), target=None).info == ticket.info
+
+
+def test_the_command_line_asks_for_the_module(data, ticket, tmp_path):
     torch.save(data, tmp_path / "graph.pt")
     line = refused(run_here("find", "graph.pt", cwd=tmp_path))
-    assert "holds a HeteroData, expected a Data; relations are for Python" in line
+    assert "model is 'gin', which knows one kind of node, expected a module" in line
     ticket.save(tmp_path / "a.ticket")
     shown = run_here("inspect", "a.ticket", cwd=tmp_path)
     assert shown.returncode == 0

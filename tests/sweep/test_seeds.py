@@ -116,5 +116,13 @@ def test_seeds_of_a_heterogeneous_graph():
     settings = {"model": hetero_module(data), "target": "paper", "epochs": 2}
     study = find_over_seeds(data, seeds=[0, 1], **settings)
     result = study.to_dict()
-    assert (result["seeds"], result["health"]) == ([0, 1], {})
+    assert result["seeds"] == [0, 1]
+    before, after = result["health"]["before"], result["health"]["after"]
+    assert before["edges"] == result["edges"]["total"]
+    assert after["edges"] == result["edges"]["kept"]
+    assert before["homophily"] is None
+    assert after["components"] >= before["components"]
+    rows = study.rows(data)
+    assert [row["edges_kept"] for row in rows] == [result["edges"]["kept"]] * 2
+    assert rows[0]["components"] == after["components"]
     assert result["edges"]["kept"] < result["edges"]["total"]

@@ -56,6 +56,9 @@ def shortened(words: list[str]) -> list[str]:
                 rest[rest.index(option) + 1] = value
             elif option not in rest:
                 rest += [option] if value is None else [option, value]
+    if any(".py:" in word for word in rest) and "--hidden" in rest:  # an option of our models
+        place = rest.index("--hidden")
+        rest = rest[:place] + rest[place + 2 :]
     small = [w for w in SMALL if w != "citeseer" or name in ALL_SMALL]
     if name == "find" or name in ALL_SMALL:
         rest = [SMALL[word] if word in small else word for word in rest]
@@ -77,8 +80,8 @@ def reason_to_parse(words: list[str]) -> str | None:
 
 def prepare(folder: Path) -> None:
     """Files that the commands take for granted: graphs, a ticket, tables, a sweep."""
-    example = Path("examples", "my-graph")
-    shutil.copytree(ROOT / example, folder / example)
+    for example in (Path("examples", "my-graph"), Path("examples", "my-library")):
+        shutil.copytree(ROOT / example, folder / example)
     write_graph(folder / "my-graph", 0, 1400)
     write_graph(folder / "later", 0, 1410)
     write_graph(folder / "other-graph", 1, 1400)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,12 @@ def bench_ticket(
 
     from teddy.cli.tables import print_table, print_text
     from teddy.cli.ticket_data import load_graph, load_ticket
+    from teddy.ticket.file import read_ticket
     from teddy.ticket.speed import Pass, measure
 
-    loaded = load_ticket(ticket, module)
-    info = loaded.info
-    data = load_graph(Path(ticket), info, dataset, None, None, nodes, data_dir)
+    info = read_ticket(ticket).info
+    graph = cache(partial(load_graph, Path(ticket), info, dataset, None, None, nodes, data_dir))
+    loaded, data = load_ticket(ticket, module, graph), graph()
     most, passes = torch.get_num_threads(), []
     try:
         for threads in sorted({1, most}):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -91,27 +92,33 @@ def inspect(
 
 
 def _graph_facts(
-    content: Content, data: Data, node: str | None, hops: int, picture: Path | None
+    content: Content, data: Any, node: str | None, hops: int, picture: Path | None
 ) -> dict[str, Any]:
     """What is left of the graph and, if a node is asked for, of its neighbourhood."""
     from teddy.ticket.anatomy import graph_anatomy
     from teddy.ticket.changed import node_ids
     from teddy.ticket.chosen_edges import ChosenEdges
     from teddy.ticket.graphs import graphs_kept, numbers_in_graphs
+    from teddy.ticket.hetero import hetero_prune, ids_of_types
     from teddy.ticket.neighbourhood import find_node, neighbourhood, neighbours
 
     # Not the ticket: its network might be a module of the user's own.
     edges = ChosenEdges(content.info, content.keep)
-    if content.info.graphs is None:
+    ids: Sequence[int | str]
+    y = None
+    if content.info.hetero is not None:
+        graph, keep = hetero_prune(edges, data)
+        ids = ids_of_types(data)
+    elif content.info.graphs is None:
         graph, keep = edges.prune(data)
+        ids = node_ids(data)
+        # Of other tasks nodes have no class: nothing to say of homophily, nor to colour them by.
+        y = data.get("y") if content.info.task["name"] == "classification" else None
     elif node is not None:
         raise InputError(f"node is '{node}', expected none for a set of graphs")
     else:
         arcs, keep = graphs_kept(edges, data, whole=True)
-        graph = arcs.graph
-    ids = node_ids(data) if content.info.graphs is None else numbers_in_graphs(data)
-    # Of other tasks nodes have no class: nothing to say of homophily, nor to colour them by.
-    y = data.get("y") if content.info.task["name"] == "classification" else None
+        graph, ids = arcs.graph, numbers_in_graphs(data)
     facts: dict[str, Any] = {"left": asdict(graph_anatomy(graph, keep, y, ids))}
     if node is not None:
         number = find_node(node, ids)

@@ -51,8 +51,8 @@ OwnModule = Annotated[
     typer.Option(
         "--module",
         metavar="FILE.py:NAME",
-        help="Of a ticket of a module of your own: the module, or a class or function that makes "
-        "one without arguments, in a Python file.",
+        help="Your own module, for a ticket of it: the module, or a class or function that makes "
+        "one, without arguments or from data, in a Python file.",
         show_default=False,
     ),
 ]

@@ -7,6 +7,7 @@ import io
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,20 +64,25 @@ def predict(
     """Predict the class, labels or numbers of every node, link of the split, or graph, as CSV."""
     if out is not None:
         check_writable(out)
+    from teddy.data.hetero import target_nodes
     from teddy.data.targets import TARGETS
     from teddy.ticket.changed import node_ids
+    from teddy.ticket.file import read_ticket
 
-    loaded = load_ticket(ticket, module)
-    info = loaded.info
+    info = read_ticket(ticket).info
+    graph = cache(partial(load_graph, ticket, info, dataset, split, split_seed, nodes, data_dir))
+    loaded = load_ticket(ticket, module, graph)
     if original is not None and changed != "training":
         raise InputError(f"original is '{original}', expected only with --changed training")
-    data = load_graph(ticket, info, dataset, split, split_seed, nodes, data_dir)
+    data = graph()
     if changed is not None:
         before = None
         if original is not None:
             before = load_graph(ticket, info, original, split, split_seed, None, data_dir)
         loaded = loaded.transfer(data, changed, before)
     task, logits = loaded.task, loaded.logits(data)
+    if info.hetero is not None:
+        data = target_nodes(data, info.hetero["target"])
     ids = node_ids(data) if info.graphs is None else range(logits.size(0))
     if info.links is None:
         heading, predictions = _predictions(task, logits, info.classes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ from teddy.errors import InputError
 
 if TYPE_CHECKING:
     from torch import nn
-    from torch_geometric.data import Data
+    from torch_geometric.data import Data, HeteroData
 
     from teddy.ticket import Ticket
 
@@ -37,26 +38,38 @@ TicketSplitSeed = Annotated[
 ]
 
 
-def load_ticket(path: StrPath, module: str | None) -> Ticket:
-    """Load a ticket, of a module of the user's own with ``FILE.py:NAME``."""
+def load_ticket(
+    path: StrPath, module: str | None, graph: Callable[[], Any] | None = None
+) -> Ticket:
+    """Load a ticket, of the user's own module with ``FILE.py:NAME``.
+
+    Args:
+        path: The ticket.
+        module: The module, or a class or function that makes one, perhaps from ``data``.
+        graph: Loads the data, where a function needs them.
+    """
     from teddy.ticket import Ticket
 
-    return Ticket.load(path, None if module is None else _own_module(module))
+    return Ticket.load(path, None if module is None else _own_module(module, graph))
 
 
-def _own_module(place: str) -> nn.Module:
+def _own_module(place: str, graph: Callable[[], Any] | None) -> nn.Module:
     from torch import nn
 
     from teddy.methods.plugin import load_object
+    from teddy.models.own_module import needed_arguments
 
     found = load_object(place)
     if callable(found) and not isinstance(found, nn.Module):
+        needs_data = graph is not None and needed_arguments(found) == ["data"]
+        given = [graph()] if needs_data and graph is not None else []
         try:
-            found = found()
+            found = found(*given)
         except Exception as error:
+            of_data = " or of data" if graph is not None else ""
             raise InputError(
                 f"{place}: calling it failed ({type(error).__name__}: {error}), expected a module, "
-                "or a class or function that makes one without arguments"
+                f"or a class or function that makes one without arguments{of_data}"
             ) from None
     if not isinstance(found, nn.Module):
         raise InputError(f"{place}: is of type {type(found).__name__}, expected a torch.nn.Module")
@@ -71,25 +84,27 @@ def load_graph(
     split_seed: int | None,
     nodes: Path | None,
     data_dir: Path | None,
-) -> Data:
+) -> Data | HeteroData:
     """Load a graph for a ticket, by default the one that it names.
 
     Labels may be missing, and have the ticket's numbers. A split that is asked for must be there,
     or be drawn; the ticket's own is drawn if it can be.
     """
-    from teddy.data import load_to_predict, split_nodes
-    from teddy.data.checks import MASKS
+    from teddy.data import load_to_predict
+    from teddy.data.hetero import target_nodes, with_target_nodes
     from teddy.data.links import with_links
-    from teddy.data.splits import split_number
     from teddy.ticket.links import linked
 
     names: list[str] = []
     if "classes" in info.graph:
         names = info.classes or [str(number) for number in range(info.graph["classes"])]
     dataset = _dataset(ticket, info, dataset)
+    hetero = info.hetero or {}
+    target = hetero.get("target")
+    directed = (hetero or info.graph).get("directed", False)
     data = load_to_predict(
         dataset, classes=names, data_dir=data_dir, nodes=nodes, task=info.task["name"],
-        directed=info.graph.get("directed", False),
+        directed=directed, target=target,
         self_loops=info.graph.get("self_loops", False),
         integers="integer_x" in info.graph,
     )  # fmt: skip
@@ -98,6 +113,20 @@ def load_graph(
             own = None if info.split_seed is None else info.split
             return with_links(data, split or own, split_seed or 0, dataset)
         return linked(info, data, labelled=False, source=dataset)
+    if target is not None:
+        found = _with_split(target_nodes(data, target), info, split, split_seed, dataset)
+        return with_target_nodes(data, target, found)
+    return _with_split(data, info, split, split_seed, dataset)
+
+
+def _with_split(
+    data: Data, info: Any, split: str | None, split_seed: int | None, dataset: str
+) -> Data:
+    """A graph with the masks of a split that is asked for, or of the ticket's if it can be."""
+    from teddy.data import split_nodes
+    from teddy.data.checks import MASKS
+    from teddy.data.splits import split_number
+
     asked = split is not None
     if not asked:
         split, split_seed = info.split, info.split_seed if split_seed is None else split_seed

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from teddy.data.hetero import with_reverses
+from teddy.data.hetero_tables import is_hetero_folder, read_hetero_tables
 from teddy.data.npz import read_npz
 from teddy.data.saved_data import read_saved_data
 from teddy.data.tables import read_tables
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from torch_geometric.data import Data
+    from torch_geometric.data import Data, HeteroData
 
 _TABLES = (".csv", ".parquet")
 _KINDS = ".npz, .csv, .parquet, .pt or .pth"
@@ -24,14 +26,19 @@ def read_path(
     nodes: Path | None = None,
     task: str = "classification",
     classes: Sequence[str] | None = None,
-) -> tuple[Data | list[Data], str]:
+    target: str | None = None,
+    directed: bool = False,
+) -> tuple[Data | HeteroData | list[Data], str]:
     """Read a graph file or a folder of tables.
 
     Args:
-        path: ``graph.npz``, ``graph.pt``, an edge list, or a folder with ``edges.*``, ``nodes.*``.
+        path: ``graph.npz``, ``graph.pt``, an edge list, a folder with ``edges.*``, ``nodes.*``, or
+            one with the subfolders ``edges`` and ``nodes`` of a heterogeneous graph.
         nodes: The node table of an edge list; by default ``nodes.*`` beside it.
         task: What the labels of a node table are.
         classes: See :func:`teddy.data.tables.read_tables`.
+        target: Node type whose labels are read, in a heterogeneous graph.
+        directed: Whether relations of a folder get no reverse.
 
     Returns:
         The graph as it came, or a list of graphs, and the name of the file that holds its nodes,
@@ -46,6 +53,11 @@ def read_path(
     """
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
+    if path.is_dir() and is_hetero_folder(path):
+        if nodes is not None:
+            raise InputError(f"nodes (--nodes) is '{nodes}', expected only beside an edge list")
+        data = read_hetero_tables(path, target, task, classes)
+        return data if directed else with_reverses(data, path.name), path.name
     if path.is_dir():
         edges, folder = _table(path, "edges"), path
     elif path.suffix.lower() in _TABLES:
@@ -63,7 +75,7 @@ def read_path(
     return read_tables(edges, nodes, task, classes), nodes.name
 
 
-def _one_file(path: Path) -> Data | list[Data]:
+def _one_file(path: Path) -> Data | HeteroData | list[Data]:
     kind = path.suffix.lower()
     if kind == ".npz":
         return read_npz(path)

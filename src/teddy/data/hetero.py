@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
+from teddy.data.arcs import simple_arcs
 from teddy.data.checks import MASKS, check_data, check_edges, check_features, check_graph
 from teddy.errors import InputError
 
@@ -94,25 +95,67 @@ def check_relations(
 
 
 def check_target(data: HeteroData, target: str | None) -> str:
-    """Return the node type that has the targets, or raise if there is none of that name.
+    """Return the node type that has the targets, by default the only one that has ``y``, or raise.
 
     Example:
-        >>> check_target(HeteroData(paper={"x": torch.ones(3, 1)}), "papers")
+        >>> data = HeteroData(paper={"x": torch.ones(3, 1), "y": torch.ones(3)})
+        >>> check_target(data, None)
+        'paper'
+        >>> check_target(data, "papers")
         Traceback (most recent call last):
         ...
         teddy.errors.InputError: target is 'papers', expected a node type that has y: one of paper
     """
+    labelled: list[str] = [name for name in data.node_types if "y" in data[name]]
+    if target is None and len(labelled) == 1:
+        return labelled[0]
     if target is None or target not in data.node_types:
-        known = ", ".join(sorted(data.node_types))
+        known = ", ".join(sorted(labelled or data.node_types))
         got = "not given" if target is None else f"'{target}'"
         raise InputError(f"target is {got}, expected a node type that has y: one of {known}")
     return target
 
 
+def target_nodes(data: HeteroData, target: str) -> Data:
+    """The nodes of one type as a graph of their own, without edges, unchecked.
+
+    Args:
+        data: The graph.
+        target: Their type.
+    """
+    store = data[target]
+    fields = ("x", "y", *MASKS, "num_nodes", "feature_names", "node_ids")
+    given: dict[str, Any] = {key: store[key] for key in fields if key in store}
+    for key in ("name", "class_names", "split", "split_seed"):  # of the graph, not of a type
+        if getattr(data, key, None) is not None:
+            given[key] = getattr(data, key)
+    return Data(edge_index=torch.empty(2, 0, dtype=torch.long), **given)
+
+
+def with_target_nodes(data: HeteroData, target: str, nodes: Data) -> HeteroData:
+    """The graph with the features, targets and masks of one type's nodes replaced.
+
+    Args:
+        data: The graph.
+        target: Their type.
+        nodes: As :func:`target_nodes` returns them; what they lack, the type loses.
+    """
+    data = copy.copy(data)
+    for key in ("x", "y", *MASKS):
+        if key in nodes:
+            data[target][key] = nodes[key]
+        elif key in data[target]:
+            del data[target][key]
+    for key in ("split", "split_seed"):
+        if key in nodes:
+            setattr(data, key, nodes[key])
+    return data
+
+
 def target_data(
     data: HeteroData, target: str, task: str = "classification", labelled: bool = True
 ) -> Data:
-    """The nodes that are predicted as a graph of their own, without edges: ``x``, ``y``, masks.
+    """The nodes that are predicted, checked: ``x``, ``y``, masks; see :func:`target_nodes`.
 
     Args:
         data: The graph.
@@ -120,19 +163,11 @@ def target_data(
         task: What ``y`` has to be like.
         labelled: Whether there have to be ``y`` and masks; else features alone are checked.
     """
-    store, source = data[target], f"data['{target}']"
-    given: dict[str, Any] = {
-        key: store[key] for key in ("x", "y", *MASKS, "num_nodes", "feature_names") if key in store
-    }
-    for key in ("name", "class_names", "split", "split_seed"):  # of the graph, not of a type
-        if getattr(data, key, None) is not None:
-            given[key] = getattr(data, key)
-    view = Data(edge_index=torch.empty(2, 0, dtype=torch.long), **given)
+    view, source = target_nodes(data, target), f"data['{target}']"
     if labelled:
         return check_data(view, source, task, integers=True)
-    bare = copy.copy(view)
-    bare.y = None
-    return check_graph(bare, source, labelled=False, integers=True)
+    view.y = None
+    return check_graph(view, source, labelled=False, integers=True)
 
 
 def other_features(data: HeteroData, target: str, nodes: dict[str, int]) -> dict[str, Tensor]:
@@ -153,3 +188,54 @@ def other_features(data: HeteroData, target: str, nodes: dict[str, int]) -> dict
             raise InputError(f"{source}: x has {x.size(0)} rows, expected {count} (num_nodes)")
         found[name] = x if x.layout == torch.strided else x.to_dense()
     return found
+
+
+def with_reverses(data: HeteroData, source: str = "data") -> HeteroData:
+    """The graph with messages in both directions, as PyG's ``ToUndirected`` names them.
+
+    A relation ``(a, r, b)`` gets its reverse ``(b, rev_r, a)``; one within a type both directions
+    of each edge. A relation whose reverse is there, by that name or by its edges, stays as it is.
+
+    Args:
+        data: The graph, with ``edge_index`` and perhaps ``edge_weight`` of each relation.
+        source: Where it came from, for the message.
+
+    Example:
+        >>> data = HeteroData(author={"num_nodes": 2}, paper={"num_nodes": 3})
+        >>> data["author", "writes", "paper"].edge_index = torch.tensor([[0, 1], [2, 0]])
+        >>> data["paper", "cites", "paper"].edge_index = torch.tensor([[0], [2]])
+        >>> both = with_reverses(data)
+        >>> both["paper", "rev_writes", "author"].edge_index.tolist()
+        [[2, 0], [0, 1]]
+        >>> both["paper", "cites", "paper"].edge_index.tolist()
+        [[0, 2], [2, 0]]
+    """
+    found = copy.copy(data)
+    for kind in data.edge_types:
+        if any(_is_reverse(data, kind, other) for other in data.edge_types if other != kind):
+            continue
+        first, name, last = kind
+        store = data[kind]
+        values = {"edge_weight": store.edge_weight} if "edge_weight" in store else {}
+        if first == last:
+            try:
+                index, values = simple_arcs(
+                    store.edge_index, data[first].num_nodes, values, self_loops=True
+                )
+            except InputError as error:
+                raise InputError(f"{source} {relation_text(kind)}: {error}") from None
+            found[kind].update({"edge_index": index, **values})
+        else:
+            reverse = {"edge_index": store.edge_index.flip(0), **values}
+            found[last, f"rev_{name}", first].update(reverse)
+    return found
+
+
+def _is_reverse(data: HeteroData, one: EdgeType, other: EdgeType) -> bool:
+    """Whether two relations are each other's reverse, by name or by all of their edges."""
+    if (one[0], one[2]) != (other[2], other[0]):
+        return False
+    if one[1] == f"rev_{other[1]}" or other[1] == f"rev_{one[1]}":
+        return True
+    edges, back = data[one].edge_index, data[other].edge_index.flip(0)
+    return torch.equal(edges.unique(dim=1), back.unique(dim=1))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from torch import Tensor
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch, Data, HeteroData
 
 from teddy.data.arcs import check_edge_values, simple_arcs
 from teddy.data.catalog import DATASETS
@@ -23,6 +24,15 @@ from teddy.data.features import compact
 from teddy.data.files import read_path
 from teddy.data.graphs import TASK as OF_GRAPHS
 from teddy.data.graphs import as_batch, graph_set, of_graphs
+from teddy.data.hetero import (
+    check_relations,
+    check_target,
+    nodes_of_types,
+    other_features,
+    relation_text,
+    target_nodes,
+    with_target_nodes,
+)
 from teddy.data.links import LINKS, check_links, with_links
 from teddy.data.simple_edges import normalise_edges
 from teddy.data.splits import CHOICES, Masks, one_split, split_nodes, split_number
@@ -41,13 +51,15 @@ def load_dataset(
     nodes: StrPath | None = None,
     task: str = "classification",
     directed: bool = False,
-) -> Data:
+    target: str | None = None,
+) -> Data | HeteroData:
     """Return a graph by its name, or from the user's own files.
 
     Args:
         name: A name of :func:`teddy.data.list_datasets`, in any case, or a path: ``graph.npz``,
-            ``graph.pt``, an edge list in CSV or Parquet, or a folder with ``edges.*`` and
-            ``nodes.*``. ``docs/data.md`` has the layouts.
+            ``graph.pt``, an edge list in CSV or Parquet, a folder with ``edges.*`` and
+            ``nodes.*``, or one with tables of several node types and relations in ``nodes/`` and
+            ``edges/``. ``docs/data.md`` has the layouts.
         split: ``"public"``, ``"random"`` or percentages such as ``"20/40/40"``, see
             :func:`teddy.data.split_nodes`; or the number of one of several splits that came with
             the data. By default the split that came, or all of them: then masks are ``[N, K]``,
@@ -61,6 +73,8 @@ def load_dataset(
             at, and edges are held out as of :func:`teddy.data.split_links`, by a split such as
             ``"85/5/10"``, which is the default.
         directed: Whether edges stay in the direction that they are listed in.
+        target: Node type that has labels and split, in a heterogeneous graph; by default the only
+            one that has labels.
 
     Returns:
         A PyG ``Data``: ``x`` float32, CSR if less than a quarter of it is non-zero;
@@ -69,7 +83,9 @@ def load_dataset(
         ``train_mask``, ``val_mask``, ``test_mask``; ``num_nodes``, ``name``, ``split``; and
         ``node_ids``, ``class_names`` where a table's ids and labels weren't 0, 1, 2, ..., and its
         ``feature_names``. Of a set of graphs a ``Batch``, in which ``y`` and the masks have a row
-        for each graph; see :func:`teddy.graph_set`.
+        for each graph; see :func:`teddy.graph_set`. Of a heterogeneous graph a ``HeteroData``:
+        ``x``, ``num_nodes`` and ``node_ids`` of each type, ``y`` and the masks of the target,
+        ``edge_index`` and ``edge_weight`` of each relation, ``name``, ``split``.
 
     Raises:
         InputError: What came can't be used; one line.
@@ -85,34 +101,66 @@ def load_dataset(
             raise InputError(f"links have no direction, expected no directed graph for {LINKS}")
         raw, source, label = _read(name, data_dir, nodes, task, ())
         return _load_links(raw, source, label, split, seed)
-    raw, source, label = _read(name, data_dir, nodes, task)
+    raw, source, label = _read(name, data_dir, nodes, task, None, target, directed)
+    if isinstance(raw, HeteroData):
+        target = check_target(raw, target)
+        nodes_of_target, where = target_nodes(raw, target), f"{source} '{target}'"
+        found = _with_split(nodes_of_target, where, split, seed, task, integers=True)
+        return with_target_nodes(_hetero(raw, target, source, label), target, found)
     if isinstance(raw, Batch):
         came = "public" if split is None and MASKS[0] in raw else split
         batch = graph_set(raw, came, seed, source)
         batch.name = label
         return batch
-    graph = check_graph(raw, source, task)
-    public = _public(raw, source)
-    number = split_number(split)
-    if public is None and (split in (None, "public") or number is not None):
-        raise InputError(f"{source}: no split came with it, pass split as {CHOICES}")
-    split = "public" if number is not None else split or "public"
-    masks = split_nodes(graph.y, split, seed, public=public)
+    graph = _with_split(raw, source, split, seed, task)
     data = Data(
         x=compact(graph.x),
         **_edges(graph, directed, source),
         y=graph.y,
-        **dict(zip(MASKS, masks, strict=True)),
+        **{key: graph[key] for key in MASKS},
         num_nodes=graph.x.size(0),
         name=label,
-        split=split,
+        split=graph.split,
     )
-    check_masks(data, source, task, several=True)
-    if number is not None or count_splits(dict(zip(MASKS, masks, strict=True)), source) == 1:
-        data = one_split(data, number, source=source)
-    if split != "public":
-        data.split_seed = seed
+    if "split_seed" in graph:
+        data.split_seed = graph.split_seed
     return _named(data, raw)
+
+
+def _with_split(
+    raw: Data, source: str, split: str | None, seed: int, task: str, integers: bool = False
+) -> Data:
+    """A graph, checked, with the masks of a split that came with it or is drawn."""
+    graph = copy.copy(check_graph(raw, source, task, integers=integers))
+    public = _public(raw, source)
+    number = split_number(split)
+    if public is None and (split in (None, "public") or number is not None):
+        raise InputError(f"{source}: no split came with it, pass split as {CHOICES}")
+    graph.split = "public" if number is not None else split or "public"
+    masks = split_nodes(graph.y, graph.split, seed, public=public)
+    for key, mask in zip(MASKS, masks, strict=True):
+        graph[key] = mask
+    check_masks(graph, source, task, several=True)
+    if graph.split != "public":
+        graph.split_seed = seed
+    if number is not None or count_splits({key: graph[key] for key in MASKS}, source) == 1:
+        return one_split(graph, number, source=source)
+    return graph
+
+
+def _hetero(raw: HeteroData, target: str, source: str, label: str) -> HeteroData:
+    """A heterogeneous graph, checked but for the target's nodes, with its name."""
+    data, nodes = copy.copy(raw), nodes_of_types(raw, source)
+    for name, x in other_features(raw, target, nodes).items():
+        data[name].x = x
+    for kind, edge_index in check_relations(raw, nodes, source).items():
+        data[kind].edge_index = edge_index
+        for key in ("edge_weight", "edge_attr"):
+            if key in raw[kind]:
+                where, columns = f"{source} {relation_text(kind)}", edge_index.size(1)
+                data[kind][key] = check_edge_values(key, raw[kind][key], columns, where)
+    data.name = label
+    return data
 
 
 def load_to_predict(
@@ -125,7 +173,8 @@ def load_to_predict(
     directed: bool = False,
     self_loops: bool = False,
     integers: bool = False,
-) -> Data:
+    target: str | None = None,
+) -> Data | HeteroData:
     """Return a graph of which labels are to be predicted: they and a split may be missing.
 
     The same as :func:`load_dataset` otherwise, with the masks that came with the data if any did.
@@ -141,6 +190,7 @@ def load_to_predict(
         directed: As there.
         self_loops: Whether self-loops are kept, for a module that is given them.
         integers: Whether integer ``x``, ids that a module looks up, stays as it is.
+        target: As there; without labels it has to be given.
 
     Example:
         >>> import tempfile
@@ -151,7 +201,12 @@ def load_to_predict(
         >>> data.y.tolist(), "test_mask" in data
         ([-1, 1], False)
     """
-    raw, source, label = _read(name, data_dir, nodes, task, classes or ())
+    raw, source, label = _read(name, data_dir, nodes, task, classes or (), target, directed)
+    if isinstance(raw, HeteroData):
+        target = check_target(raw, target)
+        nodes_of_target, where = target_nodes(raw, target), f"{source} '{target}'"
+        found = _to_predict(nodes_of_target, where, task, classes, integers=True)
+        return with_target_nodes(_hetero(raw, target, source, label), target, found)
     if task == LINKS:
         data = check_links(raw, source, labelled=False) if "edge_label_index" in raw else _bare(raw)
         data.x, data.name = compact(data.x), label
@@ -164,22 +219,30 @@ def load_to_predict(
         batch.name = label
         _check_classes(batch, classes, source)
         return batch
-    graph = check_graph(raw, source, task, labelled=False, integers=integers)
+    graph = _to_predict(raw, source, task, classes, integers)
     data = Data(
         x=compact(graph.x) if graph.x.is_floating_point() else graph.x,
         **_edges(graph, directed, source, self_loops),
         num_nodes=graph.x.size(0),
         name=label,
     )
-    if PRUNED_BY in raw:
-        data[PRUNED_BY] = raw[PRUNED_BY]
+    for key in (PRUNED_BY, "y", *MASKS):
+        if graph.get(key) is not None:
+            data[key] = graph[key]
+    return _named(data, raw)
+
+
+def _to_predict(
+    raw: Data, source: str, task: str, classes: Sequence[str] | None, integers: bool
+) -> Data:
+    """A graph, checked, with the labels and masks that came with it, if any did."""
+    graph = copy.copy(check_graph(raw, source, task, labelled=False, integers=integers))
     if graph.get("y") is not None:
-        data.y = graph.y
-        _check_classes(data, classes, source)
+        _check_classes(graph, classes, source)
     if _public(raw, source) is not None:
         for key in MASKS:
-            data[key] = check_mask(raw, key, data.num_nodes, source, several=True)
-    return _named(data, raw)
+            graph[key] = check_mask(raw, key, graph.x.size(0), source, several=True)
+    return graph
 
 
 def _load_links(raw: Data, source: str, label: str, split: str | None, seed: int) -> Data:
@@ -239,13 +302,16 @@ def _read(
     nodes: StrPath | None,
     task: str,
     classes: Sequence[str] | None = None,
+    target: str | None = None,
+    directed: bool = False,
 ) -> tuple[Data, str, str]:
     """Return the graph, or graphs, as they came, the name in messages, and the name."""
     key = name.lower() if isinstance(name, str) else ""
     path = _home(name)
     looks_like_a_path = not isinstance(name, str) or os.sep in name or path.suffix or path.exists()
     if name and key not in DATASETS and looks_like_a_path:
-        raw, source = read_path(path, None if nodes is None else _home(nodes), task, classes)
+        table = None if nodes is None else _home(nodes)
+        raw, source = read_path(path, table, task, classes, target, directed)
         label = path.name or path.resolve().name
     else:
         entry = DATASETS[key]
@@ -254,6 +320,12 @@ def _read(
         raw, source, label = entry.read(None if data_dir is None else Path(data_dir)), key, key
     if isinstance(raw, list):
         raw = as_batch(raw, source)
+    if isinstance(raw, HeteroData) and task in (LINKS, OF_GRAPHS):
+        raise InputError(
+            f"{source}: has several kinds of nodes, expected one kind for the task {task}"
+        )
+    if target is not None and not isinstance(raw, HeteroData):
+        raise InputError(f"{source}: has one kind of node, expected no target (--target)")
     if isinstance(raw, Batch) and task not in (OF_GRAPHS, "classification"):
         raise InputError(f"{source}: is a set of graphs, expected the task {OF_GRAPHS} (--task)")
     if task == OF_GRAPHS and not isinstance(raw, Batch):

@@ -24,13 +24,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-# Those of a HeteroData, too, so that a message can say that it is one.
 _CONTAINERS = [
     DataEdgeAttr, DataTensorAttr, BaseStorage, GlobalStorage, NodeStorage, EdgeStorage, HeteroData,
 ]  # fmt: skip
 
 
-def read_saved_data(path: Path) -> Data | list[Data]:
+#: What is read of nodes and edges.
+_FIELDS = ("x", "edge_index", "edge_weight", "y", "num_nodes", *MASKS)
+#: What is read of a HeteroData beside: values of relations, and names.
+_OF_TYPES = (*_FIELDS, "edge_attr", "node_ids", "feature_names")
+_OF_HETERO = ("class_names", PRUNED_BY)
+
+
+def read_saved_data(path: Path) -> Data | HeteroData | list[Data]:
     """Read the graph, its weights, features, labels and masks; whatever else is left out.
 
     A list of graphs is returned as it is.
@@ -56,17 +62,25 @@ def read_saved_data(path: Path) -> Data | list[Data]:
                 "expected a PyG Data saved with torch.save"
             ) from error
         if isinstance(saved, HeteroData):
-            raise InputError(
-                f"{path.name}: holds a HeteroData, expected a Data; relations are for Python: "
-                "teddy.find_ticket(data, module, target=...)"
-            )
+            return _chosen_fields(saved)
         if isinstance(saved, list) and all(isinstance(graph, Data) for graph in saved):
             return saved
         if not isinstance(saved, Data):
             raise InputError(
                 f"{path.name}: holds a {type(saved).__name__}, "
-                "expected a PyG Data, or a list of them, saved with torch.save"
+                "expected a PyG Data, or a list of them, or a HeteroData, saved with torch.save"
             )
-        keys = ("x", "edge_index", "edge_weight", "y", "num_nodes", PRUNED_BY, *MASKS, *LINK_FIELDS)
+        keys = (*_FIELDS, PRUNED_BY, *LINK_FIELDS)
         warn_of_weight(saved, path.name)
         return Data(**{key: saved[key] for key in keys if key in saved})
+
+
+def _chosen_fields(saved: HeteroData) -> HeteroData:
+    """The same graph with the fields that are read."""
+    data = HeteroData()
+    for key in _OF_HETERO:
+        if key in saved._global_store:
+            setattr(data, key, saved._global_store[key])
+    for name in (*saved.node_types, *saved.edge_types):
+        data[name].update({key: saved[name][key] for key in _OF_TYPES if key in saved[name]})
+    return data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -53,28 +53,77 @@ def read_tables(
         >>> data.node_ids, data.class_names, data.feature_names
         (['ann', 'bob'], ['cat', 'dog'], ['height'])
     """
-    node_table = Table.read(nodes, ("id", "label") if classes is None else ("id",))
+    node_table, ids, fields = read_nodes(nodes, task, classes)
     edge_table = Table.read(edges, ("source", "target"))
-    data = Data()
-    with reading(nodes, "a node table"):
-        ids = _node_ids(node_table)
-        y, class_names = _labels(node_table, task, classes)
-        data.feature_names, x = _features(node_table)
-        data.x = torch.from_numpy(x)
-        if y is not None:
-            data.y = torch.from_numpy(y)
-        for mask, part in zip(MASKS, _split(node_table, classes is None), strict=False):
-            data[mask] = torch.from_numpy(part)
+    data = Data(**fields)
     with reading(edges, "an edge list"):
-        data.edge_index = torch.from_numpy(_edge_index(edge_table, node_table, ids))
-        if "weight" in edge_table.names:
-            data.edge_weight = torch.from_numpy(edge_table.numbers("weight", "weight"))
-    integers = as_integers(ids)
-    if integers is None or not np.array_equal(integers.to_numpy(), np.arange(len(ids))):
-        data.node_ids = (ids if integers is None else integers).to_pylist()
-    if class_names is not None:
-        data.class_names = class_names
+        known = ids, f"an id of {node_table.path.name}"
+        for name, value in edge_fields(edge_table, known, known).items():
+            data[name] = value
     return data
+
+
+def read_nodes(
+    nodes: Path, task: str, classes: Sequence[str] | None
+) -> tuple[Table, pa.ChunkedArray, dict[str, Any]]:
+    """Read a node table: the table, its ids, and the fields of nodes with labels.
+
+    Args:
+        nodes: The file.
+        task: What labels are.
+        classes: See :func:`read_tables`.
+    """
+    table = Table.read(nodes, ("id", "label") if classes is None else ("id",))
+    with reading(nodes, "a node table"):
+        ids = _node_ids(table)
+        y, class_names = _labels(table, task, classes)
+        fields = feature_fields(table)
+        if y is not None:
+            fields["y"] = torch.from_numpy(y)
+        for mask, part in zip(MASKS, _split(table, classes is None), strict=False):
+            fields[mask] = torch.from_numpy(part)
+    fields |= name_fields(ids)
+    if class_names is not None:
+        fields["class_names"] = class_names
+    return table, ids, fields
+
+
+def read_plain_nodes(nodes: Path) -> tuple[Table, pa.ChunkedArray, dict[str, Any]]:
+    """Read a node table without targets: ``label`` and ``split`` are left out."""
+    table = Table.read(nodes, ("id",))
+    with reading(nodes, "a node table"):
+        ids = _node_ids(table)
+        fields = feature_fields(table, needed=False)
+    return table, ids, fields | name_fields(ids)
+
+
+def name_fields(ids: pa.ChunkedArray) -> dict[str, Any]:
+    """``node_ids``, unless they are 0, 1, 2, ..."""
+    integers = as_integers(ids)
+    if integers is not None and np.array_equal(integers.to_numpy(), np.arange(len(ids))):
+        return {}
+    return {"node_ids": (ids if integers is None else integers).to_pylist()}
+
+
+def feature_fields(table: Table, needed: bool = True) -> dict[str, Any]:
+    """``x`` and ``feature_names``; nothing if there are none, and none are needed."""
+    if not needed and set(table.names) <= set(_NO_FEATURES):
+        return {}
+    names, x = _features(table)
+    return {"x": torch.from_numpy(x), "feature_names": names}
+
+
+def edge_fields(table: Table, *known: tuple[pa.ChunkedArray, str]) -> dict[str, Any]:
+    """``edge_index``, and ``edge_weight`` where there is a weight.
+
+    Args:
+        table: The edge list.
+        known: The ids of sources, then of targets, each with the words for one in messages.
+    """
+    fields = {"edge_index": torch.from_numpy(_edge_index(table, *known))}
+    if "weight" in table.names:
+        fields["edge_weight"] = torch.from_numpy(table.numbers("weight", "weight"))
+    return fields
 
 
 def _node_ids(table: Table) -> pa.ChunkedArray:
@@ -90,13 +139,12 @@ def _node_ids(table: Table) -> pa.ChunkedArray:
     return ids
 
 
-def _edge_index(table: Table, node_table: Table, ids: pa.ChunkedArray) -> np.ndarray:
+def _edge_index(table: Table, *known: tuple[pa.ChunkedArray, str]) -> np.ndarray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    expected = f"an id of {node_table.path.name}"
     ends = []
-    for name in ("source", "target"):
+    for name, (ids, expected) in zip(("source", "target"), known, strict=True):
         column = table.ids(name, expected)
         if column.type != ids.type:
             column, ids = column.cast(pa.string()), ids.cast(pa.string())

@@ -14,8 +14,9 @@ from torch_geometric.data import Data
 from teddy.data.arcs import check_edge_values, simple_arcs
 from teddy.edges.beside import Beside
 from teddy.edges.induced import induced_graph
-from teddy.edges.prune import keep_columns
+from teddy.edges.prune import keep_columns, prune_pairs
 from teddy.edges.scores.edge_score import positions
+from teddy.edges.signals import Signals
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.edges.weighted_graph import WeightedGraph
 
@@ -98,6 +99,47 @@ class Arcs:
         if "edge_weight" not in self.values:
             return None
         return WeightedGraph.of(self.graph, self.edge, self.values["edge_weight"]).weight
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return self.graph.num_nodes
+
+    def choose(
+        self,
+        sparsity: float,
+        score: str,
+        seed: int = 0,
+        weighted: bool = False,
+        signals: Signals | None = None,
+    ) -> Tensor:
+        """The undirected edges that a score keeps, bool ``[M]``.
+
+        Args:
+            sparsity: Share that is removed.
+            score: Its name.
+            seed: For scores that draw.
+            weighted: Whether its degrees are weighted.
+            signals: What it looks at beside the graph.
+        """
+        weights = self.weights if weighted else None
+        return prune_pairs(self.graph, sparsity, score, seed, weights, signals)
+
+    def simple(self, keep: Tensor) -> tuple[SimpleGraph, Tensor]:
+        """The simple graph of all nodes, and which of its edges stay, bool ``[M]``.
+
+        Args:
+            keep: bool ``[M]``.
+        """
+        return self.graph, keep
+
+    def columns(self, keep: Tensor | None = None) -> tuple[Tensor, int]:
+        """All arcs in one ``[2, A]``, sorted by source, and the number of nodes.
+
+        Args:
+            keep: bool ``[M]``: the arcs of these edges only.
+        """
+        return self.fields(keep)["edge_index"], self.num_nodes
 
     @property
     def names(self) -> list[str]:

@@ -17,7 +17,7 @@ from torch_geometric.utils import select
 from teddy.data.checks import LINK_FIELDS
 from teddy.data.hetero import EdgeType, relation_text
 from teddy.edges.prune import keep_columns, needed_signals, score_pairs
-from teddy.edges.relations import Relation, find_relations
+from teddy.edges.relations import Groups, Relation, find_relations
 from teddy.edges.select import lowest_edges
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.edges.ties import pair_digests, pair_text
@@ -76,10 +76,15 @@ class HeteroGraph:
     scope: str = "each"
 
     @staticmethod
-    def of(data: HeteroData, scope: str = "each") -> HeteroGraph:
-        """Of a graph, which is checked."""
+    def of(data: HeteroData, scope: str = "each", groups: Groups | None = None) -> HeteroGraph:
+        """Of a graph, which is checked; see :func:`~teddy.edges.relations.find_relations`."""
         check_scope(scope)
-        return HeteroGraph(*find_relations(data), scope)
+        return HeteroGraph(*find_relations(data, groups), scope)
+
+    @property
+    def groups(self) -> Groups:
+        """Relations that are one."""
+        return [relation.edge_types for relation in self.relations]
 
     @property
     def num_edges(self) -> list[int]:

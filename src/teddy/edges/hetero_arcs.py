@@ -17,8 +17,9 @@ from teddy.data.hetero import EdgeType, check_relations, other_features, relatio
 from teddy.edges.arcs import Arcs
 from teddy.edges.hetero import HeteroGraph
 from teddy.edges.prune import keep_columns
+from teddy.edges.relations import Groups
+from teddy.edges.signals import Signals
 from teddy.edges.simple_graph import SimpleGraph
-from teddy.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ class HeteroArcs(Arcs):
     Attributes:
         graph: The undirected edges, in which each relation has nodes of its own.
         relations: The same as relations, which are pruned.
+        target: The node type whose features come from elsewhere.
         index: Not used: each relation has its own.
         target: The type whose nodes are predicted.
         features: The features of the other types.
@@ -113,7 +115,11 @@ class HeteroArcs(Arcs):
 
     @staticmethod
     def of_hetero(
-        data: HeteroData, target: str, names: Iterable[str] = (), scope: str = "each"
+        data: HeteroData,
+        target: str,
+        names: Iterable[str] = (),
+        scope: str = "each",
+        groups: Groups | None = None,
     ) -> HeteroArcs:
         """Of a graph, with the values of these names, of the relations that have them.
 
@@ -122,8 +128,9 @@ class HeteroArcs(Arcs):
             target: The node type whose features come from elsewhere.
             names: Of ``edge_weight`` and ``edge_attr``, what the model takes.
             scope: What edges are scored in; see :class:`~teddy.edges.hetero.HeteroGraph`.
+            groups: Relations that are one, where that is known.
         """
-        graph = HeteroGraph.of(data, scope)
+        graph = HeteroGraph.of(data, scope, groups)
         nodes = dict(graph.nodes)
         edges = check_relations(data, nodes)
         edge_of_column: dict[EdgeType, Tensor] = {}
@@ -202,9 +209,86 @@ class HeteroArcs(Arcs):
         """What a model is given of edges beside their ends."""
         return list(self.values_of)
 
-    def induced(self, nodes: Tensor) -> tuple[Arcs, Tensor]:
-        """Raise: nodes of one type have no graph of their own."""
-        raise InputError("the inductive setting is of a Data, expected inductive=False")
+    @property
+    def num_nodes(self) -> int:
+        """Nodes of all types."""
+        return sum(self.relations.nodes.values())
+
+    def choose(
+        self,
+        sparsity: float,
+        score: str,
+        seed: int = 0,
+        weighted: bool = False,
+        signals: Signals | None = None,
+    ) -> Tensor:
+        """The edges that a score keeps, of each relation or of all together, bool ``[M]``."""
+        return self.relations.keep(sparsity, score, seed, self.weights if weighted else None)
+
+    def simple(self, keep: Tensor) -> tuple[SimpleGraph, Tensor]:
+        """The simple graph that all relations make together, and its edges that stay.
+
+        An edge stays if any relation keeps it. Nodes are numbered type by type.
+
+        Args:
+            keep: bool ``[M]``.
+        """
+        graph, edge = self.relations.union
+        stays = torch.zeros_like(graph.pairs[0], dtype=torch.bool)
+        stays[edge[keep]] = True
+        return graph, stays
+
+    def columns(self, keep: Tensor | None = None) -> tuple[Tensor, int]:
+        """All arcs in one ``[2, A]``, where each relation has nodes of its own; and their number.
+
+        Args:
+            keep: bool ``[M]``: the arcs of these edges only.
+        """
+        index = self.fields(keep)["edge_index"].edge_index_dict.values()
+        count = self.num_nodes
+        apart = [part + number * count for number, part in enumerate(index)]
+        return torch.cat(apart, dim=1), count * len(apart)
+
+    def induced(self, nodes: Tensor) -> tuple[HeteroArcs, Tensor]:
+        """The arcs between some nodes of the target, numbered anew, and all of the other types.
+
+        Args:
+            nodes: bool, which of the target's nodes.
+
+        Returns:
+            The part, and bool ``[M]``: the edges of the whole that are in it.
+        """
+        graph, number = self.relations, nodes.long().cumsum(0) - 1
+        found = [relation.induced(self.target, nodes) for relation in graph.relations]
+        parts, within = zip(*found, strict=True)
+        index_of: dict[EdgeType, Tensor] = {}
+        edge_of: dict[EdgeType, Tensor] = {}
+        values_of: dict[str, dict[EdgeType, Tensor]] = {name: {} for name in self.values_of}
+        for part, edges in zip(parts, within, strict=True):
+            new_number = edges.long().cumsum(0) - 1
+            for kind in part.edge_types:
+                index = self.index_of[kind].clone()
+                inside = torch.ones_like(index[0], dtype=torch.bool)
+                for end, name in enumerate((kind[0], kind[2])):
+                    if name == self.target:
+                        inside &= nodes[index[end]]
+                        index[end] = number[index[end]]
+                index_of[kind] = index[:, inside]
+                edge = edge_of[kind] = self.edge_of[kind][inside]
+                edge[edge >= 0] = new_number[edge[edge >= 0]]
+                for name, values in self.values_of.items():
+                    if kind in values:
+                        values_of[name][kind] = values[kind][inside]
+        part_graph = HeteroGraph({**graph.nodes, self.target: int(nodes.sum())}, parts, graph.scope)
+        arcs = replace(
+            self,
+            graph=_apart([relation.graph for relation in parts]),
+            relations=part_graph,
+            index_of={kind: index_of[kind] for kind in self.index_of},
+            edge_of=edge_of,
+            values_of=values_of,
+        )
+        return arcs, torch.cat(within)
 
     def tensors(self) -> list[Tensor]:
         """All that a model is given beside the target's features and the edges."""

@@ -6,7 +6,7 @@ listed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -14,6 +14,7 @@ from torch import Tensor
 from torch_geometric.data import HeteroData
 
 from teddy.data.hetero import EdgeType, check_relations, nodes_of_types
+from teddy.edges.induced import induced_graph
 from teddy.edges.simple_graph import SimpleGraph
 
 
@@ -77,13 +78,45 @@ class Relation:
         shift = torch.where(of_second, offsets[second] - self.first_nodes, offsets[first])
         return (pairs + shift).sort(dim=0).values
 
+    def induced(self, name: str, nodes: Tensor) -> tuple[Relation, Tensor]:
+        """The relation between some nodes of a type, numbered anew, and all nodes of the others.
 
-def find_relations(data: HeteroData) -> tuple[dict[str, int], tuple[Relation, ...]]:
+        It has no columns: :attr:`edge_of_column` is empty.
+
+        Args:
+            name: The type.
+            nodes: bool, which of its nodes.
+
+        Returns:
+            The part, and bool ``[M]``: the edges of the whole that are in it.
+        """
+        first, second = self.types
+        counts = [self.first_nodes, self.graph.num_nodes - self.first_nodes]
+        ends = (
+            [(first, counts[0])] if first == second else list(zip(self.types, counts, strict=True))
+        )
+        stays = [nodes if end == name else nodes.new_ones(count) for end, count in ends]
+        graph, within = induced_graph(self.graph, torch.cat(stays))
+        part = Relation(self.edge_types, self.types, int(stays[0].sum()), graph, {})
+        return part, within
+
+
+#: Relations that are one: each with its reverse, or alone.
+Groups = Sequence[tuple[EdgeType, ...]]
+
+
+def find_relations(
+    data: HeteroData, groups: Groups | None = None
+) -> tuple[dict[str, int], tuple[Relation, ...]]:
     """Nodes of each type, and the relations, both sorted by name.
 
     A relation ``(a, r, b)`` and ``(b, rev_r, a)``, as ``ToUndirected`` calls it, are one; so are
     two without such names that hold exactly each other's edges, reversed. Relations of one type
     that list every edge in both directions are no one's reverse.
+
+    Args:
+        data: The graph.
+        groups: Relations that are one, where that is known.
 
     Example:
         >>> data = HeteroData(paper={"num_nodes": 3}, author={"num_nodes": 2})
@@ -98,8 +131,27 @@ def find_relations(data: HeteroData) -> tuple[dict[str, int], tuple[Relation, ..
     """
     nodes = nodes_of_types(data)
     edges = check_relations(data, nodes)
-    groups = [Relation.of(group, edges, nodes) for group in _groups(edges, nodes)]
-    return nodes, tuple(groups)
+    groups = _groups(edges, nodes) if groups is None else groups
+    return nodes, tuple(Relation.of(group, edges, nodes) for group in groups)
+
+
+def groups_between(data: HeteroData, name: str, chosen: Tensor) -> Groups:
+    """Relations that are one, by the edges of some nodes of a type alone.
+
+    Args:
+        data: The graph.
+        name: The type; all nodes of other types count.
+        chosen: bool, which of its nodes.
+    """
+    nodes = nodes_of_types(data)
+    edges = check_relations(data, nodes)
+    for kind, index in edges.items():
+        inside = torch.ones_like(index[0], dtype=torch.bool)
+        for end, of_type in enumerate((kind[0], kind[2])):
+            if of_type == name:
+                inside &= chosen[index[end]]
+        edges[kind] = index[:, inside]
+    return _groups(edges, nodes)
 
 
 def _groups(

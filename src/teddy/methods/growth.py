@@ -126,8 +126,8 @@ class Growth:
         if self.grown is None:
             return choice.keep
         return edges_at_inference(
-            self.inference, stage.graph, stage.known, choice.keep, choice.sparsity, choice.score,
-            self.seed, stage.arcs.weights if choice.weighted else None, Signals(stage.data.x),
+            self.inference, stage.arcs, stage.known, choice.keep, choice.sparsity, choice.score,
+            self.seed, choice.weighted, Signals(stage.data.x),
         )  # fmt: skip
 
     def unseen(self, choice: Choice | None) -> Unseen | None:
@@ -143,7 +143,7 @@ class Growth:
             return None
         graphs = []
         for stage in self.grown:
-            kept = edges_at_inference("training", stage.graph, stage.known, keep, 0.0, None, 0)
+            kept = edges_at_inference("training", stage.arcs, stage.known, keep, 0.0, None, 0)
             graph, count = copy.copy(stage.subgraph(kept)), int(keep.sum())
             graph.mask_of_edge = torch.full_like(stage.known[kept], count, dtype=torch.long)
             graph.mask_of_edge[stage.known[kept]] = torch.arange(count, device=keep.device)

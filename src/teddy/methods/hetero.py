@@ -9,8 +9,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Data, HeteroData
 
 from teddy.data.hetero import check_target, nodes_of_types, relation_text, target_data
-from teddy.edges import Arcs, HeteroArcs, Signals
+from teddy.edges import Arcs, HeteroArcs
 from teddy.edges.hetero import check_of_relations
+from teddy.edges.relations import groups_between
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.model_source import ModelLike
@@ -66,14 +67,14 @@ class HeteroProblem(Problem):
             check_weights(module)
 
     def _arcs(self) -> Arcs:
-        if self.settings.task.directed:
-            raise InputError("relations run as they are listed, expected directed=False")
         present = [name for name in EDGE_INPUTS if name in self.hetero]
         with seeded(self.seed, self.device):
             names = hetero_edge_inputs(self.source.make(0, 0), present, self.hetero.keys())
-        return HeteroArcs.of_hetero(
-            copy.copy(self.hetero).to(self.device), self.target, names, self.scope
-        )
+        data, groups = copy.copy(self.hetero).to(self.device), None
+        if self.settings.task.inductive:
+            training = self.given.train_mask.to(self.device)
+            groups = groups_between(data, self.target, training)
+        return HeteroArcs.of_hetero(data, self.target, names, self.scope, groups)
 
     def make_model(self) -> nn.Module:
         """Make a model with initial weights."""
@@ -87,17 +88,6 @@ class HeteroProblem(Problem):
         """The module of the user's that a model here stands for."""
         assert isinstance(model, HeteroModel)
         return model.module
-
-    def choose(
-        self,
-        sparsity: float,
-        score: str,
-        weighted: bool = False,
-        signals: Signals | None = None,
-    ) -> Tensor:
-        """The edges that a score keeps, bool ``[M]``."""
-        weights = self.arcs.weights if weighted else None
-        return self.arcs.relations.keep(sparsity, score, self.seed, weights)
 
     def keep_highest(self, scores: Tensor, sparsity: float) -> Tensor:
         """Keep all edges but those of lowest score, within each relation or over all of them."""
@@ -134,4 +124,5 @@ class HeteroProblem(Problem):
 
     def facts(self, keep: Tensor, sparse: TrainResult, dense: Dense) -> dict[str, Any]:
         """What a ticket says of its relations."""
-        return {"hetero": hetero_facts(self.arcs, self.target, keep)}
+        facts = hetero_facts(self.arcs, self.target, keep)
+        return {"hetero": facts | ({"directed": True} if self.settings.task.directed else {})}

@@ -31,6 +31,7 @@ def load_data(name: StrPath, settings: Settings) -> Any:
     data = load_dataset(
         name, split=asked.split, seed=asked.split_seed or 0, data_dir=asked.data_dir,
         nodes=asked.nodes, task=task, directed=settings.task.directed,
+        target=settings.task.target,
     )  # fmt: skip
     if isinstance(data, Batch) and task != _OF_GRAPHS:
         raise InputError(

@@ -18,7 +18,7 @@ from teddy.data.features import num_features
 from teddy.data.splits import one_split
 from teddy.edges import Arcs, Signals
 from teddy.edges.beside import Beside
-from teddy.edges.prune import needed_signals, prune_pairs
+from teddy.edges.prune import needed_signals
 from teddy.edges.select import lowest_edges
 from teddy.entries import Entry
 from teddy.errors import InputError, warn
@@ -362,8 +362,7 @@ class Problem:
             weighted: Whether its degrees are weighted.
             signals: What it looks at beside the graph.
         """
-        weights = self.seen.arcs.weights if weighted else None
-        return prune_pairs(self.graph, sparsity, score, self.seed, weights, signals)
+        return self.seen.arcs.choose(sparsity, score, self.seed, weighted, signals)
 
     def keep_highest(self, scores: Tensor, sparsity: float) -> Tensor:
         """Keep all edges but those of lowest score, as many as the edge budget says, bool ``[M]``.

@@ -84,7 +84,6 @@ def make_ticket(
     where |= problem.weight_budget.settings(network)
     names, (arcs, keep) = problem.given.get("class_names"), problem.belongs_to(choice)
     facts = problem.facts(keep, sparse, dense)
-    hetero = facts.get("hetero")
     outputs = "outputs" if problem.task.name in ("regression", LINKS) else "classes"
     info = TicketInfo(
         method=method,
@@ -95,7 +94,7 @@ def make_ticket(
         seed=problem.seed,
         model=_model_spec(problem, network) | {kind: n for kind, n in left_out.items() if n},
         graph={
-            "nodes": arcs.graph.num_nodes if hetero is None else sum(hetero["nodes"].values()),
+            "nodes": arcs.num_nodes,
             "edges": arcs.graph.num_edges,
             **feature_facts(problem.data.x),
             outputs: problem.num_outputs,
@@ -135,7 +134,7 @@ def _inductive(problem: Problem, choice: Choice) -> dict[str, Any] | None:
         "inference": problem.growth.inference,
         "score": choice.score,
         "weighted": choice.weighted,
-        "nodes": problem.deployed.graph.num_nodes,
+        "nodes": problem.deployed.arcs.num_nodes,
         "edges": asdict(Count(kept.numel(), int(kept.sum()))),
         "fingerprint": arcs_fingerprint(problem.deployed.arcs),
         "kept_fingerprint": arcs_fingerprint(problem.deployed.arcs, kept),

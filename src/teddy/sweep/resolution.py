@@ -14,6 +14,7 @@ from torch_geometric.data import Data, HeteroData
 from teddy.sweep.metric import Metric
 from teddy.ticket import TicketInfo
 from teddy.ticket.heads import targets_for
+from teddy.ticket.hetero import hetero_targets
 from teddy.training import Task
 from teddy.training.tasks import task_from
 
@@ -69,8 +70,7 @@ def tested_on(info: TicketInfo, data: Data | HeteroData) -> HeldOut:
         HeldOut(rows=1000, resolution=0.1)
     """
     if isinstance(data, HeteroData):
-        assert info.hetero is not None
-        targets = data[info.hetero["target"]]
+        targets = hetero_targets(info, data)
     else:
         targets = targets_for(info, data)
     return HeldOut.from_targets(task_from(info.task), targets.y[targets.test_mask])

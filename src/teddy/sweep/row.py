@@ -13,17 +13,17 @@ import torch
 from torch import Tensor
 
 from teddy import __version__
-from teddy.edges import graph_health
+from teddy.edges import HeteroArcs, graph_health
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.machine import peak_memory
 from teddy.methods import Problem
 from teddy.methods.links import LinkProblem
 from teddy.sweep.grid import Cell
-from teddy.sweep.pruned import Pruned, pruned_graph, whole_graph
 from teddy.sweep.resolution import HeldOut
 from teddy.ticket import Ticket
 from teddy.ticket.links import link_facts
 from teddy.ticket.speed import dense_like
+from teddy.ticket.view import TicketView, ticket_view
 from teddy.training import Task
 from teddy.training.passes import forward_passes
 
@@ -59,6 +59,8 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Any, tested: HeldOut) -> dict[s
     """
     info = ticket.info
     macs = {"dense": info.macs.dense, "ticket": info.macs.ticket}
+    view = ticket_view(ticket, data)
+    y = data.y if _has_node_classes(ticket.task, view) else None
     return {
         **vars(cell),
         "split": info.split,
@@ -73,7 +75,8 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Any, tested: HeldOut) -> dict[s
         **{f"macs_{n}": None if layers is None else sum(layers) for n, layers in macs.items()},
         "distill": info.config["distill"],
         **{f"seconds_{n}": ticket.seconds.get(n, 0.0) for n in SECONDS},
-        **_of_pruned(pruned_graph(ticket, data)),
+        **_inference(view),
+        **_health(view, y),
         "peak_memory": peak_memory(),
         "versions": versions(),
     }
@@ -87,6 +90,8 @@ def dense_row(problem: Problem, cell: Cell, tested: HeldOut) -> dict[str, Any]:
     # Tickets of a set of graphs count the edges of all graphs, not of the training graphs alone.
     of_graphs = problem.task.name == "graph-classification"
     edges = (problem.deployed.graph if of_graphs else problem.graph).num_edges
+    view = _whole_view(problem)
+    y = problem.deployed.data.y if _has_node_classes(problem.task, view) else None
     return {
         **vars(cell),
         "split": str(problem.given.get("split", "given")),
@@ -105,7 +110,8 @@ def dense_row(problem: Problem, cell: Cell, tested: HeldOut) -> dict[str, Any]:
         "distill": 0.0,
         **dict.fromkeys((f"seconds_{name}" for name in SECONDS), 0.0),
         "seconds_dense": dense.seconds,
-        **_of_pruned(whole_graph(problem)),
+        **_inference(view),
+        **_health(view, y),
         "peak_memory": peak_memory(),
         "versions": versions(),
     }
@@ -150,25 +156,25 @@ def _dense_links(problem: Problem) -> dict[str, Any] | None:
     return link_facts(problem.data, problem.hits_at, {"dense": logits, "ticket": logits})
 
 
-def _of_pruned(found: Pruned | None) -> dict[str, Any]:
-    """Seconds of inference and health of the graph; None where there is no one simple graph."""
-    if found is None:
-        predict = ("seconds_predict_dense", "seconds_predict_ticket")
-        return dict.fromkeys((*predict, "pruned_degree", *_HEALTH))
-    return {**_inference(found), **_health(found)}
+def _whole_view(problem: Problem) -> TicketView:
+    """The dense model on the graph with all of its edges."""
+    arcs, data = problem.deployed.arcs, problem.deployed.data
+    everything = torch.ones_like(arcs.graph.pairs[0]).bool()
+    beside = {name: data[name] for name in ("graph_of_node",) if name in data}
+    return TicketView(problem.initial_model(), data.x, arcs, everything, beside)
 
 
 @torch.no_grad()
-def _inference(found: Pruned) -> dict[str, float]:
+def _inference(view: TicketView) -> dict[str, float]:
     """Seconds of one pass over the whole graph, of the dense model and of a ticket.
 
     They take turns, and the shortest time of each counts, so that what else the machine does
     weighs as little as it can, and on both alike.
     """
-    models = {"dense": dense_like(found.model), "ticket": copy.deepcopy(found.model)}
-    keep = {"dense": None, "ticket": found.keep}
+    models = {"dense": dense_like(view.model), "ticket": copy.deepcopy(view.model)}
+    keep = {"dense": None, "ticket": view.keep}
     passes = {
-        name: forward_passes(model.to(found.x.device).eval(), found.x, **found.fields(keep[name]))
+        name: forward_passes(model.to(view.x.device).eval(), view.x, **view.fields(keep[name]))
         for name, model in models.items()
     }
     shortest = dict.fromkeys(passes, float("inf"))
@@ -193,10 +199,15 @@ def mean_edge_degree(graph: SimpleGraph, edges: Tensor) -> float | None:
     return float(chosen.mean()) if chosen.numel() else None
 
 
-def _health(found: Pruned) -> dict[str, Any]:
-    """Health of the graph that the pruning leaves."""
-    graph, keep = found.arcs.graph, found.keep
-    health = graph_health(graph.edge_index(keep), graph.num_nodes, found.classes)
+def _has_node_classes(task: Task, view: TicketView) -> bool:
+    """Whether every node has a class, for homophily; of a HeteroData one type alone has."""
+    return task.node_classes and not isinstance(view.arcs, HeteroArcs)
+
+
+def _health(view: TicketView, y: Tensor | None) -> dict[str, Any]:
+    """Health of the graph that the pruning leaves; of a HeteroData of all relations together."""
+    graph, keep = view.arcs.simple(view.keep)
+    health = graph_health(graph.edge_index(keep), graph.num_nodes, y)
     return {
         "pruned_degree": mean_edge_degree(graph, ~keep),
         **{name: getattr(health, name) for name in _HEALTH},

@@ -20,7 +20,7 @@ from teddy.sweep.resolution import HeldOut, tested_on
 from teddy.sweep.row import ticket_row
 from teddy.sweep.statistics import Difference, paired_difference, spread
 from teddy.ticket import Accuracy, Ticket
-from teddy.ticket.heads import graph_for
+from teddy.ticket.view import ticket_view
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Study:
         tickets: One a seed.
         tested: Size of the test set.
         health: Of the graph before pruning and of what the best ticket leaves; of a heterogeneous
-            graph none.
+            graph, of all its relations together.
         seconds: Wall-clock time of the whole.
     """
 
@@ -165,11 +165,12 @@ def find_over_seeds(
         settings = {**settings, "progress": shown, "checkpoint": folder}
         tickets.append(find_ticket(data, seed=seed, **settings))
     study = Study(tickets, tested_on(tickets[0].info, data), {}, 0.0)
-    if not isinstance(data, HeteroData):
-        y = data.y if study.best.task.name == "classification" else None
-        data = graph_for(study.best.info, data)
-        for when, graph in (("before", data), ("after", study.best.apply(data))):
-            study.health[when] = graph_health(graph.edge_index, data.num_nodes, y)
+    view = ticket_view(study.best, data)
+    graph, keep = view.arcs.simple(view.keep)
+    of_nodes = study.best.task.node_classes and not isinstance(data, HeteroData)
+    y = data.y if of_nodes else None
+    for when, stays in (("before", None), ("after", keep)):
+        study.health[when] = graph_health(graph.edge_index(stays), graph.num_nodes, y)
     study.seconds = time.perf_counter() - started
     return study
 

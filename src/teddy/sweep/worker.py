@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from torch_geometric.data import Batch, HeteroData
+
 from teddy.errors import InputError
 from teddy.machine import forget_peak_memory
 from teddy.methods.make_problem import make_problem
@@ -149,9 +151,9 @@ def _results(
     levels = [level_of(spec, cell.simulation) for cell in sparse]
     tickets = spec.method.tickets(problem, levels, **dict(spec.options))
     forget_peak_memory()
-    # A set of graphs is known by its borders, which the problem's one graph does not have.
-    data = dataset if problem.task.name == "graph-classification" else given
-    data = copy.copy(data).to(problem.device)
+    # A ticket of several graphs or node types takes them as they are, not as one graph.
+    data = dataset if isinstance(dataset, Batch | HeteroData) else given
+    data = copy.copy(data).to(str(problem.device))
     for cell, ticket in zip(sparse, tickets, strict=True):
         yield cell, ticket_row(cell, ticket, data, tested), ticket
         forget_peak_memory()

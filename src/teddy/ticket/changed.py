@@ -102,8 +102,7 @@ def transfer(
         counts = {"nodes": int((numbers >= 0).sum()), "edges": int(known.sum())}
         recognised = {"recognised": counts}
     kept = edges_at_inference(
-        inference, graph, known, keep, info.graph_sparsity, info.score, info.seed,
-        arcs.weights if info.weighted else None,
+        inference, arcs, known, keep, info.graph_sparsity, info.score, info.seed, info.weighted,
         ticket.signals(data, info.score if inference == "scored" else None),
     )  # fmt: skip
     was = info.transferred or {"dataset": info.dataset, "graph": info.graph}

@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from teddy.edges import Arcs, Signals, SimpleGraph
+from teddy.edges import Arcs, HeteroArcs, Signals, SimpleGraph
 from teddy.edges.prune import needed_signals
 from teddy.errors import InputError
 from teddy.ticket.features import beside_for, check_has, features_for
 from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.ticket.graphs import refuse_graphs
 from teddy.ticket.heads import graph_for
-from teddy.ticket.hetero import refuse_hetero
+from teddy.ticket.hetero import another_hetero, refuse_hetero
 from teddy.ticket.inference import edges_at_inference, scores_any_graph, warn_of_piece
 from teddy.ticket.info import TicketInfo
 from teddy.ticket.mark import is_marked, refuse_marked
@@ -83,7 +83,8 @@ class ChosenEdges:
             return False
         if fingerprint == of.get("kept_fingerprint"):
             return True
-        return is_marked(self, data, arcs.fields()["edge_index"], [arcs.graph.num_nodes])
+        columns, nodes = arcs.columns()
+        return is_marked(self, data, columns, [nodes])
 
     def check_whole(self, data: Data, arcs: Arcs) -> None:
         """Raise if a graph is pruned already, for what compares it with the whole."""
@@ -113,17 +114,18 @@ class ChosenEdges:
         rule, score = inductive["inference"], inductive["score"]
         known = torch.zeros_like(every)
         if rule == "training" or (rule == "scored" and not scores_any_graph(score)):
-            if "train_mask" not in data:
+            nodes = data[arcs.target] if isinstance(arcs, HeteroArcs) else data
+            if "train_mask" not in nodes:
                 raise InputError("the ticket knows its training nodes' edges, expected train_mask")
-            training, known = arcs.induced(data.train_mask)
+            training, known = arcs.induced(nodes.train_mask)
             # New edges stay, so the graph is pruned if that of the training nodes is.
             fingerprint = arcs_fingerprint(training)
             if fingerprint == self.info.graph.get("kept_fingerprint"):
                 return every
             self._recognise(data, training, fingerprint)
         return edges_at_inference(
-            rule, graph, known, keep, self.info.graph_sparsity, score, self.info.seed,
-            arcs.weights if inductive.get("weighted") else None,
+            rule, arcs, known, keep, self.info.graph_sparsity, score, self.info.seed,
+            bool(inductive.get("weighted")),
             self.signals(data, score if rule == "scored" else None),
         )  # fmt: skip
 
@@ -136,6 +138,8 @@ class ChosenEdges:
         expected, graph = self.info.graph, arcs.graph
         if fingerprint != expected["fingerprint"]:
             refuse_marked(data)
+            if isinstance(arcs, HeteroArcs):
+                raise another_hetero(self.info, arcs)
             changed = "; has it changed since: Ticket.transfer (--changed)"
             takes_others = self.info.inductive is None and self.info.links is None
             loops = (

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
+from teddy.data.checks import PRUNED_BY
 from teddy.data.features import num_features
 from teddy.data.hetero import nodes_of_types, relation_text, target_data
 from teddy.data.splits import same_split
-from teddy.edges import HeteroArcs
+from teddy.edges import HeteroArcs, SimpleGraph
 from teddy.edges.hetero import keep_relations
 from teddy.edges.hetero_arcs import Surroundings
 from teddy.edges.messages import listed_columns
 from teddy.errors import InputError
 from teddy.models.hetero import HeteroModel
 from teddy.ticket.features import features_for
-from teddy.ticket.fingerprint import arcs_fingerprint
+from teddy.ticket.mark import marks
 from teddy.training.forward import dense_input
 from teddy.training.passes import forward_passes
 
 if TYPE_CHECKING:
+    from teddy.ticket.chosen_edges import ChosenEdges
     from teddy.ticket.info import TicketInfo
     from teddy.ticket.ticket import Ticket
 
@@ -62,30 +65,60 @@ def refuse_hetero(info: TicketInfo) -> None:
         )
 
 
-def hetero_kept(ticket: Ticket, data: HeteroData) -> tuple[HeteroArcs, Surroundings]:
-    """The relations of some data, and what is kept of them: all if they are pruned already.
+def hetero_kept(ticket: ChosenEdges, data: HeteroData) -> tuple[HeteroArcs, Tensor]:
+    """The relations of some data, and which of their edges stay: all if they are pruned already.
 
     Raises:
-        InputError: unless they are those that the ticket was found on, or those that it keeps.
+        InputError: unless they are those that the ticket was found on, or those that it keeps; an
+            inductive ticket takes any graph of the same types and relations.
     """
     info = ticket.info
     assert info.hetero is not None
     _check_kind(data)
     nodes, target = nodes_of_types(data), info.hetero["target"]
-    if nodes != info.hetero["nodes"]:
+    groups = [
+        tuple((first, name, last) for first, name, last in part["edge_types"])
+        for part in info.hetero["relations"]
+    ]
+    kinds = sorted(kind for group in groups for kind in group)
+    if sorted(data.edge_types) != kinds or nodes.keys() != info.hetero["nodes"].keys():
+        found = ", ".join(relation_text(kind) for kind in sorted(data.edge_types))
+        raise _another(info, f"{_listed(nodes)} nodes and the relations {found}")
+    if info.inductive is None and nodes != info.hetero["nodes"]:
         raise _another(info, f"{_listed(nodes)} nodes")
     names = info.graph.get("edge_inputs", [])
     for name in names:
         if name not in data:
             raise InputError(f"the ticket was found with {name}, expected data that have it")
-    arcs = HeteroArcs.of_hetero(data, target, names, info.hetero["scope"])
-    fingerprint, keep = arcs_fingerprint(arcs), None
-    if fingerprint == info.graph["fingerprint"]:
-        keep = ticket.keep.to(arcs.graph.pairs.device)
-    elif fingerprint != info.graph.get("kept_fingerprint"):
-        raise _another(info, _counts(arcs))
-    around: Surroundings = arcs.fields(keep)["edge_index"]
-    return arcs, around
+    arcs = HeteroArcs.of_hetero(data, target, names, info.hetero["scope"], groups)
+    return arcs, ticket.kept(data, arcs)
+
+
+def hetero_prune(ticket: ChosenEdges, data: HeteroData) -> tuple[SimpleGraph, Tensor]:
+    """The simple graph of all relations together, which must be whole, and its kept edges."""
+    arcs, keep = hetero_kept(ticket, data)
+    ticket.check_whole(data, arcs)
+    return arcs.simple(keep)
+
+
+def ids_of_types(data: HeteroData) -> list[str]:
+    """Names of all nodes, type by type: the type and the id of its table, else the number.
+
+    Example:
+        >>> data = HeteroData(paper={"num_nodes": 2}, author={"num_nodes": 1, "node_ids": ["ann"]})
+        >>> ids_of_types(data)
+        ['author:ann', 'paper:0', 'paper:1']
+    """
+    found = []
+    for name, count in nodes_of_types(data).items():
+        ids = data[name].get("node_ids")
+        found += [f"{name}:{node}" for node in (range(count) if ids is None else ids)]
+    return found
+
+
+def another_hetero(info: TicketInfo, arcs: HeteroArcs) -> InputError:
+    """The error of a graph that isn't the ticket's."""
+    return _another(info, _counts(arcs))
 
 
 def hetero_targets(info: TicketInfo, data: HeteroData) -> Data:
@@ -97,7 +130,8 @@ def hetero_targets(info: TicketInfo, data: HeteroData) -> Data:
 
 def hetero_apply(ticket: Ticket, data: HeteroData) -> HeteroData:
     """The graph as the ticket's network runs on it: each kept edge of a relation once."""
-    _, around = hetero_kept(ticket, data)
+    arcs, keep = hetero_kept(ticket, data)
+    around: Surroundings = arcs.fields(keep)["edge_index"]
     kept = around.edge_index_dict
     assert ticket.info.hetero is not None
     columns = {kind: listed_columns(data[kind].edge_index, kept[kind]) for kind in kept}
@@ -106,9 +140,12 @@ def hetero_apply(ticket: Ticket, data: HeteroData) -> HeteroData:
         for kind, value in found.items():
             sparse[kind][name] = value
     target = ticket.info.hetero["target"]
-    features = {**around.x_dict, target: _target_features(ticket.info, data)}
+    features = {**around.x_dict, target: target_features(ticket.info, data)}
     for kind, x in features.items():
         sparse[kind].x = dense_input(ticket.model, x)
+    if ticket.info.inductive is not None:
+        messages, nodes = arcs.columns(keep)
+        setattr(sparse, PRUNED_BY, marks(ticket, messages, [nodes])[0])
     return sparse
 
 
@@ -117,19 +154,19 @@ def hetero_logits(ticket: Ticket, data: HeteroData) -> Tensor:
     """Logits of the target's nodes, ``[N, C]``."""
     info = ticket.info
     assert info.hetero is not None
-    (arcs, around), target = hetero_kept(ticket, data), info.hetero["target"]
-    x = _target_features(info, data)
+    (arcs, keep), target = hetero_kept(ticket, data), info.hetero["target"]
+    x = target_features(info, data)
     got, expected = _widths(arcs), info.hetero["features"]
     for name in sorted({*got, *expected}):
         one, other = expected.get(name, 0), got.get(name, 0)
         if one != other:
             raise InputError(f"the ticket expects {one} features of '{name}', got {other}")
     model = HeteroModel(ticket.model, target).to(x.device)
-    edge_index: Any = around
-    return forward_passes(model, x, edge_index).evaluation_logits()
+    return forward_passes(model, x, **arcs.fields(keep)).evaluation_logits()
 
 
-def _target_features(info: TicketInfo, data: HeteroData) -> Tensor:
+def target_features(info: TicketInfo, data: HeteroData) -> Tensor:
+    """Features of the nodes that are predicted, as the ticket's network takes them."""
     assert info.hetero is not None
     return features_for(info, target_data(data, info.hetero["target"], labelled=False))
 
@@ -162,5 +199,5 @@ def _counts(arcs: HeteroArcs) -> str:
     return "edges " + ", ".join(f"{n} {relation_text(r.edge_types[0])}" for n, r in parts)
 
 
-def _listed(nodes: dict[str, int]) -> str:
+def _listed(nodes: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in nodes.items())

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from teddy.edges import SimpleGraph
-from teddy.edges.prune import needed_signals, prune_pairs
+from teddy.edges import Arcs
+from teddy.edges.prune import needed_signals
 from teddy.edges.signals import Signals
 from teddy.errors import InputError, warn
 from teddy.settings.groups import INFERENCE_RULES
@@ -18,13 +18,13 @@ _OF_PIECES = ("n_id", "e_id", "input_id", "batch_size")
 
 def edges_at_inference(
     rule: str,
-    graph: SimpleGraph,
+    arcs: Arcs,
     known: Tensor,
     keep: Tensor,
     sparsity: float,
     score: str | None,
     seed: int,
-    weights: Tensor | None = None,
+    weighted: bool = False,
     signals: Signals | None = None,
 ) -> Tensor:
     """Return the edges that stay, bool ``[M]``.
@@ -35,17 +35,17 @@ def edges_at_inference(
             model said of its nodes, there is none that could, and the rule is the next.
             ``training``: edges that the ticket removed are gone, all new ones stay. ``none``: all
             stay.
-        graph: The grown graph.
+        arcs: The grown graph.
         known: bool ``[M]``: which of its edges are of the training graph, in the same order.
         keep: bool, of the training graph's edges those that stay.
         sparsity: Share of edges to remove.
         score: Name of the score; None: edges were learned.
         seed: For scores that draw.
-        weights: Of the grown graph's edges, for a score of weighted degrees.
+        weighted: Whether the score's degrees are weighted.
         signals: Of the grown graph's nodes, for a score of features.
 
     Example:
-        >>> path = SimpleGraph(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
+        >>> path = Arcs.of(torch.tensor([[0, 1, 2], [1, 2, 3]]), 4)
         >>> known, keep = torch.tensor([True, True, False]), torch.tensor([False, True])
         >>> edges_at_inference("training", path, known, keep, 0.5, "teddy", 0).tolist()
         [False, True, True]
@@ -55,7 +55,7 @@ def edges_at_inference(
     check_rule(rule)
     if rule == "scored" and scores_any_graph(score):
         assert score is not None
-        return prune_pairs(graph, sparsity, score, seed, weights, signals)
+        return arcs.choose(sparsity, score, seed, weighted, signals)
     kept = torch.ones_like(known)
     if rule != "none":
         kept[known] = keep

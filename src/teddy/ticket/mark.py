@@ -50,7 +50,7 @@ def is_marked(ticket: ChosenEdges, data: Data, edge_index: Tensor, nodes: list[i
         edge_index: Its arcs, sorted by source.
         nodes: Nodes of each graph.
     """
-    mark = data.get(PRUNED_BY)
+    mark = getattr(data, PRUNED_BY, None)
     if not isinstance(mark, Tensor):
         return False
     return torch.equal(mark.cpu().flatten(), marks(ticket, edge_index, nodes))
