@@ -43,9 +43,7 @@ class Part:
 FEATURES: dict[str, Part] = {
     part.name: part
     for part in (
-        Part("feature", "heterogeneous", {
-            "directed": "relations are directed as they are listed",
-        }, text="a HeteroData"),
+        Part("feature", "heterogeneous", text="a HeteroData"),
         Part("feature", "inductive", text="inductive training (inductive)"),
         Part("feature", "mini-batches", text="mini-batches (loader)"),
         Part("feature", "directed", text="directed messages (directed)"),

@@ -236,7 +236,7 @@ def test_relations_as_they_are_listed(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["find", "my-library", "--model", "gcn"], "model is 'gcn', which knows one kind of node"),
+        (["find", "my-library", "--model", "gcn"], "model gcn does not support a HeteroData"),
         (["find", "my-library", *NET, "--target", "book"], "target is 'book', expected a type wi"),
         (["find", "my-library", *NET, "--target", "author"], "author.csv: no column 'label', got"),
         (["find", "my-library", *NET, "--nodes", "x.csv"], "expected only beside an edge list"),

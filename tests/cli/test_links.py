@@ -96,8 +96,8 @@ def test_cora_has_links_too(folder, shared_data):
             "split is 'public', expected percentages of edges such as '85/5/10'",
         ),
         (["--split", "90/0/10"], "val is 0.0, expected a share of edges above 0 and below 1"),
-        (["--directed"], "links have no direction, expected no directed graph"),
-        (["--inductive"], "inductive splits nodes, expected none with the task link-prediction"),
+        (["--directed"], "task link-prediction does not support directed messages"),
+        (["--inductive"], "task link-prediction does not support inductive training"),
         (["--task", "link-prediction:hits_at=0"], "hits_at is 0, expected a whole number from 1"),
         (["--model", "transformer"], "unknown model 'transformer'"),
     ],
@@ -155,5 +155,8 @@ def test_the_file_is_named_where_something_is_wrong_with_it(folder):
 
 
 def test_auto_says_which_scores_it_has(folder):
-    line = refused(run_here("find", "citeseer", *LINKS, "--method", "auto", cwd=folder))
-    assert line.endswith("here auto has scores=teddy+random+degree-low")
+    asked = ["--method", "auto:scores=gain+teddy"]
+    line = refused(run_here("find", "citeseer", *LINKS, *asked, cwd=folder))
+    assert line.endswith("expected scores=teddy")
+    done = run_here("find", "citeseer", *LINKS, "--method", "auto", "--json", cwd=folder)
+    assert json.loads(done.stdout)["scores"][0] in ("teddy", "random", "degree-low")

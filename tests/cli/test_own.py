@@ -98,10 +98,10 @@ def test_directions_and_weights_of_a_table_reach_the_ticket(tmp_path):
         (["--task", "ranking"], "unknown task 'ranking'"),
         (["--task", "multilabel"], "y has shape [40], expected [40, labels] of 0 and 1"),
         (["--class-weight", "even"], "class_weight is 'even', expected 'balanced'"),
-        (["--directed", "--model", "specformer"], "a Specformer takes the whole graph as undirect"),
-        (["--method", "random:weighted=true"], "random takes no weights of edges"),
+        (["--directed", "--model", "specformer"], "model specformer does not support"),
+        (["--method", "random:weighted=true"], "score random does not support weighted degrees"),
         (["--method", "teddy:weighted=true"], "weighted=True came without edge_weight"),
-        (["--method", "wd-glt", "--task", "regression"], "wd-glt keeps classes apart"),
+        (["--method", "wd-glt", "--task", "regression"], "does not support method wd-glt"),
     ],
 )
 def test_what_can_not_be_is_said_in_a_line(options, message, tmp_path):

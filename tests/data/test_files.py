@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -229,13 +230,14 @@ def test_the_example_in_the_docs(tmp_path, monkeypatch):
     assert [name for name, _ in blocks] == ["edges.csv", "nodes.csv"]
     for name, content in blocks:
         (tmp_path / name).write_text(content)
+    shutil.copytree(DOCS.parents[1] / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     examples = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    assert len(examples) == 2
+    assert len(examples) == 3
     code = "\n".join(examples)
     test = doctest.DocTestParser().get_doctest(code, {}, "docs/data.md", str(DOCS), 0)
     result = doctest.DocTestRunner().run(test)
-    assert (result.attempted, result.failed) == (11, 0)
+    assert (result.attempted, result.failed) == (14, 0)
 
 
 def test_the_table_in_the_docs_is_the_catalog():

@@ -352,7 +352,7 @@ def two_targets(data: HeteroData) -> HeteroData:
 @pytest.mark.parametrize(
     ("change", "settings", "message"),
     [
-        (None, {"model": "gin"}, "model is 'gin', which knows one kind of node, expected a module"),
+        (None, {"model": "gin"}, "model gin does not support a HeteroData"),
         (None, {"model": GCN(6, 3)}, "model is a GCN, which knows one kind of node"),
         (two_targets, {"target": None}, "target is not given, expected a node type that has y:"),
         (None, {"target": "book"}, "target is 'book', expected a node type that has y: one of pap"),
@@ -361,8 +361,8 @@ def two_targets(data: HeteroData) -> HeteroData:
         (None, {"loader": "partitions"}, "partitions are of one type of nodes, expected a functi"),
         (None, {"method": "ugs"}, r"can't weigh edges, expected forward\(x_dict, edge_index_dic"),
         (None, {"method": "wd-glt"}, r"can't weigh edges, .*edge_weight_dict\) to learn edge mas"),
-        (None, {"method": "gain"}, "gain looks at logits, alone, labels of one kind"),
-        (None, {"method": "auto"}, "gain looks at logits, alone, labels of one"),
+        (None, {"method": "gain"}, "score gain does not support a HeteroData"),
+        (None, {"method": "auto", "scores": "gain"}, "score gain does not support a HeteroData"),
         (None, {"structure": "neurons"}, "has no hidden units that can go whole"),
         (None, {"weighted": True}, "weighted=True came without edge_weight"),
         (None, {"model": nn.Linear(1, 1), "hidden": 3}, "option 'hidden' came with a module"),
@@ -414,7 +414,7 @@ def test_the_only_type_with_targets_is_the_target(data, ticket):
 def test_the_command_line_asks_for_the_module(data, ticket, tmp_path):
     torch.save(data, tmp_path / "graph.pt")
     line = refused(run_here("find", "graph.pt", cwd=tmp_path))
-    assert "model is 'gin', which knows one kind of node, expected a module" in line
+    assert "model gin does not support a HeteroData" in line
     ticket.save(tmp_path / "a.ticket")
     shown = run_here("inspect", "a.ticket", cwd=tmp_path)
     assert shown.returncode == 0

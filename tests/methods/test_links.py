@@ -187,14 +187,14 @@ def test_a_search_goes_on_only_with_the_same_links(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"inductive": True}, "inductive splits nodes, expected none with the task link-pred"),
+        ({"inductive": True}, "task link-prediction does not support inductive training"),
         ({"loader": "graphs"}, "draws from a set of graphs, expected the task graph-class"),
-        ({"directed": True}, "links have no direction, expected directed=False"),
-        ({"target": "paper"}, "is of one kind of node, expected a Data, and no target"),
-        ({"class_weight": "balanced"}, "class_weight came with the task link-prediction"),
-        ({"method": "wd-glt"}, "wd-glt keeps classes apart, expected no task link-prediction"),
-        ({"method": "gain"}, "looks at logits, alone, labels of classes, expected no task link"),
-        ({"model": "unimp:label_rate=0.5"}, "classes are an input of this model, expected no tas"),
+        ({"directed": True}, "task link-prediction does not support directed messages"),
+        ({"target": "paper"}, "does not support a HeteroData"),
+        ({"class_weight": "balanced"}, "task link-prediction does not support class weights"),
+        ({"method": "wd-glt"}, "task link-prediction does not support method wd-glt"),
+        ({"method": "gain"}, "does not support score gain"),
+        ({"model": "unimp:label_rate=0.5"}, "does not support labels as inputs"),
         ({"model": "nagphormer:batch=8"}, "links or graphs take all nodes at once, expected a ba"),
         ({"dimensions": 0}, "dimensions is 0, expected a whole number from 1"),
         ({"hits_at": 0.5}, "hits_at is 0.5, expected a whole number from 1"),
@@ -209,7 +209,7 @@ def test_what_links_have_not_is_refused(settings, message):
 
 
 def test_other_data_are_refused():
-    for data, message in ((HeteroData(), "expected a Data, and no target"), ("a", "is a str")):
+    for data, message in ((HeteroData(), "does not support a HeteroData"), ("a", "is a str")):
         with pytest.raises(InputError, match=message):
             teddy.find_ticket(data, **SETTINGS)
     with pytest.raises(InputError, match="data: no y, expected an integer label for each node"):

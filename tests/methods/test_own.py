@@ -327,13 +327,25 @@ def test_class_weights_move_predictions_to_the_rare_class():
 @pytest.mark.parametrize(
     ("kind", "arguments", "message"),
     [
-        ("edge_weight", {"model": "nagphormer"}, "a NAGphormer can't weigh edges"),
-        ("none", {"model": "specformer", "directed": True}, "a Specformer takes the whole graph"),
+        ("edge_weight", {"model": "nagphormer"}, "model nagphormer does not support edge weights"),
+        (
+            "none",
+            {"model": "specformer", "directed": True},
+            "does not support directed messages",
+        ),
         ("none", {"weighted": True}, "weighted=True came without edge_weight"),
-        ("edge_weight", {"method": "random", "weighted": True}, "random takes no weights of edges"),
+        (
+            "edge_weight",
+            {"method": "random", "weighted": True},
+            "does not support weighted degrees",
+        ),
         ("none", {"task": "regresion"}, "unknown task 'regresion'"),
-        ("none", {"method": "wd-glt", "task": "regression"}, "wd-glt keeps classes apart"),
-        ("none", {"model": "unimp:label_rate=0.5", "task": "regression"}, "classes are an input"),
+        ("none", {"method": "wd-glt", "task": "regression"}, "does not support method wd-glt"),
+        (
+            "none",
+            {"model": "unimp:label_rate=0.5", "task": "regression"},
+            "does not support labels",
+        ),
         ("none", {"model": Weighted()}, "needs edge_weight, expected"),
         ("none", {"model": Edged(2), "task": "regression"}, "returned 2 outputs, expected 1"),
     ],

@@ -61,7 +61,9 @@ def test_a_model_without_such_units_is_refused_before_the_work(name):
     def progress(*_):
         raise AssertionError("trained")
 
-    with pytest.raises(teddy.InputError, match="no hidden units that can go whole"):
+    with pytest.raises(
+        teddy.InputError, match="no hidden units that can go whole|not support whole hidden units"
+    ):
         teddy.find_ticket(
             small_graph(), name, epochs=3, hidden=8, structure="neurons", progress=progress
         )
@@ -71,7 +73,7 @@ def test_words_that_are_not_known_are_refused():
     data = small_graph()
     with pytest.raises(teddy.InputError, match="structure is 'units', expected one of: none, neur"):
         teddy.find_ticket(data, "gcn", structure="units")
-    with pytest.raises(teddy.InputError, match="expected weights=projection"):
+    with pytest.raises(teddy.InputError, match="does not support learning of weight masks"):
         teddy.find_ticket(data, "gcn", structure="neurons", weights="masks")
 
 

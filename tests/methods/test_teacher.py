@@ -238,7 +238,7 @@ def test_auto_runs_the_teacher_without_edges_but_not_logits():
     settings = {"method": "auto", "scores": "teddy+gain", **TINY}
     ticket = teddy.find_ticket(data, "gcn", 0.4, 0.5, teacher=taught(data), **settings)
     assert set(ticket.info.config["tried"]) == {"teddy", "gain"}
-    with pytest.raises(teddy.InputError, match="not logits; here auto has scores=teddy"):
+    with pytest.raises(teddy.InputError, match="not logits; expected scores=teddy"):
         teddy.find_ticket(data, "gcn", 0.4, 0.5, teacher=torch.zeros(40, 3), **settings)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conftest import small_graph
 from hetero_graphs import hetero_module, library
 from teddy.methods import find_ticket
-from teddy.sweep import Grid, Settings, run_sweep
+from teddy.sweep import Grid, Settings, find_over_seeds, run_sweep
 from teddy.sweep.grid import Cell
 from teddy.sweep.row import ticket_row
 from teddy.training import TrainConfig
@@ -48,3 +48,12 @@ def test_the_row_of_a_homogeneous_ticket_has_homophily():
     ticket = find_ticket(data, "gcn", 0.5, 0.5, epochs=2, hidden=4)
     row = ticket_row(Cell("small", "gcn", "teddy", 0, 13), ticket, data, 10)
     assert 0 <= row["homophily"] <= 1
+
+
+def test_health_where_links_are_predicted():
+    study = find_over_seeds(
+        small_graph(), seeds=[0], model="gcn", task="link-prediction", epochs=2, hidden=4
+    )
+    edges = study.best.info.edges
+    assert study.health["before"].edges == edges.total
+    assert study.health["after"].edges == edges.kept

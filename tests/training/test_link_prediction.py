@@ -103,5 +103,5 @@ def test_a_task_comes_back_from_its_facts():
     assert task_from(task.facts()) == task
     assert task.facts() == {"name": "link-prediction", "metric": "AUC"}
     assert task.predict(torch.tensor([[0.0], [0.1]])).tolist() == [0, 1]
-    with pytest.raises(InputError, match="class_weight came with the task link-prediction"):
+    with pytest.raises(InputError, match="task link-prediction does not support class weights"):
         LINKS.fit(torch.zeros(2, 1), torch.tensor([True, False]), "balanced")

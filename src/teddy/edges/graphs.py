@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -97,8 +97,21 @@ class GraphUnion:
         found = [num_pruned_edges(sparsity, count) for count in known.tolist()]
         return counts.new_tensor(found)[place]
 
+    def _each(self) -> Iterator[tuple[SimpleGraph, slice, slice]]:
+        """Each graph alone, its nodes and its edges among all."""
+        sizes = torch.bincount(self.graph_of_node, minlength=self.num_graphs).tolist()
+        node = edge = 0
+        for size, count in zip(sizes, self.num_edges.tolist(), strict=True):
+            nodes, edges = slice(node, node + size), slice(edge, edge + count)
+            yield SimpleGraph(size, self.graph.pairs[:, edges] - node), nodes, edges
+            node, edge = nodes.stop, edges.stop
+
     def scores(
-        self, method: str = "teddy", seed: int = 0, signals: Signals | None = None
+        self,
+        method: str = "teddy",
+        seed: int = 0,
+        signals: Signals | None = None,
+        weights: Tensor | None = None,
     ) -> Tensor:
         """The score of each edge in its own graph, float64 ``[M]``.
 
@@ -108,9 +121,14 @@ class GraphUnion:
             method: A name in ``teddy.edges.SCORES``.
             seed: For scores that draw.
             signals: Features of the nodes, for a score that looks at them.
+            weights: Weights of the edges, float64 ``[M]``, for weighted degrees.
         """
-        check_of_graphs(method)
         graph = self.graph
+        if weights is not None:
+            scores = torch.empty_like(graph.pairs[0], dtype=torch.float64)
+            for alone, _, edges in self._each():
+                scores[edges] = score_pairs(alone, alone.pairs, method, seed, weights[edges])
+            return scores
         if not isinstance(SCORES[method], NodeScore | SignalScore) or not graph.num_edges:
             return score_pairs(graph, graph.pairs, method, seed, None, signals)
         # TEDDY's integer sums have as many binary places as the bits of the highest degree leave:
@@ -132,9 +150,10 @@ class GraphUnion:
         seed: int = 0,
         budget: str = "graph",
         signals: Signals | None = None,
+        weights: Tensor | None = None,
     ) -> Tensor:
         """Choose the edges that stay, bool ``[M]``; see :func:`prune_graphs`."""
-        return self.keep_highest(self.scores(method, seed, signals), sparsity, budget)
+        return self.keep_highest(self.scores(method, seed, signals, weights), sparsity, budget)
 
     def keep_highest(self, scores: Tensor, sparsity: float, budget: str = "graph") -> Tensor:
         """Keep all edges but those of lowest score, as many as the budget says, bool ``[M]``.
@@ -164,23 +183,19 @@ class GraphUnion:
         method: str = "teddy",
         seed: int = 0,
         signals: Signals | None = None,
+        weights: Tensor | None = None,
     ) -> Tensor:
-        """What stays of each graph if there were no other, bool ``[M]``.
+        """Edges that stay of each graph if there were no other, bool ``[M]``.
 
         The same as :meth:`keep`, but for scores that draw: each graph has draws of its own.
         """
         if isinstance(SCORES[method], NodeScore):
-            return self.keep(sparsity, method, seed)
-        x = None if signals is None else signals.x
-        sizes = torch.bincount(self.graph_of_node, minlength=self.num_graphs).tolist()
-        edges = self.graph.pairs.split(self.num_edges.tolist(), dim=1)
-        kept, first = [self.graph.pairs.new_zeros(0, dtype=torch.bool)], 0
-        for size, pairs in zip(sizes, edges, strict=True):
-            own = None if x is None else Signals(x[first : first + size])
-            alone = SimpleGraph(size, pairs - first)
-            kept.append(prune_pairs(alone, sparsity, method, seed, signals=own))
-            first += size
-        return torch.cat(kept)
+            return self.keep(sparsity, method, seed, weights=weights)
+        x, keep = None if signals is None else signals.x, torch.ones_like(self.graph_of_edge).bool()
+        for alone, nodes, edges in self._each():
+            own = None if x is None else Signals(x[nodes])
+            keep[edges] = prune_pairs(alone, sparsity, method, seed, signals=own)
+        return keep
 
 
 def prune_graphs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 
 from teddy.edges import SCORES
@@ -12,6 +13,8 @@ from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
 from teddy.ticket import Ticket
 from teddy.ticket.inference import scores_any_graph
+
+logger = logging.getLogger(__name__)
 
 #: Those that are tried: by degrees, by chance, by what the dense model says; and what leaves most
 #: nodes to themselves, which is best where neighbours mislead.
@@ -31,31 +34,31 @@ def _schemes(scores: str, weights: str, structure: str, weighted: bool) -> list[
     return [Scheme("auto", name, weights, structure=structure, weighted=weighted) for name in names]
 
 
-def _check_taken(problem: Problem, schemes: list[Scheme]) -> None:
-    """Raise if the problem hasn't got what a score looks at, and say which it takes."""
-    wrong: dict[str, InputError] = {}
+def _usable(problem: Problem, levels: Sequence[Level], schemes: list[Scheme]) -> list[Scheme]:
+    """Schemes that a problem supports; raise unless all are, or the scores are the default ones."""
+    wrong: dict[str, str] = {}
     for scheme in schemes:
         try:
-            scheme.check(problem)
+            for level in levels:
+                scheme.check(problem, level)
         except InputError as error:
-            wrong[str(scheme.score)] = error
-    if wrong:
-        able = [str(scheme.score) for scheme in schemes if scheme.score not in wrong]
-        instead = f"; here auto has scores={'+'.join(able)}" if able else ""
-        raise InputError(f"{next(iter(wrong.values()))}{instead}")
-
-
-def _check_new_edges(problem: Problem, scores: list[str]) -> None:
-    """Raise if scores would be judged on grown graphs of which only some remove edges."""
-    if problem.growth.grown is None or problem.growth.inference != "scored":
-        return
-    able = [score for score in scores if scores_any_graph(score)]
-    if 0 < len(able) < len(scores):
-        other = next(score for score in scores if score not in able)
-        raise InputError(
-            f"{other} can't choose among new edges and {able[0]} can, so they would be compared on "
-            f"different graphs, expected inference=training or none, or scores={'+'.join(able)}"
-        )
+            wrong[str(scheme.score)] = str(error)
+    names = [str(scheme.score) for scheme in schemes if scheme.score not in wrong]
+    if problem.growth.grown is not None and problem.growth.inference == "scored":
+        able = [name for name in names if scores_any_graph(name)]
+        if able:
+            other = (name for name in names if name not in able)
+            wrong |= dict.fromkeys(other, f"it can't choose among new edges, as {able[0]} does")
+    usable = [scheme for scheme in schemes if scheme.score not in wrong]
+    if not wrong:
+        return usable
+    first, reason = next(iter(wrong.items()))
+    instead = "+".join(str(scheme.score) for scheme in usable)
+    if not usable or "+".join(str(scheme.score) for scheme in schemes) != SCORES_TO_TRY:
+        known = f"; expected scores={instead}" if usable else ""
+        raise InputError(f"auto can't try {first}: {reason}{known}")
+    logger.info("auto tries %s, without %s: %s", instead, first, reason)
+    return usable
 
 
 @method("auto", distill=10.0, check_values=_schemes)
@@ -72,8 +75,9 @@ def auto(
 
     Test nodes have no say; of equals the first is kept. The dense model is trained once, so k
     scores cost k sparse trainings. ``ticket.info.score`` says which it was, and
-    ``ticket.info.config["tried"]`` the validation accuracy of each. In the inductive setting scores
-    that can choose among new edges are compared with each other only.
+    ``ticket.info.config["tried"]`` the validation metric of each. Of the default scores those are
+    tried that the problem supports. In the inductive setting only scores that can choose among new
+    edges are compared with each other.
 
     Args:
         problem: Graph, model, seed and settings.
@@ -83,9 +87,7 @@ def auto(
         structure: As of :func:`~teddy.methods.teddy.teddy`.
         weighted: As of :func:`~teddy.methods.teddy.teddy`.
     """
-    schemes = _schemes(scores, weights, structure, weighted)
-    _check_taken(problem, schemes)
-    _check_new_edges(problem, scores.split("+"))
+    schemes = _usable(problem, levels, _schemes(scores, weights, structure, weighted))
     for level in levels:
         problem.phases.begin(1 + sum(scheme.phases(level) for scheme in schemes))
         tickets = [scheme.ticket(problem, level, f" {scheme.score}") for scheme in schemes]

@@ -14,7 +14,6 @@ from teddy.data.checks import MASKS
 from teddy.data.features import select_rows
 from teddy.data.graphs import GraphsLike, as_batch, graph_set, left_out
 from teddy.edges import Arcs, GraphUnion, Signals
-from teddy.edges.graphs import check_of_graphs
 from teddy.errors import InputError
 from teddy.methods.growth import Growth, Stage
 from teddy.methods.headed import HeadedProblem
@@ -100,9 +99,11 @@ class GraphGrowth(Growth):
         if self.inference != "scored" or choice.score is None:
             return torch.ones_like(stage.known)
         union, signals = union_at(stage), Signals(stage.data.x)
+        weights = stage.arcs.weights if choice.weighted else None
+        chosen = choice.sparsity, choice.score, self.seed
         if stage is self.held_out[-1]:
-            return union.keep_alone(choice.sparsity, choice.score, self.seed, signals)
-        return union.keep(choice.sparsity, choice.score, self.seed, self.budget, signals)
+            return union.keep_alone(*chosen, signals, weights)
+        return union.keep(*chosen, self.budget, signals, weights)
 
     def unseen(self, choice: Choice | None) -> Unseen:
         """The graphs to validate and test on."""
@@ -228,7 +229,8 @@ class GraphProblem(HeadedProblem):
         signals: Signals | None = None,
     ) -> Tensor:
         """The edges of the training graphs that a score keeps, bool ``[M]``."""
-        return union_at(self.seen).keep(sparsity, score, self.seed, self.budget, signals)
+        weights = self.seen.arcs.weights if weighted else None
+        return union_at(self.seen).keep(sparsity, score, self.seed, self.budget, signals, weights)
 
     def keep_highest(self, scores: Tensor, sparsity: float) -> Tensor:
         """Keep all edges but those of lowest score, of each training graph or of all of them."""
@@ -252,14 +254,6 @@ class GraphProblem(HeadedProblem):
                 f"{method} removed {int(gone[graph])} edges of training graph {graph}, "
                 f"expected {expected}"
             )
-
-    def check_takes_score(self, score: str) -> None:
-        """Raise if it looks at classes of nodes."""
-        check_of_graphs(score)
-
-    def check_takes_weighted(self) -> None:
-        """Raise: in a set of graphs edges are scored by plain degrees."""
-        raise InputError("weighted degrees are of one graph, expected weighted=False for a set")
 
     def identity(self) -> dict[str, Any]:
         """What decides the result beside the graphs, the model and the training."""

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any
 
 from torch import nn
 
 from teddy.data.features import num_features
-from teddy.errors import InputError
 from teddy.methods.model_source import ModelLike
 from teddy.methods.problem import Problem
 from teddy.methods.record import Choice
 from teddy.models.headed import Headed, encoder_of
-from teddy.settings import Settings
 from teddy.training import TrainConfig
 
 
@@ -31,14 +28,6 @@ class HeadedProblem(Problem):
         settings: The settings tree.
         named: Further arguments of :class:`Problem`.
     """
-
-    def __init__(
-        self, data: Any, model: ModelLike, settings: Settings, seed: int = 0, **named: Any
-    ) -> None:
-        task = settings.task
-        if task.inductive:
-            raise InputError(f"inductive splits nodes, expected none with the task {task.task}")
-        super().__init__(data, model, settings, seed, **named)
 
     def _config(self, config: TrainConfig, model: ModelLike) -> TrainConfig:
         return super()._config(replace(config, distill_nodes="training"), model)

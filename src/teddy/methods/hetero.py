@@ -10,7 +10,6 @@ from torch_geometric.data import Data, HeteroData
 
 from teddy.data.hetero import check_target, nodes_of_types, relation_text, target_data
 from teddy.edges import Arcs, HeteroArcs
-from teddy.edges.hetero import check_of_relations
 from teddy.edges.relations import groups_between
 from teddy.errors import InputError
 from teddy.methods.level import Level
@@ -44,11 +43,6 @@ class HeteroProblem(Problem):
         nodes_of_types(data)  # is it a graph of several types?
         self.hetero, self.scope = data, settings.task.relations
         self.target = check_target(data, settings.task.target)
-        if isinstance(model, str):
-            raise InputError(
-                f"model is '{model}', which knows one kind of node, expected a module with "
-                "forward(x_dict, edge_index_dict) for a HeteroData, such as to_hetero's"
-            )
         super().__init__(data, model, settings, seed, **named)
 
     @property
@@ -110,10 +104,6 @@ class HeteroProblem(Problem):
                     f"{method} removed {int((~stays).sum())} edges of "
                     f"{relation_text(relation.edge_types[0])}, expected {budget}"
                 )
-
-    def check_takes_score(self, score: str) -> None:
-        """Raise unless it is one of the graph alone."""
-        check_of_relations(score)
 
     def _check_weighs_edges(self, network: nn.Module) -> None:
         check_weighs_relations(network)

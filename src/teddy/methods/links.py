@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from teddy.data.links import LINKS, check_links, with_links
+from teddy.data.links import check_links, with_links
 from teddy.errors import InputError
 from teddy.methods.headed import HeadedProblem
 from teddy.methods.model_source import ModelLike
@@ -42,8 +42,6 @@ class LinkProblem(HeadedProblem):
     def __init__(
         self, data: Data, model: ModelLike, settings: Settings, seed: int = 0, **named: Any
     ) -> None:
-        if settings.task.directed:
-            raise InputError(f"links have no direction, expected directed=False for {LINKS}")
         options = parse_task(settings.task.task).options()
         own = LinkPrediction(**options)
         self.dimensions, self.hits_at = own.dimensions, own.hits_at

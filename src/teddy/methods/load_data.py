@@ -7,8 +7,10 @@ from typing import Any
 from torch_geometric.data import Batch
 
 from teddy.atomic import StrPath
+from teddy.capabilities import check_combination
 from teddy.data import load_dataset
 from teddy.errors import InputError
+from teddy.methods.parts import settings_parts
 from teddy.settings import Settings
 from teddy.training.tasks import parse_task
 
@@ -28,6 +30,7 @@ def load_data(name: StrPath, settings: Settings) -> Any:
         '20/40/40'
     """
     task, asked = parse_task(settings.task.task).name, settings.data
+    check_combination(settings_parts(settings))
     data = load_dataset(
         name, split=asked.split, seed=asked.split_seed or 0, data_dir=asked.data_dir,
         nodes=asked.nodes, task=task, directed=settings.task.directed,

@@ -8,11 +8,13 @@ from typing import Any
 from torch.utils.data import Dataset
 from torch_geometric.data import Data, HeteroData
 
+from teddy.capabilities import FEATURES, check_combination
 from teddy.errors import InputError
 from teddy.methods.graphs import GraphProblem
 from teddy.methods.hetero import HeteroProblem
 from teddy.methods.links import LinkProblem
 from teddy.methods.model_source import ModelLike
+from teddy.methods.parts import problem_parts, task_part
 from teddy.methods.phases import Progress
 from teddy.methods.problem import Problem
 from teddy.methods.spec import MethodSpec
@@ -65,8 +67,10 @@ def make_problem(
     settings = settings_of(spec, settings or Settings(), str(_name(data)), model)
     task = parse_task(settings.task.task)
     kind = _kind(data, task.name, settings)
+    parts = problem_parts(data, model, settings)
+    check_combination(parts)
     return kind(
-        data, model, settings, seed,
+        data, model, settings, seed, parts=parts,
         teacher=teacher, progress=progress, store=store, checkpoints=checkpoints,
     )  # fmt: skip
 
@@ -98,6 +102,6 @@ def _kind(data: Any, task: str, settings: Settings) -> type[Problem]:
             f"data is a {type(data).__name__}, expected a Data, or the task graph-classification "
             "for a set of graphs"
         )
-    if hetero and task in KINDS:
-        raise InputError(f"the task {task} is of one kind of node, expected a Data, and no target")
+    if hetero:
+        check_combination([task_part(task), FEATURES["heterogeneous"]])
     return HeteroProblem if hetero else KINDS.get(task, Problem)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from teddy.capabilities import Part, check_combination
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.problem import Problem
@@ -29,12 +30,18 @@ class Method:
             What the levels have in common is computed once.
         distill: The strength :math:`\lambda_{dt}` that it takes when none is asked for.
         check_values: Called with options, raises if a value can't be; None: any can.
+        needs: Abilities that a problem must support, see :class:`teddy.capabilities.Part`.
     """
 
     name: str
     search: Search
     distill: float
     check_values: Callable[..., object] | None = None
+    needs: tuple[str, ...] = ()
+
+    def part(self) -> Part:
+        """The method as a part of a search."""
+        return Part("method", self.name, needs=self.needs)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -56,6 +63,7 @@ class Method:
     ) -> Iterator[Ticket]:
         """Find a ticket for each level, in this order, one at a time."""
         self.check(**options)
+        check_combination([*problem.parts, self.part()])
         found = self.search(problem, levels, **options)
         return self._recorded(found, {**self.options, **options})
 
@@ -84,7 +92,10 @@ METHODS: Registry[Method] = Registry("method")
 
 
 def method(
-    name: str, distill: float = 10.0, check_values: Callable[..., object] | None = None
+    name: str,
+    distill: float = 10.0,
+    check_values: Callable[..., object] | None = None,
+    needs: tuple[str, ...] = (),
 ) -> Callable[[Search], Search]:
     r"""Register a search under a name; the one line that a new method needs.
 
@@ -92,6 +103,8 @@ def method(
         name: For ``find_ticket(method=...)`` and the command line.
         distill: Default of :math:`\lambda_{dt}`; 10 is TEDDY's, 0 is no distillation.
         check_values: Called with all options before anything is done, to raise if one can't be.
+        needs: Abilities that a problem must support: ``classes``, one class of each row;
+            ``node classes``, of each node; or a feature of :data:`teddy.capabilities.FEATURES`.
 
     Example::
 
@@ -103,7 +116,7 @@ def method(
     """
 
     def register(search: Search) -> Search:
-        METHODS.register(name)(Method(name, search, distill, check_values))
+        METHODS.register(name)(Method(name, search, distill, check_values, needs))
         return search
 
     return register

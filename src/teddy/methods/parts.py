@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from torch_geometric.data import HeteroData
+from torch_geometric.data import Data, HeteroData
 
 from teddy.capabilities import FEATURES, Part
 from teddy.edges import SCORES
@@ -13,6 +13,8 @@ from teddy.edges.prune import needed_signals
 from teddy.models import MODELS, parse_model
 from teddy.settings import Settings
 from teddy.training.tasks import TASKS, parse_task
+
+_ONE_TYPE = "it takes nodes of one type; use your own module, such as to_hetero's"
 
 
 def settings_parts(settings: Settings) -> list[Part]:
@@ -48,7 +50,8 @@ def problem_parts(data: Any, model: Any, settings: Settings) -> list[Part]:
     parts = settings_parts(settings)
     if isinstance(data, HeteroData):
         parts.append(FEATURES["heterogeneous"])
-    if "edge_weight" in data:
+    first = data[0] if isinstance(data, list | tuple) and data else data
+    if isinstance(first, Data | HeteroData) and "edge_weight" in first:
         parts.append(FEATURES["edge weights"])
     if isinstance(model, str):
         name, own = parse_model(model)
@@ -71,7 +74,7 @@ def model_part(name: str) -> Part:
         ['heterogeneous']
     """
     own: Mapping[str, str] = MODELS[name].UNSUPPORTED
-    return Part("model", name, {"heterogeneous": "it takes nodes of one type", **own})
+    return Part("model", name, {"heterogeneous": _ONE_TYPE, **own})
 
 
 def score_part(name: str) -> Part:

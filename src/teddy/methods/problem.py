@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data
 
+from teddy.capabilities import Part
 from teddy.data import check_data
 from teddy.data.checks import MASKS, check_features
 from teddy.data.features import num_features
@@ -74,6 +75,7 @@ class Problem:
         model: A name, a module (its weights are the initial ones), or a function that makes one.
         settings: The settings tree, with the method's own values.
         seed: Seed of everything random.
+        parts: Parts of the search, whose combination was checked.
         teacher: A trained model to distil from; None: the dense model is trained.
         progress: Called after each epoch.
         store: Store of results that other searches, or this one another time, can resume from; it
@@ -82,6 +84,7 @@ class Problem:
 
     Attributes:
         settings: The settings tree.
+        parts: Parts of the search; a method's own are checked against them.
         phases: Tells how far the search is.
         prunable: The weights that the weight budget holds for.
         source: Makes its models.
@@ -100,12 +103,13 @@ class Problem:
         settings: Settings,
         seed: int = 0,
         *,
+        parts: Sequence[Part] = (),
         teacher: TeacherLike | None = None,
         progress: Progress | None = None,
         store: Store | None = None,
         checkpoints: Callable[[str], Checkpoint] | None = None,
     ) -> None:
-        self.settings, task = settings, settings.task
+        self.settings, task, self.parts = settings, settings.task, tuple(parts)
         self.teacher = None if teacher is None else Teacher(teacher)
         self.seed, self.device = check_seed(seed), check_device(settings.run.device)
         model = unwrapped(model) if isinstance(model, nn.Module) else model
@@ -374,37 +378,25 @@ class Problem:
         budget = num_pruned_edges(sparsity, self.graph.num_edges)
         return ~lowest_edges(scores, self.graph.pairs, budget)
 
-    def check_takes_score(self, score: str) -> None:
-        """Raise unless what a score looks at is there: classes, if more than features."""
-        needs = needed_signals(score)
-        if "alone" in needs and self.teacher is not None and self.teacher.network is None:
+    def check_has_signals(self, score: str) -> None:
+        """Raise unless the teacher can compute what a score looks at."""
+        if "alone" not in needed_signals(score):
+            return
+        if self.teacher is not None and self.teacher.network is None:
             raise InputError(
                 f"the score {score} runs the dense model on a graph without edges, expected a "
                 "trained module as teacher, not logits"
             )
-        if not set(needs) <= {"x"} and self.task.name != "classification":
-            raise InputError(
-                f"the score {score} looks at {', '.join(needs)} of classes, expected no task "
-                f"{self.task.name}"
-            )
 
-    def check_takes_weighted(self) -> None:
+    def check_has_weights(self) -> None:
         """Raise unless degrees can be sums of weights."""
         if self.seen.arcs.weights is None:
             raise InputError("weighted=True came without edge_weight, expected data that have it")
 
-    def check_takes_masks(self, method: str, edges: bool) -> None:
-        """Raise unless masks can be learned.
-
-        Args:
-            method: Name of the method.
-            edges: Whether edges have masks, not only weights.
-        """
-        if self.loader is not None:
-            raise InputError(f"{method} learns masks on all nodes at once, expected no loader")
-        if edges:
-            with seeded(self.seed, self.device):
-                self._check_weighs_edges(self.network(self.make_model()))
+    def check_weighs_edges(self) -> None:
+        """Raise unless edges can have a weight in the user's own module."""
+        with seeded(self.seed, self.device):
+            self._check_weighs_edges(self.network(self.make_model()))
 
     def _check_weighs_edges(self, network: nn.Module) -> None:
         """Raise unless edges can have a weight in a network."""

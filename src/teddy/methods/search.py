@@ -17,11 +17,13 @@ import torch
 from torch import Tensor
 
 from teddy.bits import pack, unpack
+from teddy.capabilities import FEATURES, Part, check_combination
 from teddy.edges import SCORES
-from teddy.edges.prune import check_weighted, needed_signals
+from teddy.edges.prune import needed_signals
 from teddy.entries import Entry
 from teddy.errors import InputError
 from teddy.methods.level import Level
+from teddy.methods.parts import score_part
 from teddy.methods.problem import Problem
 from teddy.methods.signals import signals_of
 from teddy.models.headed import Headed, encoder_of
@@ -89,29 +91,36 @@ class Scheme:
         if self.structure not in STRUCTURES:
             known = ", ".join(STRUCTURES)
             raise InputError(f"structure is '{self.structure}', expected one of: {known}")
-        if self.structure != "none" and self.weights != "projection":
-            raise InputError(
-                f"got structure={self.structure} and weights={self.weights}, "
-                "expected weights=projection"
-            )
         if self.score is not None:
             SCORES[self.score]  # a wrong name is an error before the work
         for name in ("l1_edges", "l1_weights"):
             check_number(getattr(self, name), name)
         check_count(self.stride, "stride")
-        if self.weighted:
-            assert self.score is not None
-            check_weighted(self.score)
+        check_combination(self.parts(Level(1.0, 1.0)))
 
     def tickets(self, problem: Problem, levels: Sequence[Level]) -> Iterator[Ticket]:
         """Find a ticket for each level; what levels have in common is computed once."""
-        self.check(problem)
+        for level in levels:
+            self.check(problem, level)
         for level in levels:
             problem.phases.begin(1 + self.phases(level))
             yield self.ticket(problem, level)
 
-    def check(self, problem: Problem) -> None:
-        """Raise if the problem hasn't got what the scheme takes."""
+    def parts(self, level: Level) -> list[Part]:
+        """The score, and the features that the scheme asks for at a level."""
+        edges, weights = self._learns(level)
+        asked = {
+            "weighted degrees": self.weighted,
+            "edge masks": edges,
+            "weight masks": weights,
+            "whole units": self.structure != "none",
+        }
+        score = [] if self.score is None else [score_part(self.score)]
+        return [*score, *(FEATURES[name] for name, on in asked.items() if on)]
+
+    def check(self, problem: Problem, level: Level) -> None:
+        """Raise unless a problem supports the scheme at a level."""
+        check_combination([*problem.parts, *self.parts(level)])
         budget = problem.weight_budget
         if self.structure != "none":
             problem.check_units()
@@ -126,9 +135,11 @@ class Scheme:
                 "rounds, expected weight_schedule=constant"
             )
         if self.weighted:
-            problem.check_takes_weighted()
+            problem.check_has_weights()
         if self.score is not None:
-            problem.check_takes_score(self.score)
+            problem.check_has_signals(self.score)
+        if self._learns(level)[0]:
+            problem.check_weighs_edges()
 
     def phases(self, level: Level) -> int:
         """Trainings that a ticket takes beside the dense one."""
@@ -144,8 +155,6 @@ class Scheme:
                 problem.
         """
         path = self._path(level)
-        if path:
-            problem.check_takes_masks(self.method, edges=self._learns(level)[0])
         problem.dense()  # pretraining on the entire graph
         state = self._state(problem, level, path, of)
         return problem.train_ticket(

@@ -17,7 +17,6 @@ from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
 from teddy.numbers import check_count, check_number
 from teddy.ticket import Ticket
-from teddy.training.tasks import Classification
 from teddy.training.wasserstein import class_separation, separation_memory
 
 logger = logging.getLogger(__name__)
@@ -44,7 +43,7 @@ def _scheme(
     return Scheme("wd-glt", None, weights, l1_edges, l1_weights, regularizer, clamp=True)
 
 
-@method("wd-glt", distill=0.0, check_values=_scheme)
+@method("wd-glt", distill=0.0, check_values=_scheme, needs=("classes",))
 def wd_glt(
     problem: Problem,
     levels: Sequence[Level],
@@ -77,8 +76,6 @@ def wd_glt(
         epsilon: Entropic regularisation of the distance.
         iterations: Of Sinkhorn's algorithm.
     """
-    if not isinstance(problem.task, Classification):
-        raise InputError(f"wd-glt keeps classes apart, expected no task {problem.task.name}")
     scheme = _scheme(weights, separation, l1_edges, l1_weights, epsilon, iterations)
     if levels:
         _check_memory(problem, iterations)

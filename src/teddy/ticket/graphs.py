@@ -74,7 +74,8 @@ def graphs_kept(ticket: ChosenEdges, batch: Batch, whole: bool = False) -> tuple
     looks = bool(needed_signals(info.score))
     signals = Signals(features_for(info, batch)) if looks else None
     union = GraphUnion(arcs.graph, batch.batch, batch.num_graphs)
-    return arcs, union.keep_alone(info.graph_sparsity, info.score, info.seed, signals)
+    weights = arcs.weights if info.weighted else None
+    return arcs, union.keep_alone(info.graph_sparsity, info.score, info.seed, signals, weights)
 
 
 @torch.no_grad()

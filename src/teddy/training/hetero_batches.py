@@ -88,7 +88,7 @@ def as_hetero_batch(found: Any, data: Data) -> Batch:
             for name, of in around.of_edges.items()
         }
         target = x.pop(around.target)
-        return Data(x=target, edge_index=Surroundings(x, edges, own, around.target))
+        return Data(x=target, edge_index=Surroundings(x, edges, own, target=around.target))
 
     target = nodes[around.target]
     return Batch(target[: num_seeds(found[around.target], target)], make)
