@@ -97,18 +97,14 @@ def _graph_facts(
     from teddy.ticket.anatomy import graph_anatomy
     from teddy.ticket.changed import node_ids
     from teddy.ticket.chosen_edges import ChosenEdges
-    from teddy.ticket.graphs import graphs_kept, numbers_in_graphs
+    from teddy.ticket.graphs import numbers_in_graphs
     from teddy.ticket.neighbourhood import find_node, neighbourhood, neighbours
 
     # Not the ticket: its network might be a module of the user's own.
     edges = ChosenEdges(content.info, content.keep)
-    if content.info.graphs is None:
-        graph, keep = edges.prune(data)
-    elif node is not None:
+    if content.info.graphs is not None and node is not None:
         raise InputError(f"node is '{node}', expected none for a set of graphs")
-    else:
-        arcs, keep = graphs_kept(edges, data, whole=True)
-        graph = arcs.graph
+    graph, keep = edges.prune(data)
     ids = node_ids(data) if content.info.graphs is None else numbers_in_graphs(data)
     # Of other tasks nodes have no class: nothing to say of homophily, nor to colour them by.
     y = data.get("y") if content.info.task["name"] == "classification" else None

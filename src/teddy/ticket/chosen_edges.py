@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,9 +14,9 @@ from teddy.edges.prune import needed_signals
 from teddy.errors import InputError
 from teddy.ticket.features import beside_for, check_has, features_for
 from teddy.ticket.fingerprint import arcs_fingerprint
-from teddy.ticket.graphs import refuse_graphs
+from teddy.ticket.graphs import graphs_kept
 from teddy.ticket.heads import graph_for
-from teddy.ticket.hetero import refuse_hetero
+from teddy.ticket.hetero import hetero_kept, refuse_hetero
 from teddy.ticket.inference import edges_at_inference, scores_any_graph, warn_of_piece
 from teddy.ticket.info import TicketInfo
 from teddy.ticket.mark import is_marked, refuse_marked
@@ -40,9 +41,31 @@ class ChosenEdges:
             InputError: if the graph is pruned already, or the ticket can't say which edges stay.
         """
         data = graph_for(self.info, data)
+        if self.info.graphs is not None:
+            arcs, keep = graphs_kept(self, data, whole=True)
+            return arcs.graph, keep
         arcs = self._arcs(data, self._to_choose())
         self.check_whole(data, arcs)
         return arcs.graph, self.kept(data, arcs)
+
+    def chosen(self, data: Any, whole: bool = False) -> tuple[Arcs, Tensor]:
+        """The edges of some data as the ticket's model takes them, and which stay, bool ``[M]``.
+
+        Args:
+            data: A graph, a set of graphs or a heterogeneous graph, as the ticket's.
+            whole: Whether data that are pruned already are refused.
+
+        Raises:
+            InputError: if the ticket can't say which.
+        """
+        if self.info.hetero is not None:
+            return hetero_kept(self, data, whole)
+        if self.info.graphs is not None:
+            return graphs_kept(self, graph_for(self.info, data), whole)
+        arcs = self.arcs(data)
+        if whole:
+            self.check_whole(data, arcs)
+        return arcs, self.kept(data, arcs)
 
     def arcs(self, data: Data) -> Arcs:
         """The edges of some data as the ticket's model takes them, before they are pruned."""
@@ -56,7 +79,6 @@ class ChosenEdges:
 
     def _arcs(self, data: Data, names: list[str]) -> Arcs:
         refuse_hetero(self.info)
-        refuse_graphs(self.info)
         if not isinstance(data, Data) or data.edge_index is None:
             raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
         data = graph_for(self.info, data)

@@ -16,13 +16,12 @@ from teddy.edges.hetero import keep_relations
 from teddy.edges.hetero_arcs import Surroundings
 from teddy.edges.messages import listed_columns
 from teddy.errors import InputError
-from teddy.models.hetero import HeteroModel
 from teddy.ticket.features import features_for
 from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.training.forward import dense_input
-from teddy.training.passes import forward_passes
 
 if TYPE_CHECKING:
+    from teddy.ticket.chosen_edges import ChosenEdges
     from teddy.ticket.info import TicketInfo
     from teddy.ticket.ticket import Ticket
 
@@ -57,13 +56,20 @@ def refuse_hetero(info: TicketInfo) -> None:
     """Raise if a ticket is of a ``HeteroData``, for what takes those of a ``Data`` only."""
     if info.hetero is not None:
         raise InputError(
-            "the ticket is of a HeteroData, which this doesn't take; expected logits, predict, "
-            "evaluate, verify or apply with it, or a ticket of a Data"
+            "the ticket is of a HeteroData, which this doesn't take; expected apply, whose result "
+            "has edge_index_dict, or a ticket of a Data"
         )
 
 
-def hetero_kept(ticket: Ticket, data: HeteroData) -> tuple[HeteroArcs, Surroundings]:
-    """The relations of some data, and what is kept of them: all if they are pruned already.
+def hetero_kept(
+    ticket: ChosenEdges, data: HeteroData, whole: bool = False
+) -> tuple[HeteroArcs, Tensor]:
+    """The relations of some data, and which edges stay, bool ``[M]``: all of a pruned graph.
+
+    Args:
+        ticket: The ticket.
+        data: The graph.
+        whole: Whether a graph that is pruned already is refused.
 
     Raises:
         InputError: unless they are those that the ticket was found on, or those that it keeps.
@@ -79,13 +85,33 @@ def hetero_kept(ticket: Ticket, data: HeteroData) -> tuple[HeteroArcs, Surroundi
         if name not in data:
             raise InputError(f"the ticket was found with {name}, expected data that have it")
     arcs = HeteroArcs.of_hetero(data, target, names, info.hetero["scope"])
-    fingerprint, keep = arcs_fingerprint(arcs), None
+    fingerprint = arcs_fingerprint(arcs)
     if fingerprint == info.graph["fingerprint"]:
-        keep = ticket.keep.to(arcs.graph.pairs.device)
-    elif fingerprint != info.graph.get("kept_fingerprint"):
+        return arcs, ticket.keep.to(arcs.graph.pairs.device)
+    if fingerprint != info.graph.get("kept_fingerprint"):
         raise _another(info, _counts(arcs))
-    around: Surroundings = arcs.fields(keep)["edge_index"]
-    return arcs, around
+    if whole:
+        raise InputError(
+            f"data is the graph that the ticket has pruned, with {arcs.graph.num_edges} edges, "
+            "expected the whole graph"
+        )
+    return arcs, torch.ones_like(arcs.graph.pairs[0], dtype=torch.bool)
+
+
+def check_widths(info: TicketInfo, arcs: HeteroArcs) -> None:
+    """Raise unless all types but the target's have as many features as the ticket's graph."""
+    assert info.hetero is not None
+    got, expected = _widths(arcs), info.hetero["features"]
+    for name in sorted({*got, *expected}):
+        one, other = expected.get(name, 0), got.get(name, 0)
+        if one != other:
+            raise InputError(f"the ticket expects {one} features of '{name}', got {other}")
+
+
+def target_nodes(info: TicketInfo, data: HeteroData) -> Data:
+    """The nodes that are predicted, without targets and edges."""
+    assert info.hetero is not None
+    return target_data(data, info.hetero["target"], labelled=False)
 
 
 def hetero_targets(info: TicketInfo, data: HeteroData) -> Data:
@@ -97,7 +123,8 @@ def hetero_targets(info: TicketInfo, data: HeteroData) -> Data:
 
 def hetero_apply(ticket: Ticket, data: HeteroData) -> HeteroData:
     """The graph as the ticket's network runs on it: each kept edge of a relation once."""
-    _, around = hetero_kept(ticket, data)
+    arcs, keep = hetero_kept(ticket, data)
+    around: Surroundings = arcs.fields(keep)["edge_index"]
     kept = around.edge_index_dict
     assert ticket.info.hetero is not None
     columns = {kind: listed_columns(data[kind].edge_index, kept[kind]) for kind in kept}
@@ -106,32 +133,11 @@ def hetero_apply(ticket: Ticket, data: HeteroData) -> HeteroData:
         for kind, value in found.items():
             sparse[kind][name] = value
     target = ticket.info.hetero["target"]
-    features = {**around.x_dict, target: _target_features(ticket.info, data)}
-    for kind, x in features.items():
-        sparse[kind].x = dense_input(ticket.model, x)
+    x = features_for(ticket.info, target_nodes(ticket.info, data))
+    features = {**around.x_dict, target: x}
+    for kind, own in features.items():
+        sparse[kind].x = dense_input(ticket.model, own)
     return sparse
-
-
-@torch.no_grad()
-def hetero_logits(ticket: Ticket, data: HeteroData) -> Tensor:
-    """Logits of the target's nodes, ``[N, C]``."""
-    info = ticket.info
-    assert info.hetero is not None
-    (arcs, around), target = hetero_kept(ticket, data), info.hetero["target"]
-    x = _target_features(info, data)
-    got, expected = _widths(arcs), info.hetero["features"]
-    for name in sorted({*got, *expected}):
-        one, other = expected.get(name, 0), got.get(name, 0)
-        if one != other:
-            raise InputError(f"the ticket expects {one} features of '{name}', got {other}")
-    model = HeteroModel(ticket.model, target).to(x.device)
-    edge_index: Any = around
-    return forward_passes(model, x, edge_index).evaluation_logits()
-
-
-def _target_features(info: TicketInfo, data: HeteroData) -> Tensor:
-    assert info.hetero is not None
-    return features_for(info, target_data(data, info.hetero["target"], labelled=False))
 
 
 def _check_kind(data: HeteroData) -> None:
