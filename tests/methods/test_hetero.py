@@ -302,10 +302,6 @@ def fewer_papers() -> HeteroData:
 @pytest.mark.parametrize(
     "use",
     [
-        lambda ticket, data: ticket.compile(data),
-        lambda ticket, data: ticket.export("a.onnx"),
-        lambda ticket, data: ticket.export("a.pt2"),
-        lambda ticket, data: ticket.export("a.parquet", data),
         lambda ticket, data: ticket.transfer(data),
         lambda ticket, data: ticket.edge_index(data),
         lambda ticket, data: ticket.fields(data),
