@@ -218,21 +218,9 @@ def test_programs_with_weights(tmp_path):
 
 
 def test_what_has_no_program_is_said(graphs, tmp_path):
-    class Counted(nn.Module):
-        """Has a weight for each of 40 graphs."""
+    class Branching(Pooled):
+        """Does something else for each set of graphs."""
 
-        def __init__(self):
-            super().__init__()
-            self.linear, self.own = nn.Linear(4, 2), nn.Parameter(torch.zeros(40, 2))
-
-        def forward(self, x, edge_index, batch):
-            found = pyg.global_add_pool(self.linear(x), batch)
-            return found + self.own[: found.size(0)].mean()
-
-        def extra_repr(self):
-            return str(int(self.own.sum()))
-
-    class Branching(Counted):
         def forward(self, x, edge_index, batch):
             found = super().forward(x, edge_index, batch)
             return found if int(batch.sum()) % 2 else 2 * found
