@@ -14,6 +14,7 @@ from torch_geometric.data import HeteroData
 from torch_geometric.nn import HeteroConv, SAGEConv
 
 import teddy
+from cli.command import run_here
 from hetero_graphs import CITES, REV, WRITES, hetero_module, library
 from methods.test_hetero import ByHand
 from teddy.errors import TeddyWarning
@@ -213,6 +214,17 @@ def test_programs_take_any_graph_of_these_types(data, ticket, make, tmp_path):
     if make is not None:
         stored = torch.export.load(tmp_path / "a.pt2").state_dict.values()
         assert sum(value.numel() for value in stored) < 0.5 * ticket.info.weights.total
+
+
+def test_the_command_line_exports_the_network(data, ticket, tmp_path):
+    ticket.save(tmp_path / "a.ticket")
+    (tmp_path / "mine.py").write_text(
+        "from hetero_graphs import hetero_module, library\n"
+        "def make(): return hetero_module(library())\n"
+    )
+    done = run_here("export", "a.ticket", "a.pt2", "--module", "mine.py:make", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "a.pt2: logits(x_author, x_paper, x_venue, edge_index_author__writes__pa" in done.stdout
 
 
 def test_the_table_names_the_relation(tmp_path):

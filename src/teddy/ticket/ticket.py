@@ -91,10 +91,9 @@ class Ticket(ChosenEdges):
         content = read_ticket(path)
         spec = content.info.model
         if model is None and "name" not in spec:
-            option = " (--module FILE.py:NAME)" if content.info.hetero is None else ""
             raise InputError(
                 f"{path}: its model is a {spec.get('class')}, "
-                f"expected one like it: Ticket.load(path, model=...){option}"
+                "expected one like it: Ticket.load(path, model=...) (--module FILE.py:NAME)"
             )
         try:
             if model is None:
