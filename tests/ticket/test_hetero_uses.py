@@ -17,7 +17,10 @@ import teddy
 from cli.command import run_here
 from hetero_graphs import CITES, REV, WRITES, hetero_module, library
 from methods.test_hetero import ByHand
+from teddy.cli.bench import _epoch_times
 from teddy.errors import TeddyWarning
+from teddy.methods import make_problem
+from teddy.settings import Settings
 from teddy.ticket import CompiledTicket
 from teddy.ticket.speed import measure
 from teddy.weights import Part, Units
@@ -268,6 +271,12 @@ class Tiny(nn.Module):
 
     def forward(self, x_dict, edge_index_dict):
         return self.conv(x_dict, edge_index_dict)
+
+
+def test_an_epoch_of_relations_is_timed(data):
+    settings = Settings.from_dict({"epochs": 3, "target": "paper"})
+    problem = make_problem(data, made(ByHand), settings)
+    assert len(_epoch_times(problem)) == 2
 
 
 def test_another_graph_is_an_error(data, ticket, tmp_path):
