@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
-from teddy.ticket.uses import USES
-
 from teddy.atomic import write_atomically
 from teddy.capabilities import FEATURES, Part, reason_against
 from teddy.edges import SCORES
 from teddy.methods import METHODS
 from teddy.methods.parts import model_part, score_part
 from teddy.models import MODELS
+from teddy.ticket.uses import USES
 from teddy.training.tasks import TASKS
 
 OUT = Path(__file__).parents[1] / "docs" / "capabilities.md"
@@ -60,8 +59,14 @@ def tables() -> dict[str, tuple[list[Part], list[Part]]]:
 
 
 def pairs() -> list[tuple[Part, Part]]:
-    """Features that are asked for together."""
-    return list(combinations(features(), 2))
+    """Features that can be asked for together: methods that learn edge masks have no score."""
+    of_scores = {"weighted degrees", "whole units"}
+    return [
+        pair
+        for pair in combinations(features(), 2)
+        if not (pair[0].name == "edge masks" and pair[1].name in of_scores)
+        and not (pair[1].name == "edge masks" and pair[0].name in of_scores)
+    ]
 
 
 def _table(rows: Sequence[Part], columns: Sequence[Part]) -> list[str]:

@@ -49,7 +49,8 @@ FEATURES: dict[str, Part] = {
         Part("feature", "directed", text="directed messages (directed)"),
         Part("feature", "edge weights", text="edge weights (edge_weight)"),
         Part("feature", "class weights", text="class weights (class_weight)"),
-        Part("feature", "weighted degrees", text="weighted degrees (weighted=true)"),
+        Part("feature", "weighted degrees", needs=("edge weights",),
+             text="weighted degrees (weighted=true)"),
         Part("feature", "edge masks", {"mini-batches": _AT_ONCE},
              text="learning of edge masks (ugs, wd-glt)"),
         Part("feature", "weight masks", {"mini-batches": _AT_ONCE},
@@ -58,8 +59,10 @@ FEATURES: dict[str, Part] = {
             "weight masks": "units are removed by the projection",
         }, text="whole hidden units (structure=neurons)"),
         Part("feature", "label inputs", {
+            "heterogeneous": "its model, unimp, takes nodes of one type",
             "inductive": "labels of unseen nodes are no input",
             "mini-batches": "labels are drawn for the whole graph",
+            "whole units": "its model, unimp, compares the hidden units of a head",
         }, ("node classes",), text="labels as inputs (label_rate)"),
     )
 }  # fmt: skip

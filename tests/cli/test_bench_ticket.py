@@ -40,9 +40,9 @@ def test_what_does_not_fit_is_refused(ticket, tmp_path):
     assert "expected its graph: a name, file or folder after the ticket" in refused(
         run_here("bench", "a.ticket", cwd=tmp_path)
     )
-    assert "expected --models, --epochs with a data set" in refused(
-        run_here("bench", "a.ticket", "graph.npz", "--epochs", "3", cwd=tmp_path)
-    )
+    for option in ("--epochs", "--hidden"):
+        line = refused(run_here("bench", "a.ticket", "graph.npz", option, "3", cwd=tmp_path))
+        assert f"a.ticket is a ticket, expected {option} with a data set only" in line
     assert "expected a ticket before its graph" in refused(
         run_here("bench", "citeseer", "graph.npz", cwd=tmp_path)
     )

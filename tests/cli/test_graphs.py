@@ -8,6 +8,7 @@ import json
 
 import pytest
 import torch
+from pyarrow.parquet import read_table
 from torch_geometric.data import Data
 
 import teddy
@@ -54,6 +55,38 @@ def test_inspect_shows_the_parts(folder):
     assert facts["left"]["hubs"][0]["node"].count(":") == 1
 
 
+def test_a_ticket_is_timed_and_exported(folder, monkeypatch):
+    monkeypatch.setattr("teddy.ticket.speed._MOST", 1)
+    done = run_here("bench", "s.ticket", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    ways = [row["way"] for row in json.loads(done.stdout)["rows"] if row["threads"] == 1]
+    assert ways == ["dense", "sparse graph", "sparse weights", "compiled"]
+    done = run_here("export", "s.ticket", "s.pt2", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "s.pt2: logits(x, edge_index, batch), " in done.stdout
+    done = run_here("export", "s.ticket", "s.parquet", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert read_table(folder / "s.parquet").num_rows == 5523
+
+
+def test_an_epoch_of_any_task_is_timed(folder):
+    tiny = "--models", "gcn", "--epochs", 3, "--hidden", 4, "--json"
+    for arguments in (
+        ["rings.pt", "--task", "graph-classification:readout=max"],
+        ["citeseer", "--task", "link-prediction:dimensions=8"],
+        ["citeseer", "--inductive", "--split", "20/40/40", "--evaluate-every", 2],
+        ["citeseer", "--directed", "--class-weight", "balanced", "--threads", 1],
+        ["citeseer", "--loader", "partitions:parts=4:batch=2"],
+    ):
+        done = run_here("bench", *arguments, *tiny, cwd=folder)
+        assert done.returncode == 0, done.stderr
+        rows = json.loads(done.stdout)["rows"]
+        assert rows[0]["model"] == "gcn"
+        assert all(row["torch_ms"] > 0 for row in rows)
+    line = refused(run_here("bench", *tiny, "--evaluate-every", 3, cwd=folder))
+    assert "epochs is 3, expected a whole number from 4" in line
+
+
 def test_a_list_of_ones_own(folder):
     done = run_here("find", "rings.pt", *TINY, "--task",
                     "graph-classification:budget=all:readout=sum", "--split", "50/25/25",
@@ -89,10 +122,9 @@ def test_a_list_of_ones_own(folder):
             "is a set of graphs, expected the task graph-classification",
         ),
         (["find", "citeseer", "--task", "regression:budget=all"], "has no option 'budget'"),
-        (["bench", "solubility"], "is 1282 graphs with a y each"),
-        (["bench", "s.ticket"], "the ticket is of a set of graphs, which this doesn't take"),
-        (["export", "s.ticket", "a.onnx"], "the ticket is of a set of graphs"),
-        (["export", "s.ticket", "a.parquet"], "the ticket is of a set of graphs"),
+        (["bench", "solubility"], "is a set of graphs, expected one graph for the task class"),
+        (["bench", "s.ticket", *TASK], "s.ticket is a ticket, expected --task with a data set"),
+        (["export", "s.ticket", "a.onnx", "solubility"], "expected it for .parquet only"),
         (["predict", "s.ticket", "--changed", "scored"], "takes any graphs as they are"),
         (["predict", "s.ticket", "citeseer"], "citeseer: is one graph, expected several"),
         (["predict", "s.ticket", "rings.pt"], "the ticket expects 14 features, got 4"),

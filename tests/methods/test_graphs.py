@@ -363,13 +363,7 @@ def test_other_data_are_refused(graphs, ticket):
     wide = [Data(x=torch.rand(3, 5), edge_index=torch.tensor([[0], [1]]))]
     with pytest.raises(teddy.InputError, match="the ticket expects 4 features, got 5"):
         ticket.predict(wide)
-    one_graph = "the ticket is of a set of graphs, which this doesn't take"
-    for use in (ticket.compile, ticket.edge_index, ticket.fields, ticket.prune):
-        with pytest.raises(teddy.InputError, match=one_graph):
-            use(graphs)
-    with pytest.raises(teddy.InputError, match=one_graph):
-        ticket.export("a.onnx")
-    with pytest.raises(teddy.InputError, match="takes any graphs as they are, expected no transf"):
+    with pytest.raises(teddy.InputError, match="a ticket takes any graphs as they are"):
         ticket.transfer(graphs)
 
 

@@ -302,19 +302,14 @@ def fewer_papers() -> HeteroData:
 @pytest.mark.parametrize(
     "use",
     [
-        lambda ticket, data: ticket.compile(data),
-        lambda ticket, data: ticket.export("a.onnx"),
-        lambda ticket, data: ticket.export("a.pt2"),
-        lambda ticket, data: ticket.export("a.parquet", data),
         lambda ticket, data: ticket.transfer(data),
         lambda ticket, data: ticket.edge_index(data),
         lambda ticket, data: ticket.fields(data),
-        lambda ticket, data: ticket.prune(data),
     ],
 )
 def test_what_takes_no_relations_says_so(ticket, data, use, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(teddy.InputError, match="the ticket is of a HeteroData, which this doesn't"):
+    with pytest.raises(teddy.InputError, match="HeteroData"):
         use(ticket, data)
     assert not list(tmp_path.iterdir())
 

@@ -7,6 +7,7 @@ from hetero_graphs import hetero_module, library
 from teddy.methods import find_ticket
 from teddy.sweep import Grid, Settings, find_over_seeds, run_sweep
 from teddy.sweep.grid import Cell
+from teddy.sweep.resolution import HeldOut
 from teddy.sweep.row import ticket_row
 from teddy.training import TrainConfig
 
@@ -28,7 +29,7 @@ def test_a_sweep_over_a_set_of_graphs(tmp_path):
 def test_the_row_of_a_heterogeneous_ticket_is_of_all_relations_together():
     data = library()
     ticket = find_ticket(data, hetero_module(data), 0.5, 0.5, epochs=2, target="paper")
-    row = ticket_row(Cell("library", "net", "teddy", 0, 13), ticket, data, 20)
+    row = ticket_row(Cell("library", "net", "teddy", 0, 13), ticket, data, HeldOut(20, 5.0))
     assert (row["edges_total"], row["edges_kept"]) == (
         ticket.info.edges.total,
         ticket.info.edges.kept,
@@ -46,7 +47,7 @@ def test_the_row_of_a_heterogeneous_ticket_is_of_all_relations_together():
 def test_the_row_of_a_homogeneous_ticket_has_homophily():
     data = small_graph()
     ticket = find_ticket(data, "gcn", 0.5, 0.5, epochs=2, hidden=4)
-    row = ticket_row(Cell("small", "gcn", "teddy", 0, 13), ticket, data, 10)
+    row = ticket_row(Cell("small", "gcn", "teddy", 0, 13), ticket, data, HeldOut(10, 10.0))
     assert 0 <= row["homophily"] <= 1
 
 

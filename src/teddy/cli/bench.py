@@ -7,20 +7,30 @@ import statistics
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from teddy.cli.bench_ticket import bench_ticket
-from teddy.cli.options import DataDir, Json, Nodes, OwnModule
+from teddy.cli.options import Json, OwnModule, words
+from teddy.cli.settings_options import takes_settings
 from teddy.errors import InputError
-from teddy.numbers import check_count
+from teddy.settings import Settings
+
+if TYPE_CHECKING:
+    from teddy.methods.problem import Problem
 
 ROUNDS = 3
 MODELS, EPOCHS = "gcn,gin,gat", 20
+#: Shares of edges and weights that are removed.
+SPARSITY = 0.64
+#: Settings that say where a ticket's graph is; all others are of a training.
+_OF_TICKET = ("nodes", "data_dir")
 
 
+@takes_settings
 def bench(
+    settings: dict[str, Any],
     subject: Annotated[
         str,
         typer.Argument(
@@ -38,7 +48,9 @@ def bench(
     ] = None,
     models: Annotated[
         str | None,
-        typer.Option(help=f"Names, separated by commas: {MODELS}.", show_default=False),
+        typer.Option(
+            help=f"Separated by commas, as of `teddy find`: {MODELS}.", show_default=False
+        ),
     ] = None,
     epochs: Annotated[
         int | None,
@@ -46,8 +58,6 @@ def bench(
     ] = None,
     json_: Json = False,
     module: OwnModule = None,
-    nodes: Nodes = None,
-    data_dir: DataDir = None,
 ) -> None:
     """Time a ticket's inference against the dense model's; or, of a data set, an epoch.
 
@@ -59,8 +69,12 @@ def bench(
     from teddy.ticket.file import is_ticket
 
     if is_ticket(subject):
-        if models is not None or epochs is not None:
-            raise InputError(f"{subject} is a ticket, expected --models, --epochs with a data set")
+        given = {"models": models, "epochs": epochs, **settings}
+        for name, value in given.items():
+            if value is not None and name not in _OF_TICKET:
+                option = f"--{name.replace('_', '-')}"
+                raise InputError(f"{subject} is a ticket, expected {option} with a data set only")
+        nodes, data_dir = (settings.get(name) for name in _OF_TICKET)
         bench_ticket(subject, graph, module, nodes, data_dir, json_)
         return
     if graph is not None:
@@ -69,42 +83,45 @@ def bench(
         raise InputError(f"{subject} is no ticket file, expected a ticket before its graph")
     if module is not None:
         raise InputError(f"module is '{module}', expected only with a ticket")
-    _bench_training(subject, models or MODELS, EPOCHS if epochs is None else epochs, json_,
-                    nodes, data_dir)  # fmt: skip
+    epochs = EPOCHS if epochs is None else epochs
+    _bench_training(subject, models or MODELS, {**settings, "epochs": epochs}, json_)
 
 
-def _bench_training(
-    dataset: str, models: str, epochs: int, json_: bool, nodes: Path | None, data_dir: Path | None
-) -> None:
-    if check_count(epochs, "epochs") < 3:
-        raise InputError(f"epochs is {epochs}, expected a whole number from 3")
+def _bench_training(dataset: str, models: str, settings: dict[str, Any], json_: bool) -> None:
+    asked = Settings.from_dict(settings)
+    fewest = max(3, 1 + (asked.train.evaluate_every or 1))  # two validations, to time between
+    if asked.train.epochs < fewest:
+        raise InputError(f"epochs is {asked.train.epochs}, expected a whole number from {fewest}")
     import torch
 
     from teddy import jit
     from teddy.cli.tables import print_table
-    from teddy.data import check_data, load_dataset
-    from teddy.data.splits import one_split
-    from teddy.edges import SparsifyEdges
-    from teddy.models import parse_model
+    from teddy.methods.load_data import load_data
+    from teddy.methods.make_problem import make_problem
+    from teddy.methods.plugin import check_model, read_model
 
-    names = [name.strip() for name in models.split(",")]
+    names = words(models)
     for name in names:
-        parse_model(name)  # an unknown name is an error before anything runs
-    data = one_split(check_data(load_dataset(dataset, data_dir=data_dir, nodes=nodes), dataset))
-    data = SparsifyEdges(0.64)(data)
-    most, kernels = torch.get_num_threads(), jit.numba
+        check_model(name)  # an unknown name is an error before anything runs
+    data = load_data(dataset, asked)
+    before, kernels = torch.get_num_threads(), jit.numba
+    most = asked.run.threads or before
     ways = [
         (threads, way) for threads in sorted({1, most}) for way in dict.fromkeys((kernels, None))
     ]
     rows: list[dict[str, Any]] = []
     try:
         for name in names:
+            problems = {
+                epochs: make_problem(data, read_model(name), asked.loaded().updated(epochs=epochs))
+                for epochs in (3, asked.train.epochs)
+            }
             times: dict[tuple[int, bool], list[float]] = {}
             for turn in range(ROUNDS + 1):  # the first is to warm up
                 for threads, way in ways:
                     torch.set_num_threads(threads)
                     jit.numba = way
-                    seen = _epoch_times(name, data, epochs if turn else 3)
+                    seen = _epoch_times(problems[asked.train.epochs if turn else 3])
                     if turn:
                         times.setdefault((threads, way is not None), []).extend(seen)
             medians = {way: statistics.median(seen) for way, seen in times.items()}
@@ -118,7 +135,7 @@ def _bench_training(
                 for threads in sorted({1, most})
             )
     finally:
-        torch.set_num_threads(most)
+        torch.set_num_threads(before)
         jit.numba = kernels
     if json_:
         typer.echo(json.dumps({"dataset": dataset, "torch": torch.__version__, "rows": rows}))
@@ -132,25 +149,33 @@ def _bench_training(
         typer.echo("no kernels: numba isn't installed (the extra [fast]), or TEDDY_KERNELS is off")
 
 
-def _epoch_times(name: str, data: Any, epochs: int) -> list[float]:
-    """Train; return the milliseconds of all epochs but the first."""
+def _epoch_times(problem: Problem) -> list[float]:
+    """Train on a sparse graph with a teacher; return the milliseconds of epochs but the first.
+
+    The teacher's logits are drawn: what they are doesn't change the time.
+    """
     import torch
 
-    from teddy.models import build_model
-    from teddy.training import TrainConfig, seeded, train
+    from teddy.methods.record import Choice
+    from teddy.training import seeded
+    from teddy.training.inputs import of_edges
+    from teddy.training.passes import forward_passes
 
-    ends: list[float] = []
-    classes = int(data.y.max()) + 1
-    with seeded(0):
-        train(
-            build_model(name, data.x.size(1), classes),
-            data,
-            TrainConfig(epochs=epochs),
-            teacher=torch.randn(data.num_nodes, classes),
-            weight_sparsity=0.64,
-            callbacks=[lambda _: ends.append(time.perf_counter())],
-        )
-    return [1e3 * (after - before) for before, after in pairwise(ends)]
+    ends: list[tuple[int, float]] = []  # epochs that are validated
+    choice = Choice(problem.choose(SPARSITY, "teddy"), SPARSITY, "teddy")
+    width, data = problem.num_outputs, problem.data
+    with seeded(problem.seed, problem.device):
+        if problem.loader is None:  # your own module may have more outputs
+            passes = forward_passes(
+                problem.initial_model(), data.x, data.edge_index, **of_edges(data)
+            )
+            width = passes.evaluation_logits().size(1)
+        teacher = torch.randn(data.y.size(0), width, device=problem.device)
+    problem.train(
+        choice, teacher, SPARSITY,
+        callbacks=(lambda epoch: ends.append((epoch.index, time.perf_counter())),),
+    )  # fmt: skip
+    return [1e3 * (end - start) / (last - first) for (first, start), (last, end) in pairwise(ends)]
 
 
 def _row(row: dict[str, Any]) -> tuple[Any, ...]:

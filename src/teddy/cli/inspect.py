@@ -98,27 +98,24 @@ def _graph_facts(
     from teddy.ticket.anatomy import graph_anatomy
     from teddy.ticket.changed import node_ids
     from teddy.ticket.chosen_edges import ChosenEdges
-    from teddy.ticket.graphs import graphs_kept, numbers_in_graphs
-    from teddy.ticket.hetero import hetero_prune, ids_of_types
+    from teddy.ticket.graphs import numbers_in_graphs
+    from teddy.ticket.hetero import ids_of_types
     from teddy.ticket.neighbourhood import find_node, neighbourhood, neighbours
 
     # Not the ticket: its network might be a module of the user's own.
     edges = ChosenEdges(content.info, content.keep)
-    ids: Sequence[int | str]
-    y = None
-    if content.info.hetero is not None:
-        graph, keep = hetero_prune(edges, data)
-        ids = ids_of_types(data)
-    elif content.info.graphs is None:
-        graph, keep = edges.prune(data)
-        ids = node_ids(data)
-        # Of other tasks nodes have no class: nothing to say of homophily, nor to colour them by.
-        y = data.get("y") if content.info.task["name"] == "classification" else None
-    elif node is not None:
+    info = content.info
+    if info.graphs is not None and node is not None:
         raise InputError(f"node is '{node}', expected none for a set of graphs")
+    graph, keep = edges.prune(data)
+    ids: Sequence[int | str]
+    if info.hetero is not None:
+        ids = ids_of_types(data)
     else:
-        arcs, keep = graphs_kept(edges, data, whole=True)
-        graph, ids = arcs.graph, numbers_in_graphs(data)
+        ids = node_ids(data) if info.graphs is None else numbers_in_graphs(data)
+    # Of other tasks nodes have no class: nothing to say of homophily, nor to colour them by.
+    classified = info.hetero is None and info.task["name"] == "classification"
+    y = data.get("y") if classified else None
     facts: dict[str, Any] = {"left": asdict(graph_anatomy(graph, keep, y, ids))}
     if node is not None:
         number = find_node(node, ids)

@@ -14,13 +14,14 @@ from teddy.atomic import StrPath
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.make_problem import make_problem
+from teddy.methods.method import METHODS
 from teddy.methods.model_source import ModelLike
 from teddy.methods.phases import Progress
 from teddy.methods.progress_bar import ProgressReport
 from teddy.methods.resume import SearchFolder, folder_of, search_settings
 from teddy.methods.spec import MethodSpec
 from teddy.methods.teacher import TeacherLike
-from teddy.settings import Settings, TrainConfig
+from teddy.settings import ENTRIES, Settings, TrainConfig
 from teddy.ticket import Ticket
 from teddy.tracking import Tracking, TrackLike
 from teddy.training.device import limited_threads
@@ -146,6 +147,9 @@ def _read(
     of_method = {k: v for k, v in keywords.items() if k in spec.method.options}
     of_task = {k: v for k, v in keywords.items() if k in wanted.defaults()}
     rest = {k: v for k, v in keywords.items() if k not in {*of_method, *of_task}}
+    for name in rest:
+        if name not in ENTRIES and any(name in METHODS[other].options for other in METHODS):
+            spec.method.check(**{name: rest[name]})  # it has no such option
     given = {**dict(spec.options), **dict(spec.settings)}
     for name in given.keys() & keywords.keys():
         raise InputError(

@@ -55,9 +55,9 @@ def problem_parts(data: Any, model: Any, settings: Settings) -> list[Part]:
         parts.append(FEATURES["edge weights"])
     if isinstance(model, str):
         name, own = parse_model(model)
-        parts.append(model_part(name))
         if {**settings.model_options, **own}.get("label_rate"):
             parts.append(FEATURES["label inputs"])
+        parts.append(model_part(name))
     return parts
 
 

@@ -23,6 +23,7 @@ class Readout(nn.Module):
 
     Args:
         kind: ``mean``; or ``sum`` or ``max``, of each output by itself.
+        graph_of_node: int64 ``[N]``, where all calls are about the same graphs.
 
     Example:
         >>> outputs = torch.tensor([[1.0, 2.0], [3.0, 0.0], [0.0, -1.0]])
@@ -35,19 +36,25 @@ class Readout(nn.Module):
         teddy.errors.InputError: readout is 'median', expected one of: mean, sum, max
     """
 
-    def __init__(self, kind: str = "mean") -> None:
+    graph_of_node: Tensor | None
+
+    def __init__(self, kind: str = "mean", graph_of_node: Tensor | None = None) -> None:
         super().__init__()
         if kind not in READOUTS:
             raise InputError(f"readout is '{kind}', expected one of: {', '.join(READOUTS)}")
         self.kind = kind
+        self.register_buffer("graph_of_node", graph_of_node, persistent=False)
 
-    def forward(self, outputs: Tensor, graph_of_node: Tensor) -> Tensor:
+    def forward(self, outputs: Tensor, graph_of_node: Tensor | None = None) -> Tensor:
         """Logits ``[G, C]`` of outputs ``[N, C]``.
 
         Args:
             outputs: Of nodes.
-            graph_of_node: int64 ``[N]``, ascending, of every graph one or more.
+            graph_of_node: int64 ``[N]``, ascending, of every graph one or more; None: those that
+                the readout was made with.
         """
+        graph_of_node = self.graph_of_node if graph_of_node is None else graph_of_node
+        assert graph_of_node is not None
         lengths = torch.bincount(graph_of_node)
         return torch.segment_reduce(outputs, self.kind, lengths=lengths, axis=0)
 

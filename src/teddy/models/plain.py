@@ -59,6 +59,32 @@ class Plain(nn.Module):
         return _FORWARD[type(self.model)](self.model, x, _Edges(x, edge_index, edge_weight))
 
 
+def plain_readout(kind: str, outputs: Tensor, batch: Tensor) -> Tensor:
+    """The outputs of each graph's nodes as one row, ``[G, C]``.
+
+    Args:
+        kind: ``mean``, ``sum`` or ``max``.
+        outputs: Of nodes, ``[N, C]``.
+        batch: The graph of each node, int64 ``[N]``.
+
+    Example:
+        >>> outputs = torch.tensor([[1.0, 2.0], [3.0, 0.0], [0.0, -1.0]])
+        >>> plain_readout("max", outputs, torch.tensor([0, 0, 1]))
+        tensor([[ 3.,  2.],
+                [ 0., -1.]])
+    """
+    graphs = batch.max().item() + 1  # not int(), which torch.export would take as fixed
+    size, place = (graphs, outputs.size(1)), batch[:, None].expand_as(outputs)
+    if kind == "max":
+        lowest = outputs.new_full(size, -torch.inf)  # type: ignore[arg-type]
+        return lowest.scatter_reduce(0, place, outputs, "amax")
+    total = outputs.new_zeros(size).scatter_add(0, place, outputs)  # type: ignore[arg-type]
+    if kind == "sum":
+        return total
+    count = torch.zeros_like(total).scatter_add(0, place, torch.ones_like(outputs))
+    return total / count.clamp(min=1)
+
+
 class _Edges:
     """Edges to sum along.
 

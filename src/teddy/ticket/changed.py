@@ -15,11 +15,10 @@ from teddy.edges import SimpleGraph
 from teddy.errors import InputError
 from teddy.ticket.features import input_names
 from teddy.ticket.fingerprint import arcs_fingerprint
-from teddy.ticket.hetero import refuse_hetero
 from teddy.ticket.inference import check_rule, edges_at_inference, scores_any_graph
 from teddy.ticket.info import Count, Macs
-from teddy.ticket.links import refuse_links
 from teddy.ticket.mark import refuse_marked
+from teddy.ticket.uses import check_use
 
 if TYPE_CHECKING:
     from teddy.ticket.ticket import Ticket
@@ -58,10 +57,7 @@ def transfer(
     """
     check_rule(inference, RULE)
     info = ticket.info
-    refuse_hetero(info)
-    if info.graphs is not None:
-        raise InputError("the ticket takes any graphs as they are, expected no transfer")
-    refuse_links(info)
+    check_use("transfer", info)
     if info.inductive is not None:
         rule = info.inductive["inference"]
         raise InputError(

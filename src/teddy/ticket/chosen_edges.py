@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,9 +14,9 @@ from teddy.edges.prune import needed_signals
 from teddy.errors import InputError
 from teddy.ticket.features import beside_for, check_has, features_for
 from teddy.ticket.fingerprint import arcs_fingerprint
-from teddy.ticket.graphs import refuse_graphs
+from teddy.ticket.graphs import graphs_kept
 from teddy.ticket.heads import graph_for
-from teddy.ticket.hetero import another_hetero, refuse_hetero
+from teddy.ticket.hetero import another_hetero, hetero_kept, refuse_hetero
 from teddy.ticket.inference import edges_at_inference, scores_any_graph, warn_of_piece
 from teddy.ticket.info import TicketInfo
 from teddy.ticket.mark import is_marked, refuse_marked
@@ -36,13 +37,37 @@ class ChosenEdges:
     def prune(self, data: Data) -> tuple[SimpleGraph, Tensor]:
         """The simple graph of some data, which must be whole, and which of its edges stay.
 
+        Of a heterogeneous graph, that of all relations together.
+
         Raises:
             InputError: if the graph is pruned already, or the ticket can't say which edges stay.
         """
+        if self.info.hetero is not None or self.info.graphs is not None:
+            arcs, keep = self.chosen(data, whole=True)
+            return arcs.simple(keep)
         data = graph_for(self.info, data)
         arcs = self._arcs(data, self._to_choose())
         self.check_whole(data, arcs)
         return arcs.graph, self.kept(data, arcs)
+
+    def chosen(self, data: Any, whole: bool = False) -> tuple[Arcs, Tensor]:
+        """The edges of some data as the ticket's model takes them, and which stay, bool ``[M]``.
+
+        Args:
+            data: A graph, a set of graphs or a heterogeneous graph, as the ticket's.
+            whole: Whether data that are pruned already are refused.
+
+        Raises:
+            InputError: if the ticket can't say which.
+        """
+        if self.info.hetero is not None:
+            return hetero_kept(self, data, whole)
+        if self.info.graphs is not None:
+            return graphs_kept(self, graph_for(self.info, data), whole)
+        arcs = self.arcs(data)
+        if whole:
+            self.check_whole(data, arcs)
+        return arcs, self.kept(data, arcs)
 
     def arcs(self, data: Data) -> Arcs:
         """The edges of some data as the ticket's model takes them, before they are pruned."""
@@ -56,7 +81,6 @@ class ChosenEdges:
 
     def _arcs(self, data: Data, names: list[str]) -> Arcs:
         refuse_hetero(self.info)
-        refuse_graphs(self.info)
         if not isinstance(data, Data) or data.edge_index is None:
             raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
         data = graph_for(self.info, data)

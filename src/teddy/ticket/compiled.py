@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -18,9 +19,9 @@ from teddy.data.tensors import dtype_text
 from teddy.errors import InputError, warn
 from teddy.models import GNN
 from teddy.models.base import as_features
+from teddy.models.called import as_called
 from teddy.models.compact import compact
 from teddy.models.compact_module import NotSmallerError, compact_module
-from teddy.models.link_head import LinkHead
 from teddy.models.macs import count_macs
 from teddy.models.sparse import SparseMatrix
 from teddy.models.sparse_weight import SparseWeight, choose_products
@@ -42,12 +43,15 @@ class CompiledTicket(nn.Module):
     Args:
         model: The network; it is copied.
         x: Features, dense or sparse.
-        edge_index: The edges, each direction that messages run along.
-        of_edges: ``edge_weight``, ``edge_attr``, where the network takes them.
+        edge_index: The edges, each direction that messages run along; of a heterogeneous graph
+            :class:`~teddy.edges.hetero_arcs.Surroundings`.
+        of_edges: ``edge_weight``, ``edge_attr``, where the network takes them; ``graph_of_node``
+            where it reads graphs out itself.
         shrink: Whether to look at the weights: what is dead, and which are multiplied by entries.
         head: From the network's outputs to the logits; None: they are the logits.
         order: For each column of ``x``, where features that come later have it; None: they are in
             the same order.
+        target: Node type that is predicted, of a heterogeneous graph.
 
     Attributes:
         macs: Multiply-accumulates of each layer; None where they can't be counted.
@@ -70,13 +74,15 @@ class CompiledTicket(nn.Module):
         self,
         model: nn.Module,
         x: Tensor,
-        edge_index: Tensor,
+        edge_index: Any,
         of_edges: Mapping[str, Tensor] | None = None,
         shrink: bool = True,
         order: Tensor | None = None,
         head: nn.Module | None = None,
+        target: str | None = None,
     ) -> None:
         super().__init__()
+        self._target = target
         self.head = nn.Identity() if head is None else head
         self.recorded: dict[str, Any] = {}
         self._shape, self._order = x.shape, order
@@ -97,16 +103,18 @@ class CompiledTicket(nn.Module):
             if shrink:
                 choose_products(model, self)
         else:
-            self.model = model = self._smaller(model, x, edge_index) if shrink else model
-            self._x = WholeForward(model, x, edge_index, **of_edges)
-            self.macs = count_macs(model, self._x.x, edge_index, **self._x.of_edges)
+            self.model = self._smaller(model, x) if shrink else model
+            self._x = self._passes(self.model, x, edge_index)
+            self.macs = count_macs(self._x.model, self._x.x, edge_index, **self._x.of_edges)
 
     @torch.no_grad()
-    def forward(self, x: Tensor | None = None) -> Tensor:
-        """Compute the logits ``[N, C]``; of links ``[P, 1]``.
+    def forward(self, x: Tensor | Mapping[str, Tensor] | None = None) -> Tensor:
+        """Compute the logits ``[N, C]``; of links ``[P, 1]``, of graphs ``[G, C]``.
 
         Args:
-            x: Other features of the same nodes; None: those that it was compiled with.
+            x: Other features of the same nodes; None: those that it was compiled with. Of a
+                heterogeneous graph, those of the target's nodes, or a dict of features by node
+                type; types that it doesn't have keep theirs.
         """
         inputs = self._x if x is None else self._prepare(x)
         with reused(self._memory):
@@ -117,11 +125,16 @@ class CompiledTicket(nn.Module):
             logits: Tensor = self.head(outputs)
             return logits
 
-    def _smaller(self, model: nn.Module, x: Tensor, edge_index: Tensor) -> nn.Module:
+    def _passes(self, network: nn.Module, x: Tensor, graph: Any) -> WholeForward:
+        """The passes of your own module."""
+        called = as_called(network, self._target, self._of_edges)
+        return WholeForward(called, x, graph, **self._of_edges)
+
+    def _smaller(self, model: nn.Module, x: Tensor) -> nn.Module:
         """Your own module without its dead units, where it can be had."""
 
         def run(network: nn.Module) -> Tensor:
-            return WholeForward(network, x, edge_index, **self._of_edges).evaluation_logits()
+            return self._passes(network, x, self._graph).evaluation_logits()
 
         try:
             return compact_module(model, run)
@@ -141,12 +154,11 @@ class CompiledTicket(nn.Module):
             >>> torch.equal(CompiledTicket.load(path)(), compiled())
             True
         """
-        pairs = self.head.pairs if isinstance(self.head, LinkHead) else None
         x = self._x.x if isinstance(self._x, WholeForward) else self._x
         of_edges = self._x.of_edges if isinstance(self._x, WholeForward) else {}
         write_compiled(path, Parts(
-            self.model, self._shape, x, self._graph, of_edges, self._kept, self._order, pairs,
-            self.macs, self.recorded,
+            self.model, self._shape, x, self._graph, of_edges, self._kept, self._order, self.head,
+            self._target, self.macs, self.recorded,
         ))  # fmt: skip
 
     @staticmethod
@@ -166,7 +178,7 @@ class CompiledTicket(nn.Module):
         parts = read_compiled(path, model, device)
         compiled = CompiledTicket.__new__(CompiledTicket)
         nn.Module.__init__(compiled)
-        compiled.head = nn.Identity() if parts.pairs is None else LinkHead(parts.pairs)
+        compiled.head, compiled._target = parts.head, parts.target
         compiled._shape, compiled._order, compiled._kept = parts.shape, parts.order, parts.kept
         compiled._integers = isinstance(parts.x, Tensor) and not parts.x.is_floating_point()
         compiled._memory = defaultdict(list)
@@ -175,7 +187,7 @@ class CompiledTicket(nn.Module):
         compiled._graph, compiled._of_edges = parts.graph, parts.of_edges
         compiled._x = parts.x
         if not isinstance(parts.model, GNN):
-            compiled._x = WholeForward(parts.model, parts.x, parts.graph, **parts.of_edges)
+            compiled._x = compiled._passes(parts.model, parts.x, parts.graph)
         return compiled.eval()
 
     @property
@@ -186,20 +198,46 @@ class CompiledTicket(nn.Module):
             sparse += sum(w.nnz for w in getattr(self.model, name) if isinstance(w, SparseWeight))
         return sparse + sum(parameter.numel() for parameter in self.parameters())
 
-    def _prepare(self, x: Tensor) -> Any:
-        x = check_features(x, integers=self._integers)
-        if self._integers and x.is_floating_point():
-            raise InputError(f"features are {dtype_text(x)}, expected integers, as compiled")
-        if x.shape != self._shape or x.device != self._device:
-            raise InputError(
-                f"features are {list(x.shape)} on {x.device}, "
-                f"expected {list(self._shape)} on {self._device}, as compiled"
-            )
-        if self._order is not None:
-            x = take_columns(x, self._order)
+    def _prepare(self, x: Tensor | Mapping[str, Tensor]) -> Any:
+        if isinstance(x, Mapping):
+            return self._prepare_types(x)
+        x = self._checked(x)
         if isinstance(self.model, GNN):
             return self.model.prepare(self._features(x), self._graph)[0]
-        return WholeForward(self.model, x, self._graph, **self._of_edges)
+        return self._passes(self.model, x, self._graph)
+
+    def _prepare_types(self, features: Mapping[str, Tensor]) -> WholeForward:
+        """The passes with other features of some node types."""
+        if self._target is None:
+            raise InputError("features came by node type, expected a tensor [N, F], as compiled")
+        others = dict(self._graph.x_dict)
+        for name, value in features.items():
+            if name not in (self._target, *others):
+                known = ", ".join(sorted({self._target, *others}))
+                raise InputError(f"features are of '{name}', expected of some of: {known}")
+            if name != self._target:
+                others[name] = self._as_compiled(value, others[name].shape, others[name].dtype)
+        own = features.get(self._target)
+        x = self._x.x if own is None else self._checked(own)
+        return self._passes(self.model, x, replace(self._graph, x_dict=others))
+
+    def _checked(self, x: Tensor) -> Tensor:
+        """Features of the nodes that were compiled, in the order that the network expects."""
+        x = self._as_compiled(x, self._shape, torch.long if self._integers else torch.float)
+        return x if self._order is None else take_columns(x, self._order)
+
+    def _as_compiled(self, x: Tensor, shape: torch.Size, dtype: torch.dtype) -> Tensor:
+        """Features of this shape and on the device, integers where the type is one, or raise."""
+        integers = not dtype.is_floating_point
+        x = check_features(x, integers=integers)
+        if integers and x.is_floating_point():
+            raise InputError(f"features are {dtype_text(x)}, expected integers, as compiled")
+        if x.shape != shape or x.device != self.device:
+            raise InputError(
+                f"features are {list(x.shape)} on {x.device}, "
+                f"expected {list(shape)} on {self.device}, as compiled"
+            )
+        return x
 
     def _features(self, x: Tensor) -> Tensor | SparseMatrix:
         """Those that the network still looks at, sparse if all of them are."""
@@ -211,7 +249,8 @@ class CompiledTicket(nn.Module):
         return features.columns(self._kept)
 
     @property
-    def _device(self) -> torch.device:
+    def device(self) -> torch.device:
+        """Where it runs."""
         x = self._x.x if isinstance(self._x, WholeForward) else self._x
         device: torch.device = x.values.device if isinstance(x, SparseMatrix) else x.device
         return device

@@ -16,10 +16,13 @@ from torch import Tensor, nn
 
 from teddy.atomic import StrPath
 from teddy.data.features import SPARSE_BELOW
+from teddy.edges.hetero_arcs import Surroundings
 from teddy.entries import Entry, read_entry, write_entry
 from teddy.errors import InputError
 from teddy.models import GNN, MODELS, build_model
 from teddy.models.compact_module import fit_sizes
+from teddy.models.graph_head import Readout
+from teddy.models.link_head import LinkHead
 from teddy.models.nagphormer import Hops
 from teddy.models.pattern import Pattern
 from teddy.models.sparse import SparseMatrix
@@ -28,10 +31,16 @@ from teddy.models.specformer import Filter
 from teddy.models.wrappers import class_path, plain_name
 from teddy.ticket.state import STRUCTURE, module_for, same_settings, warn_of_settings
 
-KIND, FORMAT = "compiled ticket", 1
+KIND = "compiled ticket"
+#: Of nodes and links; and of graphs and heterogeneous graphs, which older releases can't run.
+FORMATS = (1, 2)
 
 # What a graph is prepared to, beside a sparse matrix.
-_STRUCTURES: dict[str, Callable[..., Any]] = {"Hops": Hops, "Filter": Filter}
+_STRUCTURES: dict[str, Callable[..., Any]] = {
+    "Hops": Hops,
+    "Filter": Filter,
+    "Surroundings": Surroundings,
+}
 # Indices are stored in four bytes where they fit.
 _SMALL = 1 << 31
 
@@ -48,7 +57,8 @@ class Parts:
         of_edges: What your own module takes of edges.
         kept: Columns of the features that the network looks at; None: all.
         order: Where the columns are that the network expects; None: in their places.
-        pairs: Links to predict; None: nodes are.
+        head: From the network's outputs to the logits.
+        target: Node type that is predicted, of a heterogeneous graph.
         macs: Multiply-accumulates of each layer.
         recorded: Digest of your own module's settings.
     """
@@ -60,7 +70,8 @@ class Parts:
     of_edges: dict[str, Tensor]
     kept: Tensor | None
     order: Tensor | None
-    pairs: Tensor | None
+    head: nn.Module
+    target: str | None
     macs: list[int] | None
     recorded: dict[str, Any]
 
@@ -68,10 +79,12 @@ class Parts:
 def write_compiled(path: StrPath, parts: Parts) -> None:
     """Write a compiled ticket, whole or not at all."""
     tensors: dict[str, Tensor] = {}
-    model = parts.model
+    model, head = parts.model, parts.head
+    reads_out = isinstance(head, Readout)
+    second = reads_out or parts.target is not None or "graph_of_node" in parts.of_edges
     header: dict[str, Any] = {
         "kind": KIND,
-        "format": FORMAT,
+        "format": FORMATS[second],
         "model": _spec(model) | parts.recorded,
         "shape": list(parts.shape),
         "macs": parts.macs,
@@ -89,10 +102,16 @@ def write_compiled(path: StrPath, parts: Parts) -> None:
         header["dense"], x = True, SparseMatrix.of(x)
     for name, value in (("x", x), *((n, getattr(parts, n)) for n in _OTHERS)):
         header[name] = _pack(value, name, tensors)
+    header["pairs"] = _pack(head.pairs if isinstance(head, LinkHead) else None, "pairs", tensors)
+    if isinstance(head, Readout):
+        header["readout"] = head.kind
+        header["graph_of_node"] = _pack(head.graph_of_node, "graph_of_node", tensors)
+    if parts.target is not None:
+        header["target"] = parts.target
     write_entry(path, Entry(tensors, header))
 
 
-_OTHERS = ("graph", "kept", "order", "pairs")
+_OTHERS = ("graph", "kept", "order")
 
 
 def read_compiled(
@@ -116,9 +135,9 @@ def read_compiled(
             "CompiledTicket.save wrote"
         )
     header = entry.facts
-    if header.get("format") != FORMAT:
-        found = header.get("format")
-        raise InputError(f"{path}: format {found!r} of a compiled ticket, expected {FORMAT}")
+    if header.get("format") not in FORMATS:
+        found, known = header.get("format"), " or ".join(map(str, FORMATS))
+        raise InputError(f"{path}: format {found!r} of a compiled ticket, expected {known}")
     # Copied to where torch allocates: in unaligned memory sums are rounded in another way.
     tensors = {name: tensor.clone().to(device) for name, tensor in entry.tensors.items()}
     try:
@@ -131,13 +150,21 @@ def read_compiled(
         shape = torch.Size(header["shape"])
         recorded = {name: value for name, value in header["model"].items() if name in STRUCTURE}
         return Parts(
-            network, shape, x, of_edges=of_edges, macs=header["macs"], recorded=recorded, **others
-        )
+            network, shape, x, of_edges=of_edges, head=_head(header, tensors),
+            target=header.get("target"), macs=header["macs"], recorded=recorded, **others,
+        )  # fmt: skip
     except InputError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: the weights don't fit the model ({reason})") from None
+
+
+def _head(header: dict[str, Any], tensors: dict[str, Tensor]) -> nn.Module:
+    if "readout" in header:
+        return Readout(header["readout"], _unpack(header["graph_of_node"], tensors))
+    pairs = _unpack(header["pairs"], tensors)
+    return nn.Identity() if pairs is None else LinkHead(pairs)
 
 
 def _spec(model: nn.Module) -> dict[str, Any]:
@@ -213,6 +240,8 @@ def _pack(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
     """Plain data that says how to rebuild a value from tensors, which go to the file."""
     if value is None:
         return None
+    if isinstance(value, str):
+        return {"text": value}
     if isinstance(value, Tensor):
         # The order in memory stays: with another, sums are rounded in another way.
         turned = value.dim() == 2 and not value.is_contiguous() and value.t().is_contiguous()
@@ -233,6 +262,11 @@ def _pack(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
             "unit": value.unit,
             "origin": origin,
         }
+    if isinstance(value, dict):  # by node type or relation, the names of which are in the header
+        return {"items": [
+            [key, _pack(own, f"{name}/{number}", tensors)]
+            for number, (key, own) in enumerate(value.items())
+        ]}  # fmt: skip
     kind = type(value).__name__
     assert is_dataclass(value)
     assert kind in _STRUCTURES
@@ -245,6 +279,8 @@ def _pack(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
 def _unpack(packed: Any, tensors: dict[str, Tensor]) -> Any:
     if packed is None:
         return None
+    if "text" in packed:
+        return packed["text"]
     if "tensor" in packed:
         tensor = tensors[packed["tensor"]]
         tensor = tensor.long() if packed["long"] else tensor
@@ -255,5 +291,8 @@ def _unpack(packed: Any, tensors: dict[str, Tensor]) -> Any:
         origin = _unpack(packed["origin"], tensors)
         pattern = Pattern(parts["crow"], parts["col"], (rows, columns), origin)
         return SparseMatrix(pattern, parts["values"], packed["unit"])
+    if "items" in packed:
+        found = ((tuple(k) if isinstance(k, list) else k, own) for k, own in packed["items"])
+        return {key: _unpack(own, tensors) for key, own in found}
     own = {name: _unpack(value, tensors) for name, value in packed["fields"].items()}
     return _STRUCTURES[packed["kind"]](**own)

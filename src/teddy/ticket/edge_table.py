@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, HeteroData
 
-from teddy.data.checks import LINK_FIELDS, MASKS
+from teddy.data.checks import LINK_FIELDS, MASKS, PRUNED_BY
 from teddy.data.tensors import dtype_text
 from teddy.edges.messages import listed_columns
 from teddy.errors import InputError
@@ -19,13 +20,15 @@ from teddy.ticket.heads import graph_for
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from teddy.ticket.ticket import Ticket
+    from teddy.ticket.ticket import DataLike, Ticket
 
+# Values of graphs, of which there may be as many as edges.
+_OF_GRAPHS = ("y", *MASKS, PRUNED_BY, "batch", "ptr")
 # What NumPy, and so a table, has.
 _FLOATS = (torch.float16, torch.float32, torch.float64)
 
 
-def kept_edges(ticket: Ticket, data: Data) -> pa.Table:
+def kept_edges(ticket: Ticket, data: DataLike) -> pa.Table:
     """Each kept undirected edge once: ``source``, ``target``, and what belongs to edges.
 
     Of a directed ticket: each direction that there is, as messages run. Self-loops are among them
@@ -35,30 +38,85 @@ def kept_edges(ticket: Ticket, data: Data) -> pa.Table:
     that is listed twice, the value that is listed first. ``edge_weight`` is called ``weight``, as a
     table of edges is read.
 
+    Of a set of graphs there is a column ``graph``, and nodes are numbered in each. Of a
+    ``HeteroData`` there is a column ``relation``, such as ``author__writes__paper``, and an edge is
+    listed in each relation that it is kept in; values that a relation hasn't got are null.
+
     Args:
         ticket: The ticket.
-        data: Its graph.
+        data: Its graph or graphs.
     """
     import pyarrow as pa
 
-    data = graph_for(ticket.info, data)
-    edges, listed = ticket.edge_index(data), data.edge_index
-    if not ticket.info.graph.get("directed"):
+    info = ticket.info
+    if info.hetero is not None:
+        return _of_relations(ticket, data)
+    graph = graph_for(info, data)
+    edges, listed = ticket.edge_index(graph), graph.edge_index
+    if not info.graph.get("directed"):
         edges, listed = edges[:, edges[0] <= edges[1]], listed.sort(dim=0).values
-    source, target = edges.tolist()
-    ids = node_ids(data)
-    columns: dict[str, Any] = {
-        "source": pa.array([ids[node] for node in source]),
-        "target": pa.array([ids[node] for node in target]),
-    }
-    if not source:  # an empty list has no type
-        kind = pa.array(list(ids)).type
-        columns = {name: pa.array([], kind) for name in columns}
-    first = listed_columns(listed, edges)
-    for name, value in data:
-        if _belongs_to_edges(data, name, value):
+    if info.graphs is None:
+        ids = node_ids(graph)
+        return _table((ids, ids), edges, listed, graph)
+    of_edge = graph.batch[edges[0]]
+    ids = torch.arange(graph.num_nodes, device=of_edge.device) - graph.ptr[graph.batch]
+    first = {"graph": pa.array(of_edge.tolist(), pa.int64())}
+    return _table((ids.tolist(),) * 2, edges, listed, graph, first)
+
+
+def _of_relations(ticket: Ticket, data: HeteroData) -> pa.Table:
+    """The kept edges of all relations, as messages run."""
+    import pyarrow as pa
+
+    arcs, keep = ticket.chosen(data)
+    ids = {name: node_ids(data[name]) for name in data.node_types}
+    kinds = {type(node) for own in ids.values() for node in own}
+    if len(kinds) > 1:  # a column has one type
+        ids = {name: list(map(str, own)) for name, own in ids.items()}
+    tables = []
+    for kind, edges in arcs.fields(keep)["edge_index"].edge_index_dict.items():
+        ends, listed = (ids[kind[0]], ids[kind[2]]), data[kind].edge_index
+        relation = pa.array(["__".join(kind)] * edges.size(1), pa.string())
+        table = _table(ends, edges, listed, data[kind], {"relation": relation})
+        tables.append(table.cast(pa.schema(map(_of_any_length, table.schema))))
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def _of_any_length(field: pa.Field) -> pa.Field:
+    """A column of lists that may be longer in another relation."""
+    import pyarrow as pa
+
+    fixed = pa.types.is_fixed_size_list(field.type)
+    return field.with_type(pa.list_(field.type.value_type)) if fixed else field
+
+
+def _table(
+    ids: tuple[Sequence[Any], Sequence[Any]],
+    edges: Tensor,
+    listed: Tensor,
+    store: Any,
+    first: dict[str, Any] | None = None,
+) -> pa.Table:
+    """Edges as a table.
+
+    Args:
+        ids: Names of the nodes that edges come from, and of those that they lead to.
+        edges: int64 ``[2, K]``.
+        listed: int64 ``[2, E]``, all edges as the data list them.
+        store: The data, which have a value for each of these.
+        first: Columns that come first.
+    """
+    import pyarrow as pa
+
+    columns = dict(first or {})
+    for name, names, nodes in zip(("source", "target"), ids, edges.tolist(), strict=True):
+        kind = pa.array(list(names)).type if len(names) else pa.int64()
+        columns[name] = pa.array([names[node] for node in nodes], kind)
+    place, taken = listed_columns(listed, edges), set(columns)
+    for name, value in store.to_dict().items():
+        if name not in taken and _belongs_to_edges(store, name, value):
             column = "weight" if name == "edge_weight" else name
-            columns[column] = _column(name, value[first].detach().cpu())
+            columns[column] = _column(name, value[place].detach().cpu())
     return pa.table(columns)
 
 
@@ -71,8 +129,10 @@ def parquet(table: pa.Table) -> bytes:
     return buffer.getvalue()
 
 
-def _belongs_to_edges(data: Data, name: str, value: Any) -> bool:
-    if name in ("edge_index", "source", "target") or not isinstance(value, Tensor):
+def _belongs_to_edges(data: Any, name: str, value: Any) -> bool:
+    if name == "edge_index" or not isinstance(value, Tensor):
+        return False
+    if isinstance(data, Batch) and name in _OF_GRAPHS:
         return False
     if LINK_FIELDS[0] in data and name in (*LINK_FIELDS, *MASKS):
         return False  # of links, of which there may be as many as columns

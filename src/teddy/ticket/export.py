@@ -9,6 +9,11 @@ gives it. Of a regression the outputs are what ``predict`` gives, numbers in the
 targets; of a ticket that predicts links they are ``[N, D]`` of nodes, and the inner product of two
 is the logit of a link. Numbers of nodes and edges are open: the same file serves other graphs.
 Dead hidden units are removed; other weights that are zero are stored as such.
+
+Of a ticket that classifies graphs it is ``logits = program(x, edge_index, batch)``, ``[G, C]``:
+``batch`` int64 ``[N]`` is the graph of each node, as in a PyG ``Batch``. Of a ``HeteroData`` there
+is an input for each node type that has features, such as ``x_paper``, and for each relation, such
+as ``edge_index_author__writes__paper``; ``torch.export`` takes them in one dict of these names.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from __future__ import annotations
 import copy
 import io
 import logging
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,45 +32,39 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from teddy.atomic import StrPath, check_writable, write_atomically
 from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.compact import compact
 from teddy.models.compact_module import NotSmallerError, compact_module
-from teddy.models.plain import Plain
 from teddy.ticket.edge_table import kept_edges, parquet
+from teddy.ticket.export_forms import Form, form_of, open_number_of_graphs
 from teddy.ticket.features import input_names
-from teddy.ticket.graphs import refuse_graphs
-from teddy.ticket.hetero import refuse_hetero
-from teddy.training.forward import dense_input
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
     from teddy.ticket.info import TicketInfo
-    from teddy.ticket.ticket import Ticket
+    from teddy.ticket.ticket import DataLike, Ticket
 
 #: Sums into the same place are in ONNX since opset 16, the highest of them since 18.
 OPSET = 18
 
 
-def export_ticket(ticket: Ticket, path: StrPath, data: Data | None = None) -> None:
+def export_ticket(ticket: Ticket, path: StrPath, data: DataLike | None = None) -> None:
     """Write a ticket for other programs, by the ending of the file.
 
     Args:
         ticket: The ticket.
         path: ``.onnx``; ``.pt2``, for ``torch.export.load``; ``.parquet``, the table of
             :func:`~teddy.ticket.edge_table.kept_edges`.
-        data: The ticket's graph, for ``.parquet``.
+        data: The ticket's graph or graphs, for ``.parquet``.
 
     Raises:
         InputError: if there is no such export, or the network can't be exported; nothing is
             written then.
     """
-    refuse_hetero(ticket.info)
-    refuse_graphs(ticket.info)
     kind = check_kind(path)
     if (kind == ".parquet") != (data is not None):
         came, expected = ("a graph", "none") if data is not None else ("no graph", "the ticket's")
@@ -73,19 +73,15 @@ def export_ticket(ticket: Ticket, path: StrPath, data: Data | None = None) -> No
     if data is not None:
         write_atomically(path, parquet(kept_edges(ticket, data)))
         return
-    inputs, output = signature(ticket.info)
-    for name in inputs:
-        if name not in ("x", "edge_index", "edge_weight"):
+    form, (_, output) = form_of(ticket.info), signature(ticket.info)
+    for name in input_names(ticket.info):
+        if name not in form.sizes:
             raise InputError(
                 f"{path}: the ticket was found with {name}, expected one without for {kind}"
             )
-    program = exported_program(
-        ticket.model,
-        ticket.info.graph["features"],
-        "edge_weight" in inputs,
-        ticket.task.predict if output == "predictions" else None,
-    )
-    content = _onnx(program, inputs, output) if kind == ".onnx" else _pt2(program)
+    finish = ticket.task.predict if output == "predictions" else None
+    program = exported_program(ticket.model, form, finish)
+    content = _onnx(program, form, output) if kind == ".onnx" else _pt2(program)
     write_atomically(path, content)
 
 
@@ -95,7 +91,7 @@ def signature(info: TicketInfo) -> tuple[list[str], str]:
     Logits; of a regression, whose logits are in a scale of the training's own, predictions; where
     links are predicted, the outputs of nodes, whose inner products are logits.
     """
-    inputs = ["x", "edge_index", *input_names(info)]
+    inputs = list(form_of(info).sizes)
     own = {"regression": "predictions", "link-prediction": "outputs"}
     return inputs, own.get(info.task["name"], "logits")
 
@@ -119,54 +115,48 @@ def check_kind(path: StrPath) -> str:
     return kind
 
 
-class _Program(nn.Module):
-    """A network that takes weights of edges by name, and something to do with its logits."""
+class _Finished(nn.Module):
+    """A module, and something to do with its logits."""
 
-    def __init__(self, network: nn.Module, finish: Callable[[Tensor], Tensor] | None) -> None:
+    def __init__(self, module: nn.Module, finish: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
-        self.network, self.finish = network, finish
+        self.module, self.finish = module, finish
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> Tensor:
-        named = {} if edge_weight is None else {"edge_weight": edge_weight}
-        logits: Tensor = self.network(x, edge_index, **named)
-        return logits if self.finish is None else self.finish(logits)
+    def forward(
+        self, x: Any, edge_index: Tensor | None = None, edge_weight: Tensor | None = None
+    ) -> Tensor:
+        inputs = (value for value in (x, edge_index, edge_weight) if value is not None)
+        return self.finish(self.module(*inputs))
 
 
 def exported_program(
-    model: nn.Module,
-    features: int,
-    weighted: bool = False,
-    finish: Callable[[Tensor], Tensor] | None = None,
+    model: nn.Module, form: Form, finish: Callable[[Tensor], Tensor] | None = None
 ) -> ExportedProgram:
-    """Trace a network for any number of nodes and edges.
+    """Trace a network for any number of nodes, edges and graphs.
 
     Models of ours are traced in their plain form, other modules where ``torch.export`` can follow
     them; both without dead hidden units.
 
     Args:
         model: The network; it stays as it is.
-        features: Of a node.
-        weighted: Whether ``edge_weight`` is an input.
+        form: The inputs of the program.
         finish: From the logits to what the program is to give; None: the logits.
-
-    Example:
-        >>> from teddy.models import build_model
-        >>> program = exported_program(build_model("gcn", 3, 2, hidden=4), 3)
-        >>> program.module()(torch.ones(7, 3), torch.empty(2, 0, dtype=torch.long)).shape
-        torch.Size([7, 2])
     """
     from torch.export import Dim, export
 
     model = copy.deepcopy(model).cpu().eval()
-    whole = _program(model, weighted, finish)
-    edges = Dim("edges", min=0)
-    open_sizes = ({0: Dim("nodes", min=1)}, {1: edges}, {0: edges})[: 3 if weighted else 2]
+    whole = _finished(form.traced(model), finish)
+    symbols = {
+        label: Dim(f"size{place}", min=int(axis == 0))
+        for place, (axis, label) in enumerate(dict.fromkeys(form.sizes.values()))
+    }
+    shapes = {name: {axis: symbols[label]} for name, (axis, label) in form.sizes.items()}
     try:
-        with _quiet(), torch.no_grad():
-            example = _example(model, features, 5, weighted)
-            other = _example(model, features, 7, weighted)
-            small = _compact(model, lambda network: network(*other))
-            program = export(_program(small, weighted, finish), example, dynamic_shapes=open_sizes)
+        with _quiet(), torch.no_grad(), open_number_of_graphs():
+            example, other = (form.arguments(form.example(model, size)) for size in (5, 7))
+            small = _compact(model, lambda network: form.traced(network)(*other))
+            module = _finished(form.traced(small), finish)
+            program = export(module, example, dynamic_shapes=form.arguments(shapes))
             difference = (program.module()(*other) - whole(*other)).abs().max()
     except Exception as error:  # whatever a module of the user's own, or the tracing of it, raises
         reason = shorten(" ".join(str(error).split()), 160, placeholder=" ...")
@@ -182,12 +172,8 @@ def exported_program(
     return program
 
 
-def _program(
-    model: nn.Module, weighted: bool, finish: Callable[[Tensor], Tensor] | None
-) -> nn.Module:
-    """The network in the form that is traced."""
-    network = Plain(model) if isinstance(model, GNN) else model
-    return _Program(network, finish) if weighted or finish is not None else network
+def _finished(module: nn.Module, finish: Callable[[Tensor], Tensor] | None) -> nn.Module:
+    return module if finish is None else _Finished(module, finish)
 
 
 def _compact(model: nn.Module, run: Callable[[nn.Module], Tensor]) -> nn.Module:
@@ -200,16 +186,6 @@ def _compact(model: nn.Module, run: Callable[[nn.Module], Tensor]) -> nn.Module:
         return model
 
 
-def _example(model: nn.Module, features: int, nodes: int, weighted: bool) -> tuple[Tensor, ...]:
-    """A path of some nodes, both directions, and features and weights that aren't all alike."""
-    steps = torch.arange(nodes - 1)
-    pairs = torch.stack([steps, steps + 1])
-    x = torch.linspace(-1, 1, nodes * features).reshape(nodes, features)
-    x, edge_index = dense_input(model, x), torch.cat([pairs, pairs.flip(0)], dim=1)
-    weights = torch.linspace(0.5, 2, edge_index.size(1), dtype=x.dtype)
-    return (x, edge_index, weights) if weighted else (x, edge_index)
-
-
 def _pt2(program: ExportedProgram) -> bytes:
     buffer = io.BytesIO()
     with _quiet():
@@ -217,8 +193,8 @@ def _pt2(program: ExportedProgram) -> bytes:
     return buffer.getvalue()
 
 
-def _onnx(program: ExportedProgram, inputs: list[str], output: str) -> bytes:
-    names: dict[str, Any] = {"input_names": inputs, "output_names": [output]}
+def _onnx(program: ExportedProgram, form: Form, output: str) -> bytes:
+    names: dict[str, Any] = {"input_names": list(form.sizes), "output_names": [output]}
     try:
         with _quiet():
             made = torch.onnx.export(
@@ -228,22 +204,23 @@ def _onnx(program: ExportedProgram, inputs: list[str], output: str) -> bytes:
         reason = shorten(" ".join(str(error.__cause__ or error).split()), 160, placeholder=" ...")
         raise InputError(f"the network can't be written as ONNX ({reason})") from error
     assert made is not None
-    _name_sizes(made.model.graph)
+    _name_sizes(made.model.graph, form)
     content: bytes = made.model_proto.SerializeToString()
     return content
 
 
-def _name_sizes(graph: Any) -> None:
+def _name_sizes(graph: Any, form: Form) -> None:
     """Call the open sizes what they are, not s77."""
-    x, edge_index, *_ = graph.inputs
-    names = {str(x.shape[0]): "nodes", str(edge_index.shape[1]): "edges"}
+    known = zip(graph.inputs, form.sizes.values(), strict=True)
+    names = {str(value.shape[axis]): label for value, (axis, label) in known}
+    rows = graph.outputs[0].shape[0]
+    if not isinstance(rows, int):
+        names.setdefault(str(rows), "graphs")  # not a size of an input
+    old = re.compile("|".join(rf"\b{re.escape(name)}\b" for name in names))
     for value in [*graph.inputs, *(output for node in graph for output in node.outputs)]:
         for axis, size in enumerate(value.shape or ()):
             if not isinstance(size, int):
-                text = str(size)
-                for old, new in names.items():
-                    text = text.replace(old, new)
-                value.shape[axis] = text
+                value.shape[axis] = old.sub(lambda found: names[found[0]], str(size))
 
 
 @contextmanager

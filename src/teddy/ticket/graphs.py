@@ -16,25 +16,14 @@ from teddy.edges.graphs import keep_of_batch
 from teddy.edges.messages import listed_columns
 from teddy.edges.prune import needed_signals
 from teddy.errors import InputError
-from teddy.models import graph_head
 from teddy.ticket.features import beside_for, check_has, features_for, input_names
 from teddy.ticket.fingerprint import arcs_fingerprint, borders_fingerprint
 from teddy.ticket.mark import is_marked, marks, refuse_marked
-from teddy.training.passes import forward_passes
 
 if TYPE_CHECKING:
     from teddy.ticket.chosen_edges import ChosenEdges
     from teddy.ticket.info import TicketInfo
     from teddy.ticket.ticket import Ticket
-
-
-def refuse_graphs(info: TicketInfo) -> None:
-    """Raise if a ticket is of a set of graphs, for what takes those of one graph only."""
-    if info.graphs is not None:
-        raise InputError(
-            "the ticket is of a set of graphs, which this doesn't take; expected logits, predict, "
-            "evaluate, verify or apply with it, or a ticket of one graph"
-        )
 
 
 def graphs_kept(ticket: ChosenEdges, batch: Batch, whole: bool = False) -> tuple[Arcs, Tensor]:
@@ -76,19 +65,6 @@ def graphs_kept(ticket: ChosenEdges, batch: Batch, whole: bool = False) -> tuple
     union = GraphUnion(arcs.graph, batch.batch, batch.num_graphs)
     weights = arcs.weights if info.weighted else None
     return arcs, union.keep_alone(info.graph_sparsity, info.score, info.seed, signals, weights)
-
-
-@torch.no_grad()
-def graph_logits(ticket: Ticket, graphs: GraphsLike) -> Tensor:
-    """Logits of graphs, ``[G, C]``."""
-    info, batch = ticket.info, as_batch(graphs)
-    assert info.graphs is not None
-    arcs, keep = graphs_kept(ticket, batch)
-    x = features_for(info, batch)
-    model = graph_head.of_graphs(ticket.model, info.graphs["readout"] or "mean").to(x.device)
-    fields = {name: value.to(x.device) for name, value in arcs.fields(keep).items()}
-    fields["graph_of_node"] = batch.batch.to(x.device)
-    return forward_passes(model, x, fields.pop("edge_index"), **fields).evaluation_logits()
 
 
 def graph_apply(ticket: Ticket, graphs: GraphsLike) -> Batch:

@@ -10,6 +10,7 @@ from torch_geometric.data import Data
 from teddy.data import check_data
 from teddy.data.graphs import as_batch
 from teddy.data.splits import same_split
+from teddy.models.graph_head import Readout
 from teddy.models.link_head import LinkHead
 from teddy.ticket.graphs import graph_targets
 from teddy.ticket.links import linked
@@ -29,12 +30,15 @@ def graph_for(info: TicketInfo, data: Data) -> Data:
 
 
 def head_for(info: TicketInfo, data: Data) -> nn.Module | None:
-    """What makes logits of the network's outputs; None: they are the logits, of nodes.
+    """What makes logits of the network's outputs; None: they are the logits.
 
     Args:
         info: The ticket's header.
         data: As of :func:`graph_for`.
     """
+    if info.graphs is not None:
+        kind = info.graphs["readout"]
+        return None if kind is None else Readout(kind, data.batch.to(data.x.device))
     return None if info.links is None else LinkHead(data.edge_label_index.to(data.x.device))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
@@ -13,16 +12,14 @@ from teddy.data.checks import PRUNED_BY
 from teddy.data.features import num_features
 from teddy.data.hetero import nodes_of_types, relation_text, target_data
 from teddy.data.splits import same_split
-from teddy.edges import HeteroArcs, SimpleGraph
+from teddy.edges import HeteroArcs
 from teddy.edges.hetero import keep_relations
 from teddy.edges.hetero_arcs import Surroundings
 from teddy.edges.messages import listed_columns
 from teddy.errors import InputError
-from teddy.models.hetero import HeteroModel
 from teddy.ticket.features import features_for
 from teddy.ticket.mark import marks
 from teddy.training.forward import dense_input
-from teddy.training.passes import forward_passes
 
 if TYPE_CHECKING:
     from teddy.ticket.chosen_edges import ChosenEdges
@@ -60,13 +57,20 @@ def refuse_hetero(info: TicketInfo) -> None:
     """Raise if a ticket is of a ``HeteroData``, for what takes those of a ``Data`` only."""
     if info.hetero is not None:
         raise InputError(
-            "the ticket is of a HeteroData, which this doesn't take; expected logits, predict, "
-            "evaluate, verify or apply with it, or a ticket of a Data"
+            "the ticket is of a HeteroData, which this doesn't take; expected apply, whose result "
+            "has edge_index_dict, or a ticket of a Data"
         )
 
 
-def hetero_kept(ticket: ChosenEdges, data: HeteroData) -> tuple[HeteroArcs, Tensor]:
-    """The relations of some data, and which of their edges stay: all if they are pruned already.
+def hetero_kept(
+    ticket: ChosenEdges, data: HeteroData, whole: bool = False
+) -> tuple[HeteroArcs, Tensor]:
+    """The relations of some data, and which edges stay, bool ``[M]``: all of a pruned graph.
+
+    Args:
+        ticket: The ticket.
+        data: The graph.
+        whole: Whether a graph that is pruned already is refused.
 
     Raises:
         InputError: unless they are those that the ticket was found on, or those that it keeps; an
@@ -91,14 +95,9 @@ def hetero_kept(ticket: ChosenEdges, data: HeteroData) -> tuple[HeteroArcs, Tens
         if name not in data:
             raise InputError(f"the ticket was found with {name}, expected data that have it")
     arcs = HeteroArcs.of_hetero(data, target, names, info.hetero["scope"], groups)
+    if whole:
+        ticket.check_whole(data, arcs)
     return arcs, ticket.kept(data, arcs)
-
-
-def hetero_prune(ticket: ChosenEdges, data: HeteroData) -> tuple[SimpleGraph, Tensor]:
-    """The simple graph of all relations together, which must be whole, and its kept edges."""
-    arcs, keep = hetero_kept(ticket, data)
-    ticket.check_whole(data, arcs)
-    return arcs.simple(keep)
 
 
 def ids_of_types(data: HeteroData) -> list[str]:
@@ -121,6 +120,22 @@ def another_hetero(info: TicketInfo, arcs: HeteroArcs) -> InputError:
     return _another(info, _counts(arcs))
 
 
+def check_widths(info: TicketInfo, arcs: HeteroArcs) -> None:
+    """Raise unless all types but the target's have as many features as the ticket's graph."""
+    assert info.hetero is not None
+    got, expected = _widths(arcs), info.hetero["features"]
+    for name in sorted({*got, *expected}):
+        one, other = expected.get(name, 0), got.get(name, 0)
+        if one != other:
+            raise InputError(f"the ticket expects {one} features of '{name}', got {other}")
+
+
+def target_nodes(info: TicketInfo, data: HeteroData) -> Data:
+    """The nodes that are predicted, without targets and edges."""
+    assert info.hetero is not None
+    return target_data(data, info.hetero["target"], labelled=False)
+
+
 def hetero_targets(info: TicketInfo, data: HeteroData) -> Data:
     """The nodes that are predicted: features, targets and masks."""
     assert info.hetero is not None
@@ -140,35 +155,14 @@ def hetero_apply(ticket: Ticket, data: HeteroData) -> HeteroData:
         for kind, value in found.items():
             sparse[kind][name] = value
     target = ticket.info.hetero["target"]
-    features = {**around.x_dict, target: target_features(ticket.info, data)}
-    for kind, x in features.items():
-        sparse[kind].x = dense_input(ticket.model, x)
+    x = features_for(ticket.info, target_nodes(ticket.info, data))
+    features = {**around.x_dict, target: x}
+    for kind, own in features.items():
+        sparse[kind].x = dense_input(ticket.model, own)
     if ticket.info.inductive is not None:
         messages, nodes = arcs.columns(keep)
         setattr(sparse, PRUNED_BY, marks(ticket, messages, [nodes])[0])
     return sparse
-
-
-@torch.no_grad()
-def hetero_logits(ticket: Ticket, data: HeteroData) -> Tensor:
-    """Logits of the target's nodes, ``[N, C]``."""
-    info = ticket.info
-    assert info.hetero is not None
-    (arcs, keep), target = hetero_kept(ticket, data), info.hetero["target"]
-    x = target_features(info, data)
-    got, expected = _widths(arcs), info.hetero["features"]
-    for name in sorted({*got, *expected}):
-        one, other = expected.get(name, 0), got.get(name, 0)
-        if one != other:
-            raise InputError(f"the ticket expects {one} features of '{name}', got {other}")
-    model = HeteroModel(ticket.model, target).to(x.device)
-    return forward_passes(model, x, **arcs.fields(keep)).evaluation_logits()
-
-
-def target_features(info: TicketInfo, data: HeteroData) -> Tensor:
-    """Features of the nodes that are predicted, as the ticket's network takes them."""
-    assert info.hetero is not None
-    return features_for(info, target_data(data, info.hetero["target"], labelled=False))
 
 
 def _check_kind(data: HeteroData) -> None:

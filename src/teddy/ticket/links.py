@@ -8,7 +8,6 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.data.links import check_links, with_links
-from teddy.errors import InputError
 from teddy.training.tasks import hits_at
 
 if TYPE_CHECKING:
@@ -43,12 +42,3 @@ def linked(info: TicketInfo, data: Data, labelled: bool = True, source: str = "d
     if isinstance(data, Data) and "edge_label_index" not in data and info.split_seed is not None:
         data = with_links(data, info.split, info.split_seed, source)
     return check_links(data, source, labelled)
-
-
-def refuse_links(info: TicketInfo) -> None:
-    """Raise if a ticket predicts links, for what takes those that predict nodes only."""
-    if info.links is not None:
-        raise InputError(
-            "the ticket predicts links of the graph that it was found on, expected one that "
-            "predicts nodes for a graph that has changed"
-        )

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
-from torch_geometric.data import Data
 
 from teddy.ticket.compiled import CompiledTicket
-from teddy.ticket.features import features_for
-from teddy.ticket.ticket import Ticket
+from teddy.ticket.network_inputs import network_inputs
+from teddy.ticket.ticket import DataLike, Ticket
 
 # Passes of each way that are timed, whatever they take.
 _FEWEST, _MOST = 5, 300
@@ -44,7 +43,7 @@ class Pass:
     weights: int
 
 
-def measure(ticket: Ticket, data: Data, seconds: float = 1.0) -> list[Pass]:
+def measure(ticket: Ticket, data: DataLike, seconds: float = 1.0) -> list[Pass]:
     """Time a pass of the dense model and of a ticket, on the device of ``data``.
 
     Features are sparse on both sides where they are, and so is the graph; so that what is shown is
@@ -52,7 +51,7 @@ def measure(ticket: Ticket, data: Data, seconds: float = 1.0) -> list[Pass]:
 
     Args:
         ticket: The ticket.
-        data: Its graph.
+        data: Its graph or graphs.
         seconds: To spend on each way, about.
 
     Example:
@@ -63,7 +62,7 @@ def measure(ticket: Ticket, data: Data, seconds: float = 1.0) -> list[Pass]:
         ['dense', 'sparse graph', 'sparse weights', 'compiled']
     """
     ways = four_ways(ticket, data)
-    device, threads = str(data.x.device), torch.get_num_threads()
+    device, threads = str(ways["dense"].device), torch.get_num_threads()
     times = medians(list(ways.values()), seconds)
     passes = []
     for (way, made), found in zip(ways.items(), times, strict=True):
@@ -72,26 +71,20 @@ def measure(ticket: Ticket, data: Data, seconds: float = 1.0) -> list[Pass]:
     return passes
 
 
-def four_ways(ticket: Ticket, data: Data) -> dict[str, CompiledTicket]:
+def four_ways(ticket: Ticket, data: DataLike) -> dict[str, CompiledTicket]:
     """The dense model, what a ticket changes step by step, and the ticket compiled.
 
     What the dense weights are doesn't change the time, only that none is zero.
 
     Args:
         ticket: The ticket.
-        data: Its graph.
+        data: Its graph or graphs.
     """
-    arcs, head = ticket.arcs(data), ticket.head(data)
-    ticket.check_whole(data, arcs)
-    keep = ticket.kept(data, arcs)
-    x, dense = features_for(ticket.info, data), dense_like(ticket.model)
-    whole, kept = arcs.fields(), arcs.fields(keep)
-    inputs = x, whole.pop("edge_index"), whole
-    fewer = x, kept.pop("edge_index"), kept
+    dense, kept = dense_like(ticket.model), network_inputs(ticket, data)
     return {
-        "dense": CompiledTicket(dense, *inputs, head=head),
-        "sparse graph": CompiledTicket(dense, *fewer, head=head),
-        "sparse weights": CompiledTicket(ticket.model, *fewer, shrink=False, head=head),
+        "dense": network_inputs(ticket, data, every_edge=True).compile(dense),
+        "sparse graph": kept.compile(dense),
+        "sparse weights": kept.compile(ticket.model, shrink=False),
         "compiled": ticket.compile(data),
     }
 

@@ -16,19 +16,17 @@ from teddy.atomic import StrPath
 from teddy.data.graphs import GraphsLike
 from teddy.errors import InputError
 from teddy.models import build_model
-from teddy.models.headed import Headed
 from teddy.ticket.applied import apply_ticket
 from teddy.ticket.changed import transfer
 from teddy.ticket.chosen_edges import ChosenEdges
 from teddy.ticket.compiled import CompiledTicket
 from teddy.ticket.description import describe
 from teddy.ticket.export import export_ticket
-from teddy.ticket.features import features_for, order_for
 from teddy.ticket.file import Content, read_ticket, write_ticket
-from teddy.ticket.graphs import graph_logits
-from teddy.ticket.heads import graph_for, head_for, targets_for
-from teddy.ticket.hetero import hetero_logits, hetero_targets
+from teddy.ticket.heads import targets_for
+from teddy.ticket.hetero import hetero_targets, refuse_hetero
 from teddy.ticket.hub import download, push
+from teddy.ticket.network_inputs import network_inputs
 from teddy.ticket.state import (
     STRUCTURE,
     buffers_of,
@@ -39,7 +37,6 @@ from teddy.ticket.state import (
     warn_of_settings,
 )
 from teddy.training import Task
-from teddy.training.passes import forward_passes
 from teddy.training.tasks import task_from
 
 #: A graph; or, of a ticket that classifies graphs, one, a list of them or a ``Batch``.
@@ -175,23 +172,28 @@ class Ticket(ChosenEdges):
         """
         return apply_ticket(self, data)
 
-    def edge_index(self, data: Data) -> Tensor:
+    def edge_index(self, data: GraphsLike) -> Tensor:
         """The kept edges of some data, int64 ``[2, E]``, sorted, each once.
 
         Both directions of each; of a directed ticket those that there are. Self-loops that are
         listed are among them if the network is a module of your own; models of ours add theirs.
+        Of several graphs, nodes are numbered as in their ``Batch``.
         """
+        if self.info.graphs is not None:
+            edges: Tensor = self.fields(data)["edge_index"]
+            return edges
         arcs = self._arcs(data, self._to_choose())
         edge_index: Tensor = arcs.fields(self.kept(data, arcs))["edge_index"]
         return edge_index
 
-    def fields(self, data: Data) -> dict[str, Any]:
+    def fields(self, data: GraphsLike) -> dict[str, Any]:
         """The same as ``edge_index``, with whatever else of the graph the ticket's model takes.
 
         Such as ``edge_weight`` and ``edge_attr`` of each column, as its forward names them.
         """
-        arcs = self.arcs(data)
-        return arcs.fields(self.kept(data, arcs))
+        refuse_hetero(self.info)
+        arcs, keep = self.chosen(data)
+        return arcs.fields(keep)
 
     @torch.no_grad()
     def logits(self, data: DataLike) -> Tensor:
@@ -202,24 +204,14 @@ class Ticket(ChosenEdges):
         The edges may be listed in any order, once or twice; of a directed graph as they run.
         Weights and attributes of edges are ``data``'s, if it was found with any.
         """
-        if self.info.hetero is not None:
-            return hetero_logits(self, data)
-        if self.info.graphs is not None:
-            return graph_logits(self, data)
-        x, edge_index, of_edges = self._inputs(data)
-        model, head = self.model.to(x.device), self.head(data)
-        model = model if head is None else Headed(model, head)
-        return forward_passes(model, x, edge_index, **of_edges).evaluation_logits()
+        return network_inputs(self, data).logits(self.model)
 
-    def head(self, data: Data) -> nn.Module | None:
-        """What makes logits of the network's outputs; None: they are the logits, of nodes."""
-        return head_for(self.info, graph_for(self.info, data))
-
-    def compile(self, data: Data) -> CompiledTicket:
+    def compile(self, data: DataLike) -> CompiledTicket:
         """Prepare for fast inference on a graph: ``compiled()`` gives the logits ``[N, C]``.
 
         What is dead in the network is removed, and the pruned graph is prepared once.
-        ``compiled(x)`` takes other features of the same nodes, in columns as ``data``'s.
+        ``compiled(x)`` takes other features of the same nodes, in columns as ``data``'s. Of a set
+        of graphs the logits are ``[G, C]``; of a ``HeteroData`` those of the target's nodes.
 
         Example:
             >>> import teddy
@@ -232,19 +224,9 @@ class Ticket(ChosenEdges):
             >>> compiled.num_weights, ticket.info.weights
             (237376, Count(total=474752, kept=170614))
         """
-        inputs, order = self._inputs(data), order_for(self.info, data)
-        compiled = CompiledTicket(self.model, *inputs, order=order, head=self.head(data))
+        compiled = network_inputs(self, data).compile(self.model)
         compiled.recorded = {n: v for n, v in self.info.model.items() if n in STRUCTURE}
         return compiled
-
-    def _inputs(self, data: Data) -> tuple[Tensor, Tensor, dict[str, Any]]:
-        """Features that fit, the arcs that stay, and what the model takes of them."""
-        fields, x = self.fields(data), features_for(self.info, data)
-        of_edges = {
-            name: value.to(x.device) if isinstance(value, Tensor) else value
-            for name, value in fields.items()
-        }
-        return x, of_edges.pop("edge_index"), of_edges
 
     def predict(self, data: DataLike) -> Tensor:
         """Predict what the task asks for, for every node.
@@ -322,14 +304,15 @@ class Ticket(ChosenEdges):
         """
         return transfer(self, data, inference, original)
 
-    def export(self, path: StrPath, data: Data | None = None) -> None:
+    def export(self, path: StrPath, data: DataLike | None = None) -> None:
         """Write it for other programs, by the ending of the file; whole or not at all.
 
         Args:
             path: ``.onnx`` or ``.pt2`` (``torch.export``): the network, ``logits(x, edge_index)``,
-                with ``edge_weight`` where it was found with weights; ``.parquet``: the kept edges.
+                with ``edge_weight`` where it was found with weights, and ``batch`` of graphs; of a
+                ``HeteroData`` an input for each type and relation. ``.parquet``: the kept edges.
                 See :mod:`teddy.ticket.export`.
-            data: The graph, for ``.parquet``.
+            data: The graph or graphs, for ``.parquet``.
         """
         export_ticket(self, path, data)
 

@@ -15,8 +15,8 @@ from teddy.models.headed import Headed
 from teddy.models.hetero import HeteroModel
 from teddy.ticket.features import features_for
 from teddy.ticket.graphs import graphs_kept
-from teddy.ticket.heads import graph_for
-from teddy.ticket.hetero import hetero_kept, target_features
+from teddy.ticket.heads import graph_for, head_for
+from teddy.ticket.hetero import hetero_kept, target_nodes
 from teddy.ticket.ticket import Ticket
 
 
@@ -60,14 +60,15 @@ def ticket_view(ticket: Ticket, data: Any) -> TicketView:
     info = ticket.info
     if info.hetero is not None:
         model = HeteroModel(ticket.model, info.hetero["target"])
-        return TicketView(model, target_features(info, data), *hetero_kept(ticket, data))
+        x = features_for(info, target_nodes(info, data))
+        return TicketView(model, x, *hetero_kept(ticket, data))
     if info.graphs is not None:
         batch = as_batch(data)
-        network = graph_head.of_graphs(ticket.model, info.graphs["readout"] or "mean")
+        graphs = graph_head.of_graphs(ticket.model, info.graphs["readout"] or "mean")
         beside = {"graph_of_node": batch.batch}
         x = features_for(info, batch)
-        return TicketView(network, x, *graphs_kept(ticket, batch), beside)
+        return TicketView(graphs, x, *graphs_kept(ticket, batch), beside)
     data = graph_for(info, data)
-    arcs, head = ticket.arcs(data), ticket.head(data)
-    model = ticket.model if head is None else Headed(ticket.model, head)
-    return TicketView(model, features_for(info, data), arcs, ticket.kept(data, arcs))
+    arcs, head = ticket.arcs(data), head_for(info, data)
+    network: nn.Module = ticket.model if head is None else Headed(ticket.model, head)
+    return TicketView(network, features_for(info, data), arcs, ticket.kept(data, arcs))

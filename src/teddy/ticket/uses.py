@@ -1,0 +1,34 @@
+"""Uses of a ticket, with the tasks that they do not support."""
+
+from __future__ import annotations
+
+from teddy.capabilities import FEATURES, Part, check_combination
+from teddy.ticket.info import TicketInfo
+from teddy.training.tasks import TASKS
+
+#: Uses of a ticket, in the order of the docs.
+USES: dict[str, Part] = {
+    part.name: part
+    for part in (
+        *(Part("use", name) for name in (
+            "save and load", "predict", "evaluate", "apply", "compile", "export to ONNX",
+            "export to torch.export", "export to Parquet", "speed",
+        )),
+        Part("use", "transfer", {
+            "link-prediction": "its links are those of the graph that it was found on",
+            "graph-classification": "a ticket takes any graphs as they are",
+            "heterogeneous": "an inductive ticket takes other graphs as they are (inductive)",
+        }, text="Ticket.transfer (--changed)"),
+    )
+}  # fmt: skip
+
+
+def check_use(name: str, info: TicketInfo) -> None:
+    """Raise if a ticket's task does not support a use.
+
+    Args:
+        name: A name in :data:`USES`.
+        info: The ticket's header.
+    """
+    parts = [USES[name], TASKS[info.task["name"]].part()]
+    check_combination([*parts, *([] if info.hetero is None else [FEATURES["heterogeneous"]])])
