@@ -102,27 +102,33 @@ def whole(tmp_path_factory):
     return graph, results(folder / "out")
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_kill_9_then_the_same_command_ends_with_the_same_table(whole, tmp_path, jobs):
-    """Where there are two jobs, Ctrl-C comes before."""
+@pytest.mark.parametrize(
+    ("jobs", "stops"),
+    [
+        ("1", [(5, signal.SIGKILL), (14, signal.SIGKILL), (23, signal.SIGKILL)]),
+        ("2", [(5, signal.SIGINT), (18, signal.SIGKILL)]),
+    ],
+    ids=["1", "2"],
+)
+def test_kill_9_then_the_same_command_ends_with_the_same_table(whole, tmp_path, jobs, stops):
     graph, expected = whole
     out = tmp_path / "killed"
-    killed_after = []
-    for target in (5, 14, 23):
+    stopped_after = []
+    for target, number in stops:
         process = start(graph, out, "--jobs", jobs)
-        killed_after.append(wait_for_cells(out, target, process))
-        if (jobs, target) == ("2", 5):
-            os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        stopped_after.append(wait_for_cells(out, target, process))
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # as a terminal does
             says_how_to_go_on(process, out)
         else:
-            process.kill()  # the parent alone: its workers must notice
+            process.send_signal(number)  # the parent alone: its workers must notice
             process.communicate()
     cells = {path: path.stat().st_mtime_ns for path in (out / "cells").glob("*.json")}
     done = run_forked("sweep", graph, *SWEEP, "--out", out, "--jobs", jobs, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["missing"] == 0
-    assert 0 < killed_after[0] < 36
+    assert 0 < stopped_after[0] < 36
     # What was whole stays; a worker may have ended its cell after its parent was gone.
     assert report["computed"] <= 36 - len(cells)
     for path, when in cells.items():
