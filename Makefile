@@ -8,6 +8,8 @@ TEST_ENV := OMP_NUM_THREADS=1
 # Without a notice about the next version of MkDocs; the pins say which this is.
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# Each process takes files that lie together, so that what a file prepares is prepared once.
+SHARED := -n $(JOBS) --dist worksteal
 
 .PHONY: setup demo test test-all check docs bench clean
 
@@ -24,10 +26,10 @@ demo: setup
 	$(BIN)/teddy predict demo.ticket --out demo-predictions.csv
 
 test: setup
-	$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) -m 'not slow'
+	$(TEST_ENV) $(BIN)/python -m pytest $(SHARED) -m 'not slow'
 
 test-all: setup
-	$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS)
+	$(TEST_ENV) $(BIN)/python -m pytest $(SHARED)
 
 check: setup
 	$(BIN)/ruff check .

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import doctest
 import shutil
-import subprocess
-import sys
 from importlib import import_module
 
 import pytest
 from tools.check_docs.blocks import ROOT, Command, blocks, commands, mentions, pages
 from tools.check_docs.programs import DocumentationError, check
 from tools.check_docs.shorter import shortened
+
+from cli.command import run_forked
 
 
 def text_of(page):
@@ -36,9 +36,8 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
 
 def test_every_command_is_run_or_parsed():
     # In a process of its own: what commands load (--load) is registered for good.
-    done = subprocess.run(
-        [sys.executable, "-m", "tools.check_docs"], cwd=ROOT, capture_output=True, text=True
-    )
+    code = "import runpy; runpy.run_module('tools.check_docs', run_name='__main__')"
+    done = run_forked(code=code, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     assert any(": run as teddy sweep my-graph/" in line for line in lines)

@@ -10,7 +10,7 @@ import sys
 import torch
 
 import teddy
-from cli.command import DOCUMENTED, FAST, refused, run, run_here
+from cli.command import DOCUMENTED, FAST, refused, run, run_forked, run_here
 from conftest import small_graph
 
 
@@ -183,7 +183,7 @@ def test_bench_times_kernels_and_torch(tmp_path):
 
 
 def test_cora_from_a_folder(shared_data, tmp_path):
-    done = run("find", "cora", *FAST, "--json", cwd=tmp_path, TEDDY_DATA=str(shared_data))
+    done = run_forked("find", "cora", *FAST, "--json", cwd=tmp_path, TEDDY_DATA=str(shared_data))
     assert json.loads(done.stdout)["edges"]["total"] == 5278
 
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from cli.command import FAST, refused, run, run_here, save_npz
+from cli.command import FAST, Started, refused, run_here, save_npz
 from conftest import small_graph
 
 
 def test_what_is_not_a_file_is_never_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    assert "is not a file" in refused(run("find", *FAST, "--out", "pipe", cwd=tmp_path))
+    assert "is not a file" in refused(run_here("find", *FAST, "--out", "pipe", cwd=tmp_path))
     assert (tmp_path / "pipe").is_fifo()
 
 
@@ -94,17 +93,17 @@ def test_a_ticket_and_another_graph_are_one_line(tmp_path):
 def test_a_full_disk_is_one_line_and_the_old_ticket_stays(full_disk, tmp_path):
     old = full_disk / "a.ticket"
     old.write_text("the old one")
-    done = run("find", "--epochs", 2, "--hidden", 128, "--out", old, cwd=tmp_path)
+    done = run_here("find", "--epochs", 2, "--hidden", 128, "--out", old, cwd=tmp_path)
     assert "No space left on device" in refused(done)
     assert old.read_text() == "the old one"
     assert [p.name for p in full_disk.iterdir()] == ["a.ticket"]
 
 
 def wait_for_threads(pid: int) -> None:
-    """Wait until a process has loaded torch and computes: it has used some seconds of time."""
+    """Wait until a process that has torch loaded computes: it has used a second of time."""
     for _ in range(600):
         user_time = int(Path(f"/proc/{pid}/stat").read_text().split()[13])
-        if user_time > 4 * os.sysconf("SC_CLK_TCK"):
+        if user_time > os.sysconf("SC_CLK_TCK"):
             return
         time.sleep(0.1)
     raise AssertionError("the process does nothing")
@@ -124,10 +123,7 @@ def interrupt(process):
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 def test_ctrl_c_leaves_no_traceback_and_no_file(tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "teddy", "find", "--epochs", "100000", "--out", "a.ticket"],
-        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    process = Started("find", "--epochs", "100000", "--out", "a.ticket", cwd=tmp_path)
     wait_for_threads(process.pid)
     errors = interrupt(process)
     assert process.returncode == 130

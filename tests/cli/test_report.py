@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cli.command import refused, run, run_here
+from cli.command import refused, run_forked, run_here
 from report.rows import sweep
 from teddy.sweep.table import write_table
 
@@ -44,6 +44,6 @@ def test_without_plotly_it_says_how_to_get_it(folder):
     fake = folder / "fake"
     fake.mkdir()
     (fake / "plotly.py").write_text("raise ModuleNotFoundError('no', name='plotly')")
-    done = run("report", "run", cwd=folder, PYTHONPATH=str(fake))
+    done = run_forked("report", "run", cwd=folder, PYTHONPATH=str(fake))
     assert refused(done) == "teddy: a report needs plotly: pip install 'teddy-glt[report]'"
     assert not (folder / "report.html").exists()

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cli.command import refused, run, run_here
+from cli.command import refused, run_here
 from scale.tables import places, write
 
 ROWS = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 3), (1, 0)]
@@ -14,7 +14,7 @@ ROWS = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 3), (1, 0)]
 
 def test_a_table_and_a_report(tmp_path):
     write(tmp_path / "in.parquet", ROWS)
-    done = run("sparsify", "in.parquet", "out.parquet", "--sparsity", 0.5, cwd=tmp_path)
+    done = run_here("sparsify", "in.parquet", "out.parquet", "--sparsity", 0.5, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert places(tmp_path / "out.parquet") == [0, 3, 4, 5]
     assert "by memory (6 rows take about" in done.stdout

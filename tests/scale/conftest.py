@@ -1,3 +1,4 @@
+import os
 import shutil
 
 import numpy as np
@@ -12,6 +13,8 @@ def spark():
         pytest.skip("Spark needs Java 17 or later, found none")
     from teddy.scale.spark import start_session
 
+    # A plan of a few rows runs a few times: compiling it well takes longer than running it.
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     session, _ = start_session(2_000_000_000, "local[2]")
     session.conf.set("spark.sql.shuffle.partitions", "2")
     yield session

@@ -4,11 +4,11 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 
 import numpy as np
 import pytest
 
+from cli.command import run_forked
 from scale.tables import write
 from teddy.errors import InputError
 from teddy.scale import buckets, sparsify_table
@@ -137,8 +137,7 @@ def test_a_small_disk(tmp_path, small_disk, engine, rows):
 
 def test_a_small_disk_on_the_command_line(tmp_path, small_disk):
     arguments = [table_of(tmp_path, 60_000), small_disk / "out.parquet", "--sparsity", "0.9"]
-    command = [sys.executable, "-m", "teddy", "sparsify", *arguments, "--engine", "stream"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_forked("sparsify", *arguments, "--engine", "stream")
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert "bucket-000: the disk is full (No space left on device)" in done.stderr

@@ -1,24 +1,15 @@
 """A run that is killed leaves nothing that looks finished, and the next one is right."""
 
-import os
-import signal
-import subprocess
-import sys
+import multiprocessing
 import time
 
 import numpy as np
 import pytest
 
+from cli.command import fork
 from scale.tables import places, write
 from teddy.errors import InputError
 from teddy.scale import sparsify_table
-
-RUN = """
-import sys
-from teddy.scale import sparsify_table
-sparsify_table(sys.argv[1], sys.argv[2], 0.64, engine=sys.argv[3], overwrite=True,
-               progress=lambda what, done, total: print(what, done, flush=True))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -44,17 +35,26 @@ def test_kill_9(tmp_path, table, expected, engine, steps, request):
     if engine == "spark":
         request.getfixturevalue("spark")
     out = tmp_path / "out.parquet"
-    command = [sys.executable, "-c", RUN, table, str(out), engine]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for _ in range(steps):
-            assert process.stdout.readline()
-        time.sleep(0.01 * steps)
-        os.kill(process.pid, signal.SIGKILL)
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    process = fork(_run, table, str(out), engine, theirs)
+    theirs.close()
+    for _ in range(steps):
+        assert ours.poll(60)
+        assert ours.recv()
+    time.sleep(0.01 * steps)
+    process.kill()
+    process.join()
     assert not out.exists() or out.read_bytes() == expected
     sparsify_table(table, str(out), 0.64, engine=engine, overwrite=True)
     assert out.read_bytes() == expected
     assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
+
+
+def _run(table, out, engine, steps):
+    def progress(what, done, total):
+        steps.send(what)
+
+    sparsify_table(table, out, 0.64, engine=engine, overwrite=True, progress=progress)
 
 
 @pytest.mark.parametrize("engine", ["memory", "stream", "duckdb"])

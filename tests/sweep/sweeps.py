@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 
+from cli.command import Started
 from teddy.sweep import Grid, Settings
 from teddy.sweep.table import read_table
 from teddy.training import TrainConfig
@@ -14,7 +13,7 @@ SETTINGS = Settings(TrainConfig(epochs=4), model_options={"hidden": 8})
 
 
 SWEEP = ["--methods", "teddy,ugs,random", "--models", "gcn", "--simulations", "0,1,2,4", "--seeds",
-         "3", "--hidden", "64", "--epochs", "60"]  # fmt: skip
+         "3", "--hidden", "64", "--epochs", "30"]  # fmt: skip
 
 
 def grid_of(graph, methods=("teddy", "ugs"), simulations=(0, 1, 3), seeds=(0, 1)):
@@ -28,16 +27,13 @@ def results(folder):
 
 
 def start(graph, out, *more):
-    return subprocess.Popen(
-        [sys.executable, "-m", "teddy", "sweep", graph, *SWEEP, "--out", str(out), *more],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+    return Started("sweep", graph, *SWEEP, "--out", out, *more)
 
 
 def wait_for_cells(out, count, process):
-    for _ in range(1200):
+    for _ in range(6000):
         found = len(list((out / "cells").glob("*.json"))) if (out / "cells").is_dir() else 0
         if found >= count or process.poll() is not None:
             return found
-        time.sleep(0.05)
+        time.sleep(0.01)
     raise AssertionError("no cells in a minute")

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import teddy
-from cli.command import run
+from cli.command import run_forked
 from sweep.sweeps import SETTINGS, grid_of
 from teddy.methods import METHODS
 from teddy.methods.plugin import load_file
@@ -104,7 +104,7 @@ def test_a_score_from_a_file_is_a_method(graph, tmp_path):
         "def id_sum(graph, pairs, seed=0):\n"
         "    return pairs.sum(dim=0).double()\n"
     )
-    done = run(
+    done = run_forked(
         "sweep", graph, "--load", plugin, "--methods", "id-sum,random", "--models", "gcn",
         "--simulations", "1", "--seeds", "1", "--epochs", "2", "--hidden", "4", "--jobs", "2",
         "--out", "out", "--json", cwd=tmp_path,

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import teddy
-from cli.command import run, save_npz
+from cli.command import run_here, save_npz
 from teddy.sweep import best_methods, sparsest_winning, summarize
 
 RNG = np.random.default_rng(0)
@@ -67,13 +67,13 @@ def test_the_command_says_it_all(tmp_path):
     graph = save_npz(tmp_path / "graph.npz")
     grid = ["--methods", "teddy,random", "--models", "gcn", "--simulations", "0,1-2", "--seeds",
             "2", "--epochs", "3", "--hidden", "8", "--out", "runs"]  # fmt: skip
-    done = run("sweep", graph, *grid, "--against", "random", cwd=tmp_path)
+    done = run_here("sweep", graph, *grid, "--against", "random", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for words in ("test accuracy %, 2 seeds, dense", "f too few seeds (a verdict takes 3)",
                   "Too few seeds for a verdict: ", "Difference to random",
                   "12 of 12 cells, 12 computed now"):  # fmt: skip
         assert words in " ".join(done.stdout.split())
-    again = run("sweep", "--summary", "--out", "runs", "--json", cwd=tmp_path)
+    again = run_here("sweep", "--summary", "--out", "runs", "--json", cwd=tmp_path)
     report = json.loads(again.stdout)
     assert len(report["summary"]) == 6
     assert {row["verdict"] for row in report["summary"]} == {"dense", "too few seeds"}

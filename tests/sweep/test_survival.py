@@ -6,13 +6,11 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 
 import pytest
 
 import teddy
-from cli.command import run, run_here, save_npz
+from cli.command import fork, run_forked, run_here, save_npz
 from sweep.sweeps import SETTINGS, SWEEP, grid_of, results, start, wait_for_cells
 from teddy.sweep import run_sweep
 from teddy.sweep.folder import Folder
@@ -85,19 +83,14 @@ def test_a_series_that_another_process_has_is_left_to_it(graph, tmp_path):
     folder = Folder(out)
     folder.create()
     with folder.lock(series.key):
-        code = (
-            "import pickle, sys; from teddy.sweep.worker import run_series;"
-            "print(run_series(pickle.load(sys.stdin.buffer)).busy)"
-        )
-        import pickle
-
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            input=pickle.dumps(Job(str(out), series, SETTINGS, graph)),
-            capture_output=True, check=True,
-        )  # fmt: skip
-        assert done.stdout.split() == [b"True"]
+        other = fork(_is_busy, Job(str(out), series, SETTINGS, graph))
+        other.join(60)
+        assert other.exitcode == 0
     assert run_series(Job(str(out), series, SETTINGS, graph)) == Done(computed=1)
+
+
+def _is_busy(job):
+    assert run_series(job).busy is True
 
 
 @pytest.fixture(scope="module")
@@ -105,26 +98,37 @@ def whole(tmp_path_factory):
     """The graph of the sweeps that are disturbed here, and what they come to undisturbed."""
     folder = tmp_path_factory.mktemp("whole")
     graph = str(save_npz(folder / "graph.npz"))
-    assert run("sweep", graph, *SWEEP, "--out", "out", cwd=folder).returncode == 0
+    assert run_here("sweep", graph, *SWEEP, "--out", "out", cwd=folder).returncode == 0
     return graph, results(folder / "out")
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_kill_9_then_the_same_command_ends_with_the_same_table(whole, tmp_path, jobs):
+@pytest.mark.parametrize(
+    ("jobs", "stops"),
+    [
+        ("1", [(5, signal.SIGKILL), (14, signal.SIGKILL), (23, signal.SIGKILL)]),
+        ("2", [(5, signal.SIGINT), (18, signal.SIGKILL)]),
+    ],
+    ids=["1", "2"],
+)
+def test_kill_9_then_the_same_command_ends_with_the_same_table(whole, tmp_path, jobs, stops):
     graph, expected = whole
     out = tmp_path / "killed"
-    killed_after = []
-    for target in (5, 14, 23):
+    stopped_after = []
+    for target, number in stops:
         process = start(graph, out, "--jobs", jobs)
-        killed_after.append(wait_for_cells(out, target, process))
-        os.kill(process.pid, signal.SIGKILL)  # the parent alone: its workers must notice
-        process.communicate()
+        stopped_after.append(wait_for_cells(out, target, process))
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # as a terminal does
+            says_how_to_go_on(process, out)
+        else:
+            process.send_signal(number)  # the parent alone: its workers must notice
+            process.communicate()
     cells = {path: path.stat().st_mtime_ns for path in (out / "cells").glob("*.json")}
-    done = run("sweep", graph, *SWEEP, "--out", out, "--jobs", jobs, "--json", cwd=tmp_path)
+    done = run_forked("sweep", graph, *SWEEP, "--out", out, "--jobs", jobs, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["missing"] == 0
-    assert 0 < killed_after[0] < 36
+    assert 0 < stopped_after[0] < 36
     # What was whole stays; a worker may have ended its cell after its parent was gone.
     assert report["computed"] <= 36 - len(cells)
     for path, when in cells.items():
@@ -133,20 +137,26 @@ def test_kill_9_then_the_same_command_ends_with_the_same_table(whole, tmp_path, 
     assert not list(out.rglob(".teddy-*"))
 
 
-def test_ctrl_c_says_how_to_go_on(graph, tmp_path):
-    out = tmp_path / "out"
-    process = start(graph, out, "--jobs", "2")
-    wait_for_cells(out, 4, process)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
+def says_how_to_go_on(interrupted, out):
+    _, errors = interrupted.communicate(timeout=60)
+    assert interrupted.returncode == 130
     assert f"interrupted; the same command goes on in {out}" in errors
     assert "Traceback" not in errors
-    assert run("sweep", graph, *SWEEP, "--out", out, cwd=tmp_path).returncode == 0
+
+
+def test_ctrl_c_says_how_to_go_on(whole, tmp_path):
+    graph, expected = whole
+    out = tmp_path / "out"
+    process = start(graph, out)
+    wait_for_cells(out, 4, process)
+    os.killpg(process.pid, signal.SIGINT)
+    says_how_to_go_on(process, out)
+    assert run_here("sweep", graph, *SWEEP, "--out", out, cwd=tmp_path).returncode == 0
+    assert results(out) == expected
 
 
 def test_two_processes_share_the_work_and_no_cell_is_written_twice(whole, tmp_path):
-    """Every write is logged by a plugin that both processes load."""
+    """Every write is logged by a plugin that both load; the second comes into the first's work."""
     graph, expected = whole
     out, log = tmp_path / "out", tmp_path / "log"
     plugin = tmp_path / "log.py"
@@ -160,9 +170,11 @@ def test_two_processes_share_the_work_and_no_cell_is_written_twice(whole, tmp_pa
         "    plain(self, cell, row)\n"
         "Folder.write_cell = write_cell\n"
     )
-    both = [start(graph, out, "--load", str(plugin), "--jobs", "2", "--json") for _ in range(2)]
+    command = (graph, out, "--load", plugin, "--json", "--jobs")
+    first = start(*command, "2")
+    wait_for_cells(out, 1, first)
     reports = []
-    for process in both:
+    for process in (first, start(*command, "1")):
         output, errors = process.communicate(timeout=300)
         assert process.returncode == 0, errors
         reports.append(json.loads(output))

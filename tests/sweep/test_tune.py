@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sqlite3
-import subprocess
 import sys
 import time
 from contextlib import closing
@@ -12,7 +9,7 @@ from contextlib import closing
 import pytest
 
 import teddy
-from cli.command import refused, run, run_here, save_npz
+from cli.command import Started, refused, run_forked, run_here, save_npz
 from teddy.methods import Level
 from teddy.sweep.grid import Settings
 from teddy.sweep.tune import RANGES, Search, tune
@@ -22,10 +19,16 @@ SETTINGS = Settings(TrainConfig(epochs=4), model_options={"hidden": 8})
 pytest.importorskip("optuna")
 
 
-@pytest.fixture
-def search(tmp_path):
-    graph = str(save_npz(tmp_path / "graph.npz"))
+@pytest.fixture(scope="module")
+def search(tmp_path_factory):
+    graph = str(save_npz(tmp_path_factory.mktemp("graph") / "graph.npz"))
     return Search(graph, "gcn", level=Level(0.4, 0.4), seeds=(0, 1))
+
+
+@pytest.fixture(scope="module")
+def at_once(search, tmp_path_factory):
+    """A search of 13 trials."""
+    return tune(search, tmp_path_factory.mktemp("once") / "out", 13, SETTINGS)
 
 
 def test_a_trial_is_the_mean_validation_accuracy_of_tickets(search, tmp_path):
@@ -44,8 +47,7 @@ def test_a_trial_is_the_mean_validation_accuracy_of_tickets(search, tmp_path):
     assert tuning.best.val >= tuning.trials[0].val
 
 
-def test_a_search_in_parts_is_the_search_at_once(search, tmp_path):
-    at_once = tune(search, tmp_path / "once", 13, SETTINGS)
+def test_a_search_in_parts_is_the_search_at_once(search, at_once, tmp_path):
     for trials in (1, 3, 10, 13):
         in_parts = tune(search, tmp_path / "a folder?with #%20", trials, SETTINGS)
     assert in_parts == at_once
@@ -53,10 +55,11 @@ def test_a_search_in_parts_is_the_search_at_once(search, tmp_path):
 
 
 @pytest.mark.parametrize("number", [1, 4, 10])
-def test_a_search_whose_trial_died_goes_on_as_if_it_had_not(search, tmp_path, monkeypatch, number):
+def test_a_search_whose_trial_died_goes_on_as_if_it_had_not(
+    search, at_once, tmp_path, monkeypatch, number
+):
     from teddy.sweep import tune as module
 
-    at_once = tune(search, tmp_path / "once", 13, SETTINGS)
     plain, calls = module._validation, []
 
     def dies(run):
@@ -114,15 +117,15 @@ def test_lr_and_weight_decay_have_dense_models_of_their_own(search, tmp_path):
 def test_kill_9_then_the_same_command_goes_on(search, tmp_path):
     command = ["tune", search.dataset, "--model", "gcn", "--trials", "8", "--seeds", "2",
                "--epochs", "40", "--hidden", "16", "--simulation", "10"]  # fmt: skip
-    whole = run(*command, "--out", tmp_path / "whole", "--json", cwd=tmp_path)
+    whole = run_here(*command, "--out", tmp_path / "whole", "--json", cwd=tmp_path)
     out = tmp_path / "out"
-    process = subprocess.Popen([sys.executable, "-m", "teddy", *command, "--out", str(out)])
+    process = Started(*command, "--out", out)
     while process.poll() is None and _trials(out) < 3:
         time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.communicate()
     before = _trials(out)
-    done = run(*command, "--out", out, "--json", cwd=tmp_path)
+    done = run_forked(*command, "--out", out, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     ours, theirs = json.loads(done.stdout), json.loads(whole.stdout)
     assert ours["trials"] == theirs["trials"]

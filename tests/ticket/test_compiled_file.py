@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 import torch
 from torch import nn
 from torch_geometric import nn as pyg
 
 import teddy
+from cli.command import run_forked
 from conftest import small_graph
 from models.test_declared_units import NormedSAGE, TwoGCN
 from teddy.models import MODELS
@@ -144,4 +142,5 @@ def test_another_process_needs_neither_ticket_nor_graph(citeseer, tmp_path):
         "found = CompiledTicket.load('a')()\n"
         "assert torch.equal(found, torch.load('expected.pt'))"
     )
-    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+    done = run_forked(code=program, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

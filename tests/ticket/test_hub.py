@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import teddy
-from cli.command import refused, run, run_here
+from cli.command import refused, run_here
 from conftest import small_graph
 from teddy.errors import InputError
 from ticket.hub_server import TOKEN, running
@@ -189,8 +189,8 @@ def test_without_the_library_it_says_what_to_install(ticket, monkeypatch):
             call("me/x")
 
 
-def test_the_commands(hub, saved, environment, tmp_path):
-    done = run("push", saved, "me/x", "--private", cwd=tmp_path, **environment)
+def test_the_commands(hub, saved, tmp_path):
+    done = run_here("push", saved, "me/x", "--private", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"{hub.url}/me/x/commit/")
     assert hub.repositories["me/x"].private

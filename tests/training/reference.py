@@ -32,8 +32,12 @@ class Reference:
             edges |= {(v, v) for v in range(self.nodes)}
         ordered = sorted(edges, key=lambda e: (e[1], e[0]))  # by target, then source
         self.source, self.target = torch.tensor(ordered, dtype=torch.long).reshape(-1, 2).t()
+        counts = torch.unique_consecutive(self.target, return_counts=True)[1]
+        self.entries_of_targets = torch.arange(len(ordered)).split(counts.tolist())
         ones = self.x.new_ones(len(ordered))
         self.degree = self.x.new_zeros(self.nodes).index_add_(0, self.target, ones)
+        # Of each node's neighbours, the features' sum: the same in every step.
+        self.sums = self.scatter(self.x[self.source]) if name in ("gin", "sage") else None
 
     def weight(self, name, layer):
         return self.params[f"{name}.{layer}"]
@@ -73,7 +77,8 @@ class Reference:
             if layer:
                 h = self.drop(h, training)
                 outputs.append(h @ self.weight("readouts", layer - 1))
-            h = (1 + self.params["eps"][layer]) * h + self.scatter(h[self.source])
+            sums = self.scatter(h[self.source]) if layer else self.sums
+            h = (1 + self.params["eps"][layer]) * h + sums
             h = h @ self.weight("weights", layer)
             if training and layer == 0:
                 size = h.detach().abs()
@@ -85,7 +90,8 @@ class Reference:
         h = self.x
         for layer in range(self.layers):
             h = self.drop(h, training) if layer else h
-            mean = self.scatter(h[self.source]) / self.degree.clamp(min=1)[:, None]
+            sums = self.scatter(h[self.source]) if layer else self.sums
+            mean = sums / self.degree.clamp(min=1)[:, None]
             h = h @ self.weight("self_weights", layer) + mean @ self.weight(
                 "neighbour_weights", layer
             )
@@ -142,12 +148,12 @@ class Reference:
 
     def attention_factors(self, heads, like):
         """Factors drawn in the order target, head, source."""
-        entries = torch.arange(self.target.numel())
-        keys = [(int(self.target[e]), head, int(e)) for e in entries for head in range(heads)]
-        drawn = dropout_factors(len(keys), self.dropout, like)
-        factors = torch.empty_like(like)
-        for (_, head, entry), factor in zip(sorted(keys), drawn, strict=True):
-            factors[entry, head] = factor
+        drawn = dropout_factors(like.numel(), self.dropout, like)
+        factors, first = torch.empty_like(like), 0
+        for entries in self.entries_of_targets:
+            count = entries.numel() * heads
+            factors[entries] = drawn[first : first + count].view(heads, -1).t()
+            first += count
         return factors
 
 

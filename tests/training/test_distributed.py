@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-import signal
+import socket
 import subprocess
 import sys
 import time
@@ -19,7 +19,7 @@ from torch import nn
 from torch_geometric.nn import GCNConv
 
 import teddy
-from cli.command import refused, run, save_npz
+from cli.command import Started, refused, run_here, save_npz
 from conftest import small_graph
 from teddy.errors import InputError, ProcessError
 from teddy.methods.resume import SearchFolder
@@ -181,13 +181,15 @@ COMMAND = (
 )  # fmt: skip
 
 
-def start(folder):
-    """A job of two processes, at a pace at which it can be met anywhere."""
+OPTIONS = ("--out", "two.ticket", "--checkpoint", "job", "--checkpoint-seconds", "0")
+
+
+def launch(folder):
+    """A job of two processes by torchrun, at a pace at which it can be met anywhere."""
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone",
-                "--nproc-per-node", "2", "-m", "teddy", *COMMAND]  # fmt: skip
-    options = ["--out", "two.ticket", "--checkpoint", "job", "--checkpoint-seconds", "0"]
+                "--nproc-per-node", "2", "-m", "teddy", *COMMAND, *OPTIONS]  # fmt: skip
     return subprocess.Popen(
-        [*torchrun, *options], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        torchrun, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
 
 
@@ -197,30 +199,61 @@ def members(job):
     return sorted(found, key=lambda p: p.environ().get("RANK", ""))
 
 
+def pair(folder):
+    """The same two processes, by another launcher that says no more than where they meet."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
+    return [Started(*COMMAND, *OPTIONS, cwd=folder, RANK=rank, **place) for rank in "01"]
+
+
+def wait_for(folder, name, process):
+    """Wait until a file is there and the folder at work, then for a moment that nobody knows."""
+    before = times(folder)
+    while process.poll() is None and not ((folder / name).exists() and times(folder) != before):
+        time.sleep(0.01)
+    time.sleep(random.random() / 2)
+
+
+def times(folder):
+    """When each file of a checkpoint was written; it may go while it is looked at."""
+    try:
+        return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    except FileNotFoundError:
+        return {}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="sends signals as Linux has them")
 def test_a_job_that_is_killed_anywhere_goes_on_to_the_same_ticket(tmp_path):
     save_npz(tmp_path / "graph.npz")
-    draw, state = random.Random(), tmp_path / "job" / "seed-0"
-    for victim, sign in ((1, "training-dense.safetensors"), (0, "dense.safetensors")):
-        job = start(tmp_path)
-        while not (state / sign).exists() and job.poll() is None:
-            time.sleep(0.01)
-        time.sleep(draw.random() / 2)
-        if job.poll() is None and len(members(job)) == 2:
-            members(job)[victim].send_signal(signal.SIGKILL)
-            _, errors = job.communicate(timeout=60)
-            assert job.returncode != 0
-            assert "with --checkpoint the same command goes on" in errors
-        else:
-            job.communicate(timeout=60)
-    job = start(tmp_path)
-    _, errors = job.communicate(timeout=120)
-    assert job.returncode == 0, errors
-    assert run(*COMMAND, "--out", "one.ticket", cwd=tmp_path).returncode == 0
+    state = tmp_path / "job" / "seed-0"
+    job = launch(tmp_path)
+    wait_for(state, "training-dense.safetensors", job)
+    if job.poll() is None and len(members(job)) == 2:
+        members(job)[1].kill()
+        _, errors = job.communicate(timeout=60)
+        assert job.returncode != 0
+        assert "with --checkpoint the same command goes on" in errors
+    else:
+        job.communicate(timeout=60)
+    first, second = pair(tmp_path)
+    wait_for(state, "dense.safetensors", first)
+    both = first.poll() is None and second.poll() is None
+    first.kill()
+    first.communicate(timeout=60)
+    _, errors = second.communicate(timeout=60)
+    if both and not (tmp_path / "two.ticket").exists():  # they were at work
+        assert second.returncode != 0
+        assert "with --checkpoint the same command goes on" in errors
+    for process in pair(tmp_path):
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    assert run_here(*COMMAND, "--out", "one.ticket", cwd=tmp_path).returncode == 0
     assert (tmp_path / "one.ticket").read_bytes() == (tmp_path / "two.ticket").read_bytes()
 
 
 def test_the_command_line_says_what_is_wrong_in_a_line(tmp_path):
     save_npz(tmp_path / "graph.npz")
-    line = refused(run("find", "graph.npz", "--loader", "metis", cwd=tmp_path))
+    line = refused(run_here("find", "graph.npz", "--loader", "metis", cwd=tmp_path))
     assert line == "teddy: unknown loader 'metis', expected partitions or graphs"

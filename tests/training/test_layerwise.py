@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 import torch
 from hypothesis import given
@@ -12,6 +9,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from cli.command import run_forked
 from conftest import edge_lists, small_graph
 from teddy.models import build_model
 from teddy.training import layerwise, seeded
@@ -161,5 +159,5 @@ def test_a_full_disk_is_an_error_not_a_signal():
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
         "try:\n    s.scratch(1000, 1000)\nexcept OSError as error:\n    print(error.strerror)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = run_forked(code=code)
     assert done.stdout == "File too large\n"
