@@ -5,6 +5,7 @@ python tools/make_capabilities.py
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -98,5 +99,11 @@ def page() -> str:
     return "\n".join(lines)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write the page."""
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     write_atomically(OUT, page().encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@ python tools/make_settings.py
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 from teddy.atomic import write_atomically
@@ -54,5 +55,11 @@ def page() -> str:
     return "\n".join([*lines, ""])
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Write the page."""
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     write_atomically(OUT, page().encode())
+
+
+if __name__ == "__main__":
+    main()

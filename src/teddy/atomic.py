@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
+import re
 import tempfile
 from pathlib import Path
+
+import psutil
 
 from teddy.errors import InputError
 
@@ -29,7 +34,7 @@ def write_atomically(path: StrPath, content: bytes) -> None:
     """
     target, temporary = _target(path), None
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=UNFINISHED)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=_own_prefix(os.getpid()))
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
@@ -41,6 +46,26 @@ def write_atomically(path: StrPath, content: bytes) -> None:
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def remove_unfinished(folder: StrPath) -> None:
+    """Delete files within a folder that a process of this machine was killed while writing.
+
+    Example:
+        >>> import tempfile
+        >>> remove_unfinished(tempfile.mkdtemp())
+    """
+    ours = re.compile(re.escape(_own_prefix("")[:-1]) + r"(\d+)-")
+    for path in Path(folder).rglob(f"{UNFINISHED}*"):
+        written_by = ours.match(path.name)
+        if written_by is not None and not psutil.pid_exists(int(written_by[1])):
+            path.unlink(missing_ok=True)
+
+
+def _own_prefix(process: int | str) -> str:
+    """Beginning of the names of unfinished files of a process of this machine."""
+    machine = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
+    return f"{UNFINISHED}{machine}-{process}-"
 
 
 def check_writable(path: StrPath) -> None:

@@ -550,7 +550,7 @@ def test_a_loader_that_does_not_fit_is_one_line(kind, loader, message, tmp_path)
 
 @pytest.mark.parametrize("model", ["nagphormer", "specformer"])
 def test_models_of_the_whole_graph_take_no_batches(model):
-    with pytest.raises(teddy.InputError, match="needs the whole graph, expected no loader"):
+    with pytest.raises(teddy.InputError, match="does not support mini-batches"):
         teddy.find_ticket(links(), model, **LINKS, loader=PARTS, epochs=1)
 
 

@@ -10,10 +10,9 @@ from torch import Tensor, nn
 
 from conftest import small_graph
 from teddy.errors import InputError
-from teddy.methods.search import check_takes_edge_weights
 from teddy.models import build_model
 from teddy.models.headed import Headed
-from teddy.models.masked import Masked
+from teddy.models.masked import Masked, check_takes_edge_weights
 from teddy.training import FromFunction, TrainConfig, seeded, train
 from teddy.training.batches import Batches
 from teddy.training.config import resolved

@@ -22,7 +22,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from teddy.atomic import UNFINISHED, write_atomically
+from teddy.atomic import UNFINISHED, remove_unfinished, write_atomically
 from teddy.entries import Entry, read_entry, write_entry
 from teddy.errors import InputError
 from teddy.sweep.grid import Cell, Series
@@ -62,9 +62,10 @@ class Folder:
             )
 
     def create(self) -> None:
-        """Make the folders."""
+        """Make the folders, and delete files that killed processes have left unfinished."""
         for name in _FOLDERS:
             self._make(self.path / name)
+        remove_unfinished(self.path)
 
     @property
     def table_path(self) -> Path:
