@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from types import SimpleNamespace
 
 import psutil
@@ -40,3 +42,18 @@ def test_the_peak_of_memory_begins_anew():
     assert machine.peak_memory() - before > 60_000_000
     machine.forget_peak_memory()
     assert machine.peak_memory() - before < 60_000_000
+
+
+def test_an_interrupt_in_a_finaliser_is_delivered(monkeypatch):
+    class Finalised:
+        def __del__(self):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    machine.keep_interrupts()
+    hook = sys.unraisablehook
+    machine.keep_interrupts()
+    assert sys.unraisablehook is hook
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        Finalised()
+        time.sleep(0.1)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
+import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 _CGROUP = Path("/sys/fs/cgroup")
 
@@ -59,3 +63,23 @@ def _number(path: Path) -> int | None:
     except OSError:
         return None
     return int(text) if text.isdigit() else None
+
+
+def keep_interrupts() -> None:
+    """Deliver a Ctrl-C anew that arrives where Python ignores exceptions, as in a finaliser.
+
+    Python would print a traceback and go on as if nothing had happened.
+    """
+    usual = sys.unraisablehook
+    if getattr(usual, "keeps_interrupts", False):
+        return
+
+    def hook(found: Any) -> None:
+        if issubclass(found.exc_type, KeyboardInterrupt):
+            # A moment later: here it would be ignored once more.
+            threading.Timer(0.01, _thread.interrupt_main).start()
+        else:
+            usual(found)
+
+    hook.keeps_interrupts = True  # type: ignore[attr-defined]
+    sys.unraisablehook = hook

@@ -26,6 +26,7 @@ from teddy.cli.sparsify import sparsify
 from teddy.cli.sweep import sweep
 from teddy.cli.tune import tune
 from teddy.errors import InputError, ProcessError, TeddyWarning
+from teddy.machine import keep_interrupts
 
 # Typer carries its own copy of click; this is the base of its usage errors.
 ClickException: Any = typer.BadParameter.mro()[2]
@@ -64,6 +65,7 @@ def main(arguments: list[str] | None = None) -> None:
     logging.basicConfig(level=logging.WARNING, format="teddy: %(message)s")
     logging.getLogger("teddy").setLevel(logging.INFO)
     warnings.showwarning = _show_warning
+    keep_interrupts()
     launched.join_job()
     try:
         code = app(args=arguments, standalone_mode=False)

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from teddy.machine import keep_interrupts
+
 
 def ended_with_parent(parent: int | None) -> Callable[..., None] | None:
     """End when the process that started this one has ended, however it did."""
@@ -24,6 +26,7 @@ def show_messages() -> None:
     """Let what the library says in this process be seen on stderr, as the command line does."""
     logging.basicConfig(level=logging.WARNING, format="teddy: %(message)s")
     logging.getLogger("teddy").setLevel(logging.INFO)
+    keep_interrupts()
 
 
 @contextmanager
