@@ -43,11 +43,14 @@ class NetworkInputs:
     target: str | None = None
     order: Tensor | None = None
 
+    def model(self, network: nn.Module) -> nn.Module:
+        """A network with its head, called with these inputs."""
+        called = as_called(network.to(self.x.device), self.target, self.of_edges)
+        return called if self.head is None else Headed(called, self.head)
+
     def logits(self, network: nn.Module) -> Tensor:
         """Run a network in evaluation."""
-        model = as_called(network.to(self.x.device), self.target, self.of_edges)
-        model = model if self.head is None else Headed(model, self.head)
-        passes = forward_passes(model, self.x, self.edge_index, **self.of_edges)
+        passes = forward_passes(self.model(network), self.x, self.edge_index, **self.of_edges)
         return passes.evaluation_logits()
 
     def compile(self, network: nn.Module, shrink: bool = True) -> CompiledTicket:

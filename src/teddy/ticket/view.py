@@ -8,15 +8,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from teddy.data.graphs import as_batch
 from teddy.edges import Arcs
-from teddy.models import graph_head
-from teddy.models.headed import Headed
-from teddy.models.hetero import HeteroModel
-from teddy.ticket.features import features_for
-from teddy.ticket.graphs import graphs_kept
-from teddy.ticket.heads import graph_for, head_for
-from teddy.ticket.hetero import hetero_kept, target_nodes
+from teddy.ticket.network_inputs import network_inputs
 from teddy.ticket.ticket import Ticket
 
 
@@ -57,18 +50,6 @@ def ticket_view(ticket: Ticket, data: Any) -> TicketView:
         >>> view.arcs.graph.num_edges, int(view.keep.sum())
         (4552, 2276)
     """
-    info = ticket.info
-    if info.hetero is not None:
-        model = HeteroModel(ticket.model, info.hetero["target"])
-        x = features_for(info, target_nodes(info, data))
-        return TicketView(model, x, *hetero_kept(ticket, data))
-    if info.graphs is not None:
-        batch = as_batch(data)
-        graphs = graph_head.of_graphs(ticket.model, info.graphs["readout"] or "mean")
-        beside = {"graph_of_node": batch.batch}
-        x = features_for(info, batch)
-        return TicketView(graphs, x, *graphs_kept(ticket, batch), beside)
-    data = graph_for(info, data)
-    arcs, head = ticket.arcs(data), head_for(info, data)
-    network: nn.Module = ticket.model if head is None else Headed(ticket.model, head)
-    return TicketView(network, features_for(info, data), arcs, ticket.kept(data, arcs))
+    inputs, (arcs, keep) = network_inputs(ticket, data), ticket.chosen(data)
+    beside = {name: inputs.of_edges[name] for name in ("graph_of_node",) if name in inputs.of_edges}
+    return TicketView(inputs.model(ticket.model), inputs.x, arcs, keep, beside)
