@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,8 +22,7 @@ from teddy.cli.options import (
     report_tuned,
 )
 from teddy.cli.settings_options import takes_settings
-from teddy.errors import InputError
-from teddy.numbers import check_seed
+from teddy.numbers import check_count, check_seed
 from teddy.settings import Settings
 from teddy.settings.tree import LOADING
 
@@ -77,14 +75,13 @@ def find(
     ] = 0,
 ) -> None:
     """Find a ticket and compare it with the dense model."""
-    if seeds < 1:
-        raise InputError(f"seeds is {seeds}, expected a whole number from 1")
+    check_count(seeds, "seeds")
     check_seed(seed)
     for path in (out, report):
         if path is not None:
             check_writable(path)
     check_report(report)
-    from teddy.cli.progress import seed_progress
+    from teddy.cli.progress import resumable, seed_progress
     from teddy.cli.tables import find_tables
     from teddy.methods.load_data import load_data
     from teddy.methods.plugin import load_file, read_model
@@ -103,26 +100,21 @@ def find(
         report_tuned([dataset], [model])
     loader = as_loader(asked.train.loader)
     data = load_data(dataset, asked)
-    try:
-        with (
-            connected(asked.run.device) as world,
-            seed_progress(seeds, not world.first, seed) as progress,
-        ):
-            study = find_over_seeds(
-                data, seeds=range(seed, seed + seeds), progress=progress,
-                checkpoint=None if checkpoint is None
-                else SearchFolder(checkpoint, checkpoint_seconds),
-                model=read_model(model), graph_sparsity=graph_sparsity,
-                weight_sparsity=weight_sparsity, method=chosen,
-                teacher=None if teacher is None else Ticket.load(teacher),
-                track=as_trackers(track),
-                **{k: v for k, v in settings.items() if k not in LOADING} | {"loader": loader},
-            )  # fmt: skip
-    except KeyboardInterrupt:
-        if checkpoint is None:
-            raise
-        print(f"teddy: interrupted; the same command goes on in {checkpoint}", file=sys.stderr)
-        sys.exit(130)
+    with (
+        resumable(checkpoint),
+        connected(asked.run.device) as world,
+        seed_progress(seeds, not world.first, seed) as progress,
+    ):
+        study = find_over_seeds(
+            data, seeds=range(seed, seed + seeds), progress=progress,
+            checkpoint=None if checkpoint is None
+            else SearchFolder(checkpoint, checkpoint_seconds),
+            model=read_model(model), graph_sparsity=graph_sparsity,
+            weight_sparsity=weight_sparsity, method=chosen,
+            teacher=None if teacher is None else Ticket.load(teacher),
+            track=as_trackers(track),
+            **{k: v for k, v in settings.items() if k not in LOADING} | {"loader": loader},
+        )  # fmt: skip
     if not world.first:
         return
     if out is not None:

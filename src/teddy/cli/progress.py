@@ -1,9 +1,11 @@
-"""A progress bar on stderr."""
+"""Progress on stderr, and how a command resumes."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -67,3 +69,15 @@ def work_progress() -> Iterator[Callable[[str, int, int], None]]:
             bar.update(task, completed=done, total=total, text=f"{done} of {total} {what}")
 
         yield progress
+
+
+@contextmanager
+def resumable(folder: Path | None) -> Iterator[None]:
+    """Within the context a Ctrl-C ends the command, and says that it resumes from a folder."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder is None:
+            raise
+        print(f"teddy: interrupted; the same command goes on in {folder}", file=sys.stderr)
+        sys.exit(130)

@@ -67,7 +67,7 @@ def search(
 ) -> None:
     """Find the sparsest winning ticket; the same command again goes on."""
     from teddy.cli.options import report_tuned
-    from teddy.cli.progress import work_progress
+    from teddy.cli.progress import resumable, work_progress
     from teddy.cli.search_tables import search_tables
     from teddy.methods.plugin import load_file
     from teddy.report import save_picture, search_chart
@@ -87,16 +87,12 @@ def search(
         report_tuned([dataset], [model])
     which = f"{method} {asked.to_dict()}"
     folder = out or Path("runs") / f"search-{file_name(dataset, model, digest_only=which)}"
-    try:
-        with work_progress() as progress:
-            found = search_sparsest(
-                dataset, model, folder, method=method, tolerance=tolerance, confidence=confidence,
-                seeds=seeds, levels=levels, frontier=frontier, settings=asked, jobs=jobs,
-                plugins=load or (), ticket=ticket, progress=progress,
-            )  # fmt: skip
-    except KeyboardInterrupt:
-        print(f"teddy: interrupted; the same command goes on in {folder}", file=sys.stderr)
-        sys.exit(130)
+    with resumable(folder), work_progress() as progress:
+        found = search_sparsest(
+            dataset, model, folder, method=method, tolerance=tolerance, confidence=confidence,
+            seeds=seeds, levels=levels, frontier=frontier, settings=asked, jobs=jobs,
+            plugins=load or (), ticket=ticket, progress=progress,
+        )  # fmt: skip
     if plot is not None:
         save_picture(search_chart(found), plot)
     saved = None if ticket is None or found.sparsest is None else str(ticket)

@@ -13,6 +13,7 @@ from teddy.atomic import check_writable
 from teddy.cli.options import Json, Load, Report, check_report, words
 from teddy.cli.settings_options import takes_settings
 from teddy.errors import InputError
+from teddy.numbers import check_count
 from teddy.settings import Settings
 
 
@@ -90,12 +91,11 @@ def sweep(
         _write_report(out, report)
         return
     from teddy.cli.options import report_tuned
-    from teddy.cli.progress import cell_progress
+    from teddy.cli.progress import cell_progress, resumable
     from teddy.sweep import Grid, run_sweep
     from teddy.sweep.grid import Cell
 
-    if seeds < 1:
-        raise InputError(f"seeds is {seeds}, expected a whole number from 1")
+    check_count(seeds, "seeds")
     names = datasets or ["citeseer"]
     levels = parse_simulations(simulations)
     grid = Grid(names, words(models), words(methods), levels, range(seeds))
@@ -107,15 +107,11 @@ def sweep(
     asked = Settings.from_dict(settings)
     if asked.train.tuned:
         report_tuned(grid.datasets, grid.models)
-    try:
-        with cell_progress(len(grid.cells)) as progress:
-            outcome = run_sweep(
-                grid, out, asked, jobs=jobs, backend=backend, memory=memory,
-                keep_tickets=keep_tickets, plugins=load or (), progress=progress,
-            )  # fmt: skip
-    except KeyboardInterrupt:
-        print(f"teddy: interrupted; the same command goes on in {out}", file=sys.stderr)
-        sys.exit(130)
+    with resumable(out), cell_progress(len(grid.cells)) as progress:
+        outcome = run_sweep(
+            grid, out, asked, jobs=jobs, backend=backend, memory=memory,
+            keep_tickets=keep_tickets, plugins=load or (), progress=progress,
+        )  # fmt: skip
     _report_failures(outcome)
     report = report if outcome.rows else None
     facts = {

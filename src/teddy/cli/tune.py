@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ import typer
 
 from teddy.cli.options import Dataset, Json, Load, ModelName
 from teddy.cli.settings_options import takes_settings
-from teddy.errors import InputError
+from teddy.numbers import check_count
 from teddy.settings import ENTRIES, Settings
 
 #: Settings that can be searched.
@@ -42,7 +41,7 @@ def tune(
     load: Load = None,
 ) -> None:
     """Tune lambda by the task's validation metric; the same command again goes on."""
-    from teddy.cli.progress import cell_progress
+    from teddy.cli.progress import cell_progress, resumable
     from teddy.cli.tables import print_table
     from teddy.methods import Level
     from teddy.methods.plugin import load_file
@@ -51,8 +50,7 @@ def tune(
     from teddy.sweep.tune import Search
     from teddy.sweep.tune import tune as run_tune
 
-    if seeds < 1:
-        raise InputError(f"seeds is {seeds}, expected a whole number from 1")
+    check_count(seeds, "seeds")
     for path in load or []:
         load_file(path)
     names = tuple(word.strip() for word in search.split(",") if word.strip())
@@ -60,12 +58,8 @@ def tune(
     asked = Settings.from_dict(settings)
     which = f"{method} {names} {simulation} {seeds} {asked.to_dict()}"
     folder = out or Path("runs") / f"tune-{file_name(dataset, model, digest_only=which)}"
-    try:
-        with cell_progress(trials, "trials") as progress:
-            tuning = run_tune(what, folder, trials, asked, jobs, progress, load or ())
-    except KeyboardInterrupt:
-        print(f"teddy: interrupted; the same command goes on in {folder}", file=sys.stderr)
-        sys.exit(130)
+    with resumable(folder), cell_progress(trials, "trials") as progress:
+        tuning = run_tune(what, folder, trials, asked, jobs, progress, load or ())
     best, metric = tuning.best, Metric.from_task(asked.task.task)
     if json_:
         result = {

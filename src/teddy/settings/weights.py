@@ -7,7 +7,7 @@ within :math:`1/\sqrt{\text{fan-in}}`, so that whole layers can lose every weigh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -82,16 +82,6 @@ class WeightBudget(Config):
             raise InputError(
                 f"weight_ramp is {self.ramp} and weight_schedule constant, expected linear or cubic"
             )
-
-    @staticmethod
-    def from_settings(settings: Mapping[str, Any]) -> WeightBudget:
-        """A budget from settings by their public names, such as ``weight_scope``.
-
-        Example:
-            >>> WeightBudget.from_settings({"weight_scope": "matrix"}).scope
-            'matrix'
-        """
-        return WeightBudget(**{k.removeprefix("weight_"): v for k, v in settings.items()})
 
     def scope_for(self, model: object) -> str:
         """The scope, by default the one that is safe for a model.
