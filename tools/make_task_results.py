@@ -55,7 +55,7 @@ def _cell(row: Row | None) -> str:
     if row is None:
         return ""
     text = f"{row['mean']:.1f} ± {row['deviation']:.1f}"
-    if row["hits"] is not None:
+    if row.get("hits") is not None:
         text += f", hits {row['hits']:.1f}"
     against = row["against"]
     if against is None:
