@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import tarfile
 
-from tools.make_task_results import AGAINST, PAGE, RESULTS, page
+from tools.make_task_results import AGAINST, PAGE, RESULTS, page, rows_of
 
 
 def test_the_page_has_the_stored_results():
@@ -15,3 +16,10 @@ def test_the_page_has_the_stored_results():
     assert methods >= {"teddy", "ugs", AGAINST}
     text = PAGE.read_text()
     assert page(results, text) == text
+
+
+def test_the_stored_cells_give_the_stored_results(tmp_path):
+    with tarfile.open(RESULTS.with_suffix(".tar.xz")) as archive:
+        archive.extractall(tmp_path, filter="data")
+    rows = [row for name in ("links", "graphs") for row in rows_of(str(tmp_path / name))]
+    assert rows == json.loads(RESULTS.read_text())
