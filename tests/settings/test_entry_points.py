@@ -205,6 +205,10 @@ def files(tmp_path_factory: pytest.TempPathFactory):
     return folder
 
 
+#: Trainings that several tests compare with.
+KNOWN: dict[tuple[str, ...], dict[str, Any]] = {}
+
+
 @pytest.fixture
 def sparse_training(files, tmp_path, monkeypatch):
     """A function that runs an entry point and returns what its last sparse training was given."""
@@ -221,10 +225,13 @@ def sparse_training(files, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def run(entry: str, case: Case, settings: dict[str, Any], method: str = "teddy"):
-        shutil.rmtree("out", ignore_errors=True)
-        seen.clear()
-        ENTRY_POINTS[entry](case.data, case.model, method, settings)
-        return seen[-1]
+        key = entry, case.data, case.model, method, str(settings)
+        if key not in KNOWN:
+            shutil.rmtree("out", ignore_errors=True)
+            seen.clear()
+            ENTRY_POINTS[entry](case.data, case.model, method, settings)
+            KNOWN[key] = seen[-1]
+        return KNOWN[key]
 
     return run
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any
 
@@ -15,9 +15,7 @@ from teddy.settings import ENTRIES, MODEL_ENTRIES, Entry, Settings
 _ALL = {**ENTRIES, **MODEL_ENTRIES}
 
 
-def takes_settings(
-    command: Callable[..., None] | None = None, *, without: Collection[str] = ()
-) -> Any:
+def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command an option for every declared setting.
 
     The command has a parameter ``settings``, which it is called with in place of the options: the
@@ -25,20 +23,17 @@ def takes_settings(
 
     Args:
         command: The command.
-        without: Settings that it has no use for.
 
     Example:
-        >>> @takes_settings(without=("nodes",))
+        >>> @takes_settings
         ... def command(settings): print(settings)
-        >>> "nodes" in inspect.signature(command).parameters
-        False
+        >>> "epochs" in inspect.signature(command).parameters
+        True
         >>> command(epochs=3, lr=None)
         {'epochs': 3}
     """
-    if command is None:
-        return lambda function: takes_settings(function, without=without)
     own = inspect.signature(command, eval_str=True).parameters
-    entries = [e for name, e in _ALL.items() if name not in own and name not in without]
+    entries = [e for name, e in _ALL.items() if name not in own]
 
     @wraps(command)
     def run(**given: Any) -> None:

@@ -14,8 +14,9 @@ from teddy.errors import InputError
 from teddy.methods.method import METHODS
 from teddy.methods.scores import register_score
 from teddy.models import parse_model
+from teddy.training.tasks import TASKS
 
-#: The sha256 of the file that each method of a user's own came from.
+#: The sha256 of the file that each of the user's own methods, and ``task NAME``, came from.
 ORIGINS: dict[str, str] = {}
 
 
@@ -39,6 +40,7 @@ def load_file(path: str | Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise InputError(f"{path}: expected a Python file, *.py")
     before = {method: METHODS[method] for method in METHODS}
+    tasks = set(TASKS)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -57,6 +59,7 @@ def load_file(path: str | Path) -> ModuleType:
     for method in METHODS:
         if METHODS[method] is not before.get(method):
             ORIGINS[method] = digest
+    ORIGINS.update({f"task {task}": digest for task in TASKS if task not in tasks})
     return module
 
 

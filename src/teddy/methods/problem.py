@@ -127,9 +127,10 @@ class Problem:
         self._check_module()
         fields = Data(**{key: self.given[key].to(self.device) for key in ("x", "y", *MASKS)})
         shown = self._shown(fields)
-        self.task = self.task.fit(
+        fitted: Any = self.task.fit(
             fields.y[shown], fields.train_mask[shown], read_class_weight(task.class_weight)
         )
+        self.task = replace(fitted, **self.task.options())
         fields.y = self.task.encode(fields.y)
         self.growth = self._growth(fields, self._arcs())
         self.seen, self.deployed = self.growth.seen, self.growth.deployed

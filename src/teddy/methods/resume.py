@@ -165,7 +165,7 @@ def search_settings(
         "inference": problem.growth.inference,
         "device": problem.device.type,
         "teacher": None if problem.teacher is None else problem.teacher.name,
-        "task": problem.task.name,
+        "task": str(problem.task),
         "class_weight": None if weight is None else weight.tolist(),
         "graph": arcs_fingerprint(arcs),
         "data": digest_of(tensors),

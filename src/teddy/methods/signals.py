@@ -29,9 +29,8 @@ def signals_of(problem: Problem, needs: Sequence[str]) -> Signals:
 
     Example:
         >>> import teddy
-        >>> from teddy.settings import Settings
-        >>> problem = Problem(
-        ...     teddy.load_dataset("citeseer"), "gcn", Settings.from_dict({"hidden": 8}))
+        >>> from teddy.methods import make_problem
+        >>> problem = make_problem(teddy.load_dataset("citeseer"), "gcn")
         >>> int((signals_of(problem, ["labels"]).labels >= 0).sum())
         120
     """

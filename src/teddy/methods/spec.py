@@ -11,6 +11,7 @@ from teddy.methods.level import Level
 from teddy.methods.method import METHODS, Method
 from teddy.numbers import check_count
 from teddy.settings import ENTRIES, Settings
+from teddy.settings.weights import exclude_items
 from teddy.sparsity import simulation_sparsity
 from teddy.specs import read_option, spec_text
 
@@ -100,6 +101,8 @@ class MethodSpec:
             MethodSpec('ugs:distill=1:stride=5')
         """
         values = {"only": only, "weight_level": weight_level, **values}
+        if "weight_exclude" in values:
+            values["weight_exclude"] = exclude_items(values["weight_exclude"])
         known = METHODS[name].options
         for option in values:
             if option not in known and option not in COMMON:

@@ -7,12 +7,14 @@ from itertools import product
 from typing import Any
 
 from teddy.chart import Chart
+from teddy.errors import InputError
 from teddy.paper.accuracy import COLUMNS, accuracy_rows
 from teddy.paper.judge import all_above
 from teddy.paper.reproduction import UGS_FEW_ROUNDS as UGS
 from teddy.paper.reproduction import Finding, Result, Scope, Table, reproduction
 from teddy.paper.results import Results
-from teddy.sweep import Grid, Settings
+from teddy.settings import MODEL_ENTRIES, Settings
+from teddy.sweep import Grid
 
 DATASETS = ("arxiv", "arxiv-surrogate", "reddit")
 METHODS = ("teddy", "random", UGS, "teddy:distill=0", "random:distill=0")
@@ -31,8 +33,14 @@ def models(dataset: str, quick: bool = False) -> tuple[str, str]:
 
 def settings(scope: Scope) -> Settings:
     """Without weight decay, as in the paper; it doesn't say for how many epochs."""
+    for name in ("hidden", "layers"):
+        if name in scope.changes:
+            raise InputError(
+                f"{name} is {scope.changes[name]}, expected none: it has the paper's models"
+            )
     own = {"epochs": 4 if scope.quick else 100, "weight_decay": 0.0}
-    return replace(scope.settings.updated(**{**own, **scope.changes}), model_options={})
+    options = {name: value for name, value in scope.changes.items() if name in MODEL_ENTRIES}
+    return replace(scope.settings.updated(**{**own, **scope.changes}), model_options=options)
 
 
 def levels(scope: Scope) -> list[int]:

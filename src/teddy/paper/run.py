@@ -170,9 +170,12 @@ def _made_by(entry: Reproduction, scope: Scope, rows: list[dict[str, Any]]) -> s
     parts = [f"`teddy reproduce {entry.name}{' --quick' if scope.quick else ''}`"]
     if rows:
         settings = entry.sweep(scope)[1]
-        config, options = settings.train, settings.model_options
-        width = f"hidden {options['hidden']}" if options else "the paper's width"
-        parts.append(f"{config.epochs} epochs, {width}, lambda as in `tuned.json`")
+        hidden = settings.model_options.get("hidden")
+        width = "the paper's width" if hidden is None else f"hidden {hidden}"
+        told = {"epochs", "hidden", "data_dir"}
+        own = [f"{name} {value}" for name, value in scope.changes.items() if name not in told]
+        strength = [] if "distill" in scope.changes else ["lambda as in `tuned.json`"]
+        parts.append(", ".join([f"{settings.train.epochs} epochs", width, *strength, *own]))
         parts.extend(sorted({str(row.get("versions")) for row in rows}))
     return "; ".join(parts)
 

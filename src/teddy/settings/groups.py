@@ -79,6 +79,10 @@ class TaskConfig(Config):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "task", str(self.task))  # a task object, as a text
+        weight = self.class_weight
+        if not isinstance(weight, str | None):  # numbers, a tensor or an array
+            numbers = weight.tolist() if hasattr(weight, "tolist") else list(weight)
+            object.__setattr__(self, "class_weight", tuple(numbers))
 
 
 @dataclass(frozen=True)
@@ -88,8 +92,7 @@ class ModelConfig(Config):
     Options of one model alone follow its name, as in ``nagphormer:hops=3``.
 
     Example:
-        >>> ModelConfig(hidden=16).given()
-        {'hidden': 16}
+        >>> ModelConfig(hidden=16).layers
     """
 
     hidden: int | None = setting(
@@ -101,10 +104,6 @@ class ModelConfig(Config):
         None, "Attention heads; default: the model's own.", low=1, panel="Model"
     )
     dropout: float | None = setting(None, "Dropout; default: the model's own.", panel="Model")
-
-    def given(self) -> dict[str, Any]:
-        """Options that have a value."""
-        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 @dataclass(frozen=True)

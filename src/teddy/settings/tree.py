@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import marshal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -63,7 +65,7 @@ class Settings:
                 group, attribute = HOME[name]
                 changes.setdefault(group, {})[attribute] = value
             else:
-                options[name] = value
+                options[name] = MODEL_ENTRIES[name].check(value) if name in MODEL_ENTRIES else value
         groups: dict[str, Any] = {
             group: replace(getattr(self, group), **new) for group, new in changes.items()
         }
@@ -78,16 +80,6 @@ class Settings:
         for name, entry in ENTRIES.items():
             group, attribute = HOME[name]
             yield entry, getattr(getattr(self, group), attribute)
-
-    def changed(self) -> dict[str, Any]:
-        """Settings that differ from their defaults, and options of the model, by name.
-
-        Example:
-            >>> Settings.from_dict({"lr": 0.1, "hidden": 8}).changed()
-            {'lr': 0.1, 'hidden': 8}
-        """
-        found = {entry.name: value for entry, value in self.items() if value != entry.default}
-        return {**found, **self.model_options}
 
     def to_dict(self) -> dict[str, Any]:
         """Settings that decide the results, as plain data.
@@ -107,8 +99,12 @@ class Settings:
 
 
 def _plain(value: Any) -> Any:
+    """Plain data that is the same for the same value in every process."""
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
+    code = getattr(value, "__code__", None)
+    if code is not None:  # a function: its name, and a digest of what it does
+        return f"{value.__qualname__} {hashlib.sha256(marshal.dumps(code)).hexdigest()[:16]}"
     return value if isinstance(value, bool | int | float | None) else str(value)
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
 from teddy.data.checks import MASKS
-from teddy.data.hetero import check_target
+from teddy.data.hetero import check_target, nodes_of_types
 from teddy.data.links import LINKS
 from teddy.edges import SimpleGraph
 from teddy.methods.load_data import load_data
@@ -40,6 +40,7 @@ def data_version(name: str, settings: Settings) -> str:
     data = load_data(name, settings)
     digest = hashlib.sha256()
     if isinstance(data, HeteroData):
+        digest.update(str(nodes_of_types(data)).encode())
         for store in data.stores:
             _add(digest, store, str(store._key))
         return digest.hexdigest()

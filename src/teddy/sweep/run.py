@@ -25,6 +25,7 @@ from teddy.sweep.grid import Cell, Grid, settings_for
 from teddy.sweep.table import write_table
 from teddy.sweep.worker import Job
 from teddy.training.device import check_device
+from teddy.training.tasks import parse_task
 
 # Seconds between two looks at what is done.
 _LOOK = 0.5
@@ -100,7 +101,7 @@ def run_sweep(
             f"nodes is the node table of one edge list, got {len(grid.datasets)} data sets; "
             "expected one"
         )
-    methods = _methods(grid, settings)
+    methods = method_facts(grid, settings)
     sources = {name: source_of(name) for name in grid.datasets}
     data = {name: data_version(source, settings) for name, source in sources.items()}
     folder = Folder(out)
@@ -174,13 +175,16 @@ def source_of(dataset: str) -> str:
     return dataset if known else str(Path(dataset).absolute())
 
 
-def _methods(grid: Grid, settings: Settings) -> dict[str, Any]:
+def method_facts(grid: Grid, settings: Settings) -> dict[str, Any]:
     """Values that decide the results of each method: lambda, the user's files."""
     found = {}
     for series in grid.series:
         spec = MethodSpec.parse(series.method)
         distill = settings_for(series, settings).train.distill
         facts = {"distill": distill, "file": ORIGINS.get(spec.name)}
+        task = ORIGINS.get(f"task {parse_task(settings.task.task).name}")
+        if task is not None:
+            facts["task"] = task
         if is_in_file(series.model):
             facts["model"] = load_file(series.model.rpartition(":")[0]).__name__
         found[f"{series.dataset} {series.model} {series.method}"] = facts

@@ -18,9 +18,9 @@ from teddy.numbers import check_count
 from teddy.settings import ENTRIES, Settings
 from teddy.sweep.datasets import cached_dataset, data_version
 from teddy.sweep.folder import Folder, try_lock
-from teddy.sweep.grid import Series, file_name, settings_for
+from teddy.sweep.grid import Grid, Series, file_name, settings_for
 from teddy.sweep.limits import ended_with_parent
-from teddy.sweep.run import checked, source_of
+from teddy.sweep.run import checked, method_facts, source_of
 from teddy.training.device import limited_threads
 
 #: Settings that can be searched, with their ranges, on a logarithmic scale; the paper searches
@@ -125,7 +125,9 @@ def tune(
     folder = Folder(out)
     folder.check()
     folder.create()
-    folder.agree({**settings.to_dict(), **search.to_dict()}, {"data": {search.dataset: version}})
+    grid = Grid([search.dataset], [search.model], [search.method], [1], search.seeds)
+    parts = {"data": {search.dataset: version}, "methods": method_facts(grid, settings)}
+    folder.agree({**settings.to_dict(), **search.to_dict()}, parts)
     lock = folder.lock("tune")
     if not try_lock(lock):
         raise InputError(f"{out}: another process is tuning here, expected none")

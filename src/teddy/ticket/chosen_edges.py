@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from teddy.data.splits import mask_of_split, split_number
 from teddy.edges import Arcs, HeteroArcs, Signals, SimpleGraph
 from teddy.edges.prune import needed_signals
 from teddy.errors import InputError
@@ -141,7 +142,10 @@ class ChosenEdges:
             nodes = data[arcs.target] if isinstance(arcs, HeteroArcs) else data
             if "train_mask" not in nodes:
                 raise InputError("the ticket knows its training nodes' edges, expected train_mask")
-            training, known = arcs.induced(nodes.train_mask)
+            mask = nodes.train_mask
+            if mask.dim() > 1:  # several splits, of which the ticket knows its own
+                mask = mask_of_split(mask, split_number(self.info.split) or 0)
+            training, known = arcs.induced(mask)
             # New edges stay, so the graph is pruned if that of the training nodes is.
             fingerprint = arcs_fingerprint(training)
             if fingerprint == self.info.graph.get("kept_fingerprint"):

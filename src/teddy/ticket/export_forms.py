@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -153,6 +154,10 @@ def form_of(info: TicketInfo) -> Form:
     return NodeForm(info) if info.graphs is None else GraphForm(info)
 
 
+# PyG's modules are those of the whole process.
+_PATCHED = threading.RLock()
+
+
 @contextmanager
 def open_number_of_graphs() -> Iterator[None]:
     """Let ``torch.export`` follow PyG's pooling for any number of graphs.
@@ -165,13 +170,14 @@ def open_number_of_graphs() -> Iterator[None]:
         return value.item() if isinstance(value, Tensor) else builtins.int(value)
 
     modules: tuple[Any, ...] = pyg_scatter, pyg_aggregation
-    try:
-        for module in modules:
-            module.int = number
-        yield
-    finally:
-        for module in modules:
-            del module.int
+    with _PATCHED:
+        try:
+            for module in modules:
+                module.int = number
+            yield
+        finally:
+            for module in modules:
+                del module.int
 
 
 class _Weighted(nn.Module):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from teddy.edges.hetero_arcs import Surroundings
@@ -98,7 +99,7 @@ class MaskedWholeForward(WholeForward):
         **of_edges: Any,
     ) -> None:
         super().__init__(masked.model, x, edge_index, **of_edges)
-        self.masked = masked
+        self.masked, self.mask_of_edge = masked, mask_of_edge
         if not isinstance(edge_index, Surroundings):
             source, target = edge_index
             pattern = Pattern.of(source, target, (x.size(0), x.size(0)))
@@ -119,11 +120,23 @@ class MaskedWholeForward(WholeForward):
                 f"the {name} takes no notice of edge_weight, expected one that does to learn masks"
             )
 
+    def _masks_of(self, edge: Tensor) -> Tensor:
+        """Mask of each message, by its undirected edge; one past the last mask: none."""
+        if self.mask_of_edge is None:
+            return edge
+        assert self.masked.edge_mask is not None
+        # One past the last edge is a self-loop.
+        masks = F.pad(self.mask_of_edge, (0, 1), value=self.masked.edge_mask.numel())
+        return masks.index_select(0, edge)
+
     def _call(self, model: nn.Module) -> Tensor:
         named, edge_index = dict(self.of_edges), self.edge_index
         if self.masked.edge_mask is not None and isinstance(edge_index, Surroundings):
             edge_index = edge_index.weighted(
-                {kind: self.masked.edge_weights(of) for kind, of in edge_index.edge_of.items()}
+                {
+                    kind: self.masked.edge_weights(self._masks_of(edge))
+                    for kind, edge in edge_index.edge_of.items()
+                }
             )
         elif self.masked.edge_mask is not None:
             weights = {"edge_weight": self.masked.edge_weights(self.mask_of_column)}
