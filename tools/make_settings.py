@@ -15,7 +15,7 @@ from teddy.training.tasks import TASKS
 
 OUT = Path(__file__).parents[1] / "docs" / "settings.md"
 HEAD = """# Settings
-Every setting of a search, made from its declaration by `python tools/make_settings.py`. The name is the keyword of `teddy.find_ticket` and, with dashes, the option of `teddy find`, `sweep`, `search`, `tune` and `reproduce`: `weight_scope="matrix"`, `--weight-scope matrix`. In a sweep a method may have its own value of those marked *per method*: `teddy:temperature=2`. Options of one model, method or task alone follow its name, as in `nagphormer:hops=3`, and `teddy list` prints them.
+Every setting of a search, made from its declaration by `python tools/make_settings.py`. The name is the keyword of `teddy.find_ticket` and, with dashes, the option of `teddy find`, `sweep`, `search`, `tune` and `reproduce`: `weight_scope="matrix"`, `--weight-scope matrix`. In a sweep a method may have its own value of those marked *per method*: `teddy:temperature=2`. Every method has two more options, `only=edges` or `only=weights` (the other part stays dense) and `weight_level=i` (the level of the weights, whatever that of the edges is). Settings of the panel Data are arguments of `teddy.load_dataset` in Python. Options of one model, method or task alone follow its name, as in `nagphormer:hops=3`, and `teddy list` prints them.
 
 Settings of a training also come as an object, `train=teddy.TrainConfig(epochs=200, lr=0.01)`; a method and a task likewise, `method=teddy.UGS(stride=5)`, `task=teddy.LinkPrediction(dimensions=64)`.
 """  # noqa: E501

@@ -26,7 +26,7 @@ def read_option(owner: str, defaults: Mapping[str, Any], part: str) -> tuple[str
     """
     name, equals, text = part.partition("=")
     if name not in defaults:
-        known = ", ".join(defaults)
+        known = ", ".join(defaults) or "none"
         raise InputError(f"{owner} has no option '{name}', expected one of: {known}")
     kind = type(defaults[name])
     if kind is bool and text.lower() in ("true", "false"):

@@ -1,8 +1,9 @@
-"""Options of your own task reach its loss, and a sweep notices another file of it."""
+"""Settings that could be lost, mixed or given twice: each holds, or is an error."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -132,3 +133,69 @@ def test_types_without_features_are_in_the_digest_of_data(tmp_path):
         torch.save(data, tmp_path / "data.pt")
         versions.append(data_version(str(tmp_path / "data.pt"), Settings()))
     assert versions[0] != versions[1]
+
+
+@pytest.mark.parametrize(
+    ("keywords", "line"),
+    [
+        ({"model": "gcn:hidden=16", "hidden": 8}, "hidden is 8, and 16 in gcn:hidden=16"),
+        ({"train": teddy.TrainConfig(epochs=5), "epochs": 2}, "epochs is 2, and 5 in train"),
+        ({"weight_exclude": 5}, "weight_exclude has 5, expected name patterns"),
+        ({"task": "classification:x=1"}, "no option 'x', expected one of: none"),
+        ({"method": "ugs", "structure": "neurons"}, "ugs has no option 'structure'"),
+    ],
+)
+def test_what_can_not_hold_is_one_line(keywords, line):
+    with pytest.raises(teddy.InputError, match=line):
+        teddy.find_ticket(small_graph(), **{"model": "gcn", "epochs": 1, **keywords})
+
+
+def test_a_method_is_a_spec_without_options():
+    ticket = teddy.find_ticket(
+        small_graph(), "gcn", 0.05, 0.05, method=teddy.UGS, train=teddy.TrainConfig(epochs=1),
+        hidden=4, epochs=1,
+    )  # fmt: skip
+    assert ticket.info.method == "ugs"
+    with pytest.raises(teddy.InputError, match="task is a LinkPrediction, expected a TaskConfig"):
+        Settings(task=teddy.LinkPrediction())
+
+
+def test_a_teacher_of_another_task_is_refused_and_of_another_split_warned_of():
+    data = small_graph()
+    tiny = {"epochs": 1, "hidden": 4}
+    dense = teddy.find_ticket(data, "gcn", 0.0, 0.0, **tiny)
+    with pytest.raises(teddy.InputError, match="a ticket of the task classification, expected one"):
+        teddy.find_ticket(data, "gcn", task="link-prediction", teacher=dense, **tiny)
+    other = data.clone()
+    other.train_mask, other.val_mask = data.val_mask, data.train_mask
+    with pytest.warns(teddy.errors.TeddyWarning, match="trained on another split"):
+        teddy.find_ticket(other, "gcn", teacher=dense, **tiny)
+
+
+def test_a_tuned_lambda_is_of_node_classification(citeseer):
+    tiny = {"model": "gin", "epochs": 1, "hidden": 4, "tuned": True}
+    assert teddy.find_ticket(citeseer, **tiny).info.config["distill"] != 10.0
+    links = teddy.find_ticket(citeseer, task="link-prediction", **tiny)
+    assert links.info.config["distill"] == 10.0
+
+
+def test_a_sweep_refuses_what_can_not_go_together_before_the_work(tmp_path):
+    save_npz(tmp_path / "graph.npz")
+    words = ["sweep", "graph.npz", "--models", "gcn,nagphormer", "--methods", "teddy,ugs"]
+    done = run_here(*words, "--epochs", "1", "--out", "o", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "model nagphormer does not support learning of edge masks" in done.stderr
+    assert not (tmp_path / "o").exists()
+
+
+def test_a_heterogeneous_ticket_is_exported_with_a_module_from_data(tmp_path):
+    net = "examples/my-library/net.py:Net"
+    library_folder = "examples/my-library"
+    root = Path(__file__).parents[2]
+    words = ["--model", net, "--target", "paper", "--epochs", "1", "--out", tmp_path / "a.ticket"]
+    assert run_here("find", library_folder, *words, cwd=root).returncode == 0
+    for name, more in (("a.pt2", [library_folder]), ("a.parquet", [library_folder])):
+        done = run_here(
+            "export", tmp_path / "a.ticket", tmp_path / name, *more, "--module", net, cwd=root
+        )
+        assert done.returncode == 0, done.stderr

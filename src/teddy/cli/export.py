@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,14 +38,19 @@ def export(
     """Write a ticket's network as ONNX or for torch.export, or its edges as Parquet."""
     from teddy.atomic import check_writable
     from teddy.ticket.export import check_kind, signature
+    from teddy.ticket.file import read_ticket
 
     kind = check_kind(out)
     check_writable(out)
-    loaded = load_ticket(ticket, module)
-    data = None
+    info = read_ticket(ticket).info
+
+    def graph() -> Any:
+        return load_graph(ticket, info, dataset, split, split_seed, nodes, data_dir)
+
+    loaded, data = load_ticket(ticket, module, graph), None
     if kind == ".parquet":
-        data = load_graph(ticket, loaded.info, dataset, split, split_seed, nodes, data_dir)
-    else:
+        data = graph()
+    elif info.hetero is None:
         # Not data_dir, which an environment variable may have set.
         of_graph = {
             "data set": dataset, "split": split, "split-seed": split_seed, "nodes": nodes

@@ -152,6 +152,11 @@ def _scope(
     from teddy.cli.sweep import parse_simulations
     from teddy.paper.reproduction import Scope
 
+    if settings.get("task", "classification") != "classification":
+        raise InputError(
+            f"task is '{settings['task']}', expected none: the paper's numbers are accuracies of "
+            "node classification"
+        )
     changes: dict[str, Any] = {
         "changes": settings,
         "folder": out or Path("runs/paper-quick" if quick else "runs/paper"),

@@ -117,7 +117,11 @@ def one_split(
     count = count_splits(masks, source)
     number = seed % count if split is None else split_number(split)
     if number is None or not 0 <= number < count:
-        known = f"0 to {count - 1}" if count > 1 else "0, the only one that data have"
+        known = (
+            f"0 to {count - 1}"
+            if count > 1
+            else "0, the only one that data have; load_dataset(split=...) draws another"
+        )
         raise InputError(f"{source}: split is {split}, expected {known}")
     if all(mask.dim() == 1 for mask in masks.values()):
         return data

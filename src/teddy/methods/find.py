@@ -21,6 +21,7 @@ from teddy.methods.progress_bar import ProgressReport
 from teddy.methods.resume import SearchFolder, folder_of, search_settings
 from teddy.methods.spec import MethodSpec
 from teddy.methods.teacher import TeacherLike
+from teddy.models import parse_model
 from teddy.settings import ENTRIES, Settings, TrainConfig
 from teddy.ticket import Ticket
 from teddy.tracking import Tracking, TrackLike
@@ -107,6 +108,8 @@ def find_ticket(
     """
     data = _outside_inference(data)
     spec, asked = _read(method, task, train, settings)
+    if isinstance(model, str):
+        _check_once(settings, parse_model(model)[1], model)
     level = spec.level(Level(graph_sparsity, weight_sparsity))
     folder = folder_of(checkpoint)
     tracking, report = Tracking(track), ProgressReport(progress)
@@ -151,13 +154,21 @@ def _read(
         if name not in ENTRIES and any(name in METHODS[other].options for other in METHODS):
             spec.method.check(**{name: rest[name]})  # it has no such option
     given = {**dict(spec.options), **dict(spec.settings)}
-    for name in given.keys() & keywords.keys():
-        raise InputError(
-            f"{name} is {keywords[name]}, and {given[name]} in {spec}; expected one of both"
-        )
+    _check_once(keywords, given, str(spec))
+    if train is not None:
+        own = {name: value for name, value in vars(train).items() if value != keywords.get(name)}
+        _check_once(keywords, own, "train")
     spec = MethodSpec.make(spec.name, {**given, **of_method}, spec.only, spec.weight_level)
     wanted = type(wanted)(**{**wanted.options(), **of_task})
     return spec, Settings(train or TrainConfig()).updated(**rest, task=wanted)
+
+
+def _check_once(keywords: Mapping[str, Any], other: Mapping[str, Any], place: str) -> None:
+    """Raise if a keyword has another value elsewhere."""
+    for name in keywords.keys() & other.keys():
+        raise InputError(
+            f"{name} is {keywords[name]}, and {other[name]} in {place}; expected one of both"
+        )
 
 
 def _outside_inference(data: Any) -> Any:

@@ -84,6 +84,8 @@ def settings_of(spec: MethodSpec, settings: Settings, dataset: str, model: Any) 
     """
     train = settings.train
     distils = spec.method.distill > 0 and "distill" not in dict(spec.settings)
+    # It was tuned for node classification on the whole graph.
+    distils = distils and settings.task.task == "classification" and not settings.task.inductive
     if train.tuned and train.distill is None and distils and isinstance(model, str):
         settings = settings.updated(**tuned_settings(dataset, model))
     return spec.applied(settings)

@@ -43,6 +43,13 @@ class Method:
         """The method as a part of a search."""
         return Part("method", self.name, needs=self.needs)
 
+    def parts(self, level: Level, **options: Any) -> list[Part]:
+        """The method, and what its scheme asks for at a level, where it has one scheme."""
+        made = None
+        if self.check_values is not None:
+            made = self.check_values(**{**self.options, **options})
+        return [self.part(), *(made.parts(level) if hasattr(made, "parts") else ())]
+
     @property
     def options(self) -> dict[str, Any]:
         """Its options with their defaults: what the search takes by keyword."""

@@ -76,10 +76,12 @@ class MethodSpec:
         self.method.check(**dict(self.options))
 
     @staticmethod
-    def parse(text: str | MethodSpec) -> MethodSpec:
+    def parse(text: str | Method | MethodSpec) -> MethodSpec:
         """Read ``name:option=value:...``; a spec is returned as it is."""
         if isinstance(text, MethodSpec):
             return text
+        if isinstance(text, Method):
+            return text()
         name, *parts = text.strip().split(":")
         known = {**METHODS[name].options, **COMMON}
         values = dict(read_option(name, known, part) for part in parts)

@@ -12,11 +12,13 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data
 
+from teddy.data.links import LINKS
 from teddy.entries import Entry
-from teddy.errors import InputError
+from teddy.errors import InputError, warn
 from teddy.models import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS, edge_inputs
 from teddy.ticket import Accuracy, Ticket
+from teddy.ticket.fingerprint import split_fingerprint
 from teddy.training import seeded
 from teddy.training.distributed import digest_of
 from teddy.training.inputs import of_edges
@@ -57,6 +59,7 @@ class Teacher:
         self.network: nn.Module | None = None
         #: Of a ticket: what turns its outputs into those of the user's scale.
         self.task = given.task if isinstance(given, Ticket) else None
+        self.split = given.info.split_fingerprint if isinstance(given, Ticket) else None
         if isinstance(given, Tensor):
             self.logits = given.detach()
             self.name = f"logits {digest_of([self.logits])[:16]}"
@@ -92,6 +95,14 @@ class Teacher:
         if unseen is not None:
             views = (problem.data, unseen.val, unseen.test)
         found: dict[int, Tensor] = {}
+        if self.task is not None and self.task.name != problem.task.name:
+            raise InputError(
+                f"teacher is a ticket of the task {self.task.name}, expected one of "
+                f"{problem.task.name}"
+            )
+        own = split_fingerprint(problem.given, problem.task.name == LINKS)
+        if self.split is not None and self.split != own:
+            warn("the teacher was trained on another split: it may know what is tested on")
         for view in views:
             if id(view) not in found:
                 found[id(view)] = self._checked(problem, view)

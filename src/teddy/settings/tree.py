@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from teddy.errors import InputError
 from teddy.settings.declare import Config, Entry, declared_settings
 from teddy.settings.groups import DataConfig, ModelConfig, RunConfig, TaskConfig
 from teddy.settings.train import TrainConfig
@@ -50,6 +51,12 @@ class Settings:
     data: DataConfig = field(default_factory=DataConfig)
     run: RunConfig = field(default_factory=RunConfig)
     model_options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, group in _GROUPS.items():
+            if not isinstance(getattr(self, name), group):
+                got = type(getattr(self, name)).__name__
+                raise InputError(f"{name} is a {got}, expected a {group.__name__}")
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Settings:

@@ -170,7 +170,9 @@ def exclude_items(exclude: ExcludeLike | Iterable[ExcludeLike]) -> tuple[Exclude
         >>> exclude_items("*.bias")
         ('*.bias',)
     """
-    items = [exclude] if isinstance(exclude, str | type) else list(exclude)
+    given: Any = exclude
+    single = isinstance(given, str | type) or not isinstance(given, Iterable)
+    items = [given] if single else list(given)
     for item in items:
         if not isinstance(item, str) and not hasattr(item, "named_parameters"):
             raise InputError(

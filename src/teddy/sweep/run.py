@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from teddy import __version__
+from teddy.capabilities import check_combination
 from teddy.data.catalog import DATASETS
 from teddy.errors import InputError
+from teddy.methods.parts import problem_parts
 from teddy.methods.plugin import ORIGINS, is_in_file, load_file
 from teddy.methods.spec import MethodSpec
 from teddy.models import build_model
@@ -21,7 +23,7 @@ from teddy.settings import Settings
 from teddy.sweep.backends import check_backend, run_jobs, share_of_memory
 from teddy.sweep.datasets import data_version
 from teddy.sweep.folder import Folder
-from teddy.sweep.grid import Cell, Grid, settings_for
+from teddy.sweep.grid import Cell, Grid, level_of, settings_for
 from teddy.sweep.table import write_table
 from teddy.sweep.worker import Job
 from teddy.training.device import check_device
@@ -102,6 +104,12 @@ def run_sweep(
             "expected one"
         )
     methods = method_facts(grid, settings)
+    for series in grid.series:  # what can't go together is an error before the work
+        spec = MethodSpec.parse(series.method)
+        model = None if is_in_file(series.model) else series.model
+        asked = problem_parts(None, model, settings_for(series, settings))
+        level = level_of(spec, max(series.simulations))
+        check_combination([*asked, *spec.method.parts(level, **dict(spec.options))])
     sources = {name: source_of(name) for name in grid.datasets}
     data = {name: data_version(source, settings) for name, source in sources.items()}
     folder = Folder(out)

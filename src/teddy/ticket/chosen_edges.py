@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from teddy.data.splits import mask_of_split, split_number
+from teddy.data.checks import mask_of_split
+from teddy.data.splits import split_number
 from teddy.edges import Arcs, HeteroArcs, Signals, SimpleGraph
 from teddy.edges.prune import needed_signals
 from teddy.errors import InputError
