@@ -226,7 +226,7 @@ def test_sweeps_take_the_settings_of_find(options, weighted, tmp_path):
 
 def test_a_sweep_that_fails_in_every_cell_has_no_page(tmp_path):
     save_npz(tmp_path / "graph.npz")
-    options = ["--methods", "wd-glt", "--simulations", "5", "--loader", "partitions:parts=4"]
+    options = ["--methods", "teddy", "--simulations", "5", "--loader", "partitions:parts=400"]
     done = run_here(
         "sweep", "graph.npz", *SWEEP, *options, "--report", "page.html", "--json", cwd=tmp_path
     )

@@ -167,7 +167,7 @@ def test_a_checkpoint_goes_on_and_knows_its_graphs(graphs, ticket, tmp_path):
     find(graphs, checkpoint=tmp_path / "c")
     assert torch.equal(find(graphs, checkpoint=tmp_path / "c").logits(graphs),
                        ticket.logits(graphs))  # fmt: skip
-    with pytest.raises(teddy.InputError, match="holds a search with budget graph, got all"):
+    with pytest.raises(teddy.InputError, match="got graph-classification:budget=all"):
         find(graphs, checkpoint=tmp_path / "c", budget="all")
 
 

@@ -124,7 +124,12 @@ def of(**changed: Tensor) -> Data:
         (of(), 10, "data: split is 10, expected 0 to 9"),
         (of(), -1, "data: split is -1, expected 0 to 9"),
         (of(), "random", "data: split is random, expected 0 to 9"),
-        (small_graph(), 1, "data: split is 1, expected 0, the only one that data have"),
+        (
+            small_graph(),
+            1,
+            "data: split is 1, expected 0, the only one that data have; load_dataset(split=...) draws "
+            "another",
+        ),
         (
             of(val_mask=wide_masks()["val_mask"][:, :7]),
             None,
