@@ -7,7 +7,8 @@ STAMP := $(VENV)/.installed
 TEST_ENV := OMP_NUM_THREADS=1
 # Without a notice about the next version of MkDocs; the pins say which this is.
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
-JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+# One process more than cores: some tests wait for programs that they start.
+JOBS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
 # Each process takes files that lie together, so that what a file prepares is prepared once.
 SHARED := -n $(JOBS) --dist worksteal
 

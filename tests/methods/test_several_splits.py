@@ -127,8 +127,8 @@ def of(**changed: Tensor) -> Data:
         (
             small_graph(),
             1,
-            "data: split is 1, expected 0, the only one that data have; load_dataset(split=...) draws "
-            "another",
+            "data: split is 1, expected 0, the only one that data have; "
+            "load_dataset(split=...) draws another",
         ),
         (
             of(val_mask=wide_masks()["val_mask"][:, :7]),
