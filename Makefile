@@ -7,8 +7,7 @@ STAMP := $(VENV)/.installed
 TEST_ENV := OMP_NUM_THREADS=1
 # Without a notice about the next version of MkDocs; the pins say which this is.
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
-# One process more than cores: some tests wait for programs that they start.
-JOBS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Each process takes files that lie together, so that what a file prepares is prepared once.
 SHARED := -n $(JOBS) --dist worksteal
 
