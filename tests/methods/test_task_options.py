@@ -17,6 +17,7 @@ from teddy.data.targets import TARGETS
 from teddy.methods.spec import MethodSpec
 from teddy.settings import Settings, setting
 from teddy.sweep.datasets import data_version
+from teddy.sweep.run import recorded
 from teddy.training.tasks import TASKS, Classification
 from test_capabilities import Typed
 
@@ -111,12 +112,14 @@ def test_settings_are_recorded_by_their_values():
     assert first != second
     assert first.to_dict()["class_weight"] == [1.00001, 1.0]
 
-    def made():
-        return lambda graph: [graph]
+    def loader(parts):
+        return lambda graph: [graph] * parts
 
-    same = [Settings.from_dict({"loader": made()}).to_dict()["loader"] for _ in range(2)]
-    assert same[0] == same[1]
-    assert "0x" not in same[0]
+    one, same, other = (
+        recorded(Settings.from_dict({"loader": loader(parts)}))["loader"] for parts in (1, 1, 2)
+    )
+    assert one == same
+    assert one != other
 
 
 def test_a_pattern_in_a_spec_is_one_item():

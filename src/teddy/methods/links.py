@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -80,7 +81,11 @@ class LinkProblem(HeadedProblem):
         """What decides the result beside the graph, the model and the training."""
         return {"dimensions": self.dimensions, "links": split_fingerprint(self.given, links=True)}
 
+    def second_metric(self, logits: Mapping[str, Tensor]) -> dict[str, Any]:
+        """The decoder, and hits@k of validation and test links."""
+        here = {name: found.to(self.device) for name, found in logits.items()}
+        return link_facts(self.data, self.hits_at, here)
+
     def facts(self, keep: Tensor, sparse: TrainResult, dense: Dense) -> dict[str, Any]:
-        """What a ticket says of links: how they are made, and hits@k."""
-        logits = {"dense": dense.logits.to(self.device), "ticket": sparse.logits}
-        return {"links": link_facts(self.data, self.hits_at, logits)}
+        """The header's field ``links``."""
+        return {"links": self.second_metric({"dense": dense.logits, "ticket": sparse.logits})}

@@ -14,9 +14,6 @@ from teddy.methods.parts import settings_parts
 from teddy.settings import Settings
 from teddy.training.tasks import parse_task
 
-#: The task of a set of graphs.
-_OF_GRAPHS = "graph-classification"
-
 
 def load_data(name: StrPath, settings: Settings) -> Any:
     """Load a data set by its name or path, split and checked for the task.
@@ -29,17 +26,17 @@ def load_data(name: StrPath, settings: Settings) -> Any:
         >>> load_data("citeseer", Settings.from_dict({"split": "20/40/40"})).split
         '20/40/40'
     """
-    task, asked = parse_task(settings.task.task).name, settings.data
+    task, asked = parse_task(settings.task.task), settings.data
     check_combination(settings_parts(settings))
     data = load_dataset(
         name, split=asked.split, seed=asked.split_seed or 0, data_dir=asked.data_dir,
-        nodes=asked.nodes, task=task, directed=settings.task.directed,
+        nodes=asked.nodes, task=task.name, directed=settings.task.directed,
         target=settings.task.target,
     )  # fmt: skip
-    if isinstance(data, Batch) and task != _OF_GRAPHS:
+    if isinstance(data, Batch) and task.level != "graph":
         raise InputError(
-            f"{name}: is a set of graphs, expected one graph for the task {task}; the task of sets "
-            f"is {_OF_GRAPHS}"
+            f"{name}: is a set of graphs, expected one graph for the task {task.name}; the task of "
+            "sets is graph-classification"
         )
     if asked.split_seed and "split_seed" not in data:
         raise InputError(

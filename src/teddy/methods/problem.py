@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -441,6 +441,14 @@ class Problem:
     def belongs_to(self, choice: Choice) -> tuple[Arcs, Tensor]:
         """The graph that a ticket belongs to, and which of its edges stay, bool ``[M]``."""
         return self.seen.arcs, choice.keep
+
+    def second_metric(self, logits: Mapping[str, Tensor]) -> dict[str, Any] | None:
+        """Another metric of the ``dense`` model and the ``ticket``, where the task has one.
+
+        Args:
+            logits: Logits of both.
+        """
+        return None
 
     def facts(self, keep: Tensor, sparse: TrainResult, dense: Dense) -> dict[str, Any]:
         """What else a ticket says, where a problem is of another kind: fields of its header.

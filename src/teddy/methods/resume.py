@@ -30,12 +30,13 @@ from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.problem import Problem
 from teddy.methods.store import Files, OfFirst, Store
-from teddy.models.identity import function_digest, module_digest
+from teddy.models.identity import module_digest
 from teddy.numbers import check_number
 from teddy.ticket.fingerprint import arcs_fingerprint
-from teddy.training import Checkpoint, Epoch, FromFunction, Loader, World, seeded
+from teddy.training import Checkpoint, Epoch, World, seeded
 from teddy.training.config import recorded
 from teddy.training.distributed import digest_of
+from teddy.training.loader_specs import loader_text
 
 # Seconds to wait for a process that was told to end, but hasn't yet.
 _PATIENCE = 20.0
@@ -160,7 +161,7 @@ def search_settings(
         **asdict(level),
         "seed": problem.seed,
         **recorded(problem.config),
-        "loader": _loader(problem.loader),
+        "loader": loader_text(problem.loader),
         "inductive": problem.growth.grown is not None,
         "inference": problem.growth.inference,
         "device": problem.device.type,
@@ -188,10 +189,3 @@ def _model(problem: Problem) -> str:
     tensors = [t for t in (*network.parameters(), *network.buffers()) if not is_lazy(t)]
     both = module_digest(network) + digest_of(tensors)
     return f"{name} {hashlib.sha256(both.encode()).hexdigest()[:16]}"
-
-
-def _loader(loader: Loader | None) -> str | None:
-    """The loader as text; of a function also a digest of its code."""
-    if isinstance(loader, FromFunction):
-        return f"{loader} {function_digest(loader.make)[:16]}"
-    return None if loader is None else str(loader)

@@ -26,7 +26,7 @@ from teddy.paper.reproduction import (
 from teddy.paper.results import Results
 from teddy.sweep import Grid, read_table, run_sweep
 from teddy.sweep.folder import Folder
-from teddy.sweep.run import failure_line
+from teddy.sweep.run import failure_line, recorded
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def make(entry: Reproduction, scope: Scope) -> Result:
         path, settings = entry.sweep(scope)
         folder = Folder(path)
         rows = read_table(folder.path)
-        folder.check_settings({"version": __version__, **settings.to_dict()})
+        folder.check_settings({"version": __version__, **recorded(settings)})
     result = entry.make(Results(rows), scope)
     findings = list(result.findings)
     if scope.quick and rows:

@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from teddy.errors import InputError
-from teddy.training.tasks import parse_task
-
-#: Examples that a metric is measured on, by task; other tasks predict nodes.
-_EXAMPLES = {"link-prediction": "links", "graph-classification": "graphs"}
+from teddy.training.tasks import TASKS, parse_task
 
 #: Least change of a metric, where it is not one example.
 _UNITS = {"AUC": "pair of test links", "micro-F1": "label of a test node"}
@@ -94,7 +91,8 @@ class Metric:
     @property
     def examples(self) -> str:
         """Examples that it is measured on: ``nodes``, ``links`` or ``graphs``."""
-        return _EXAMPLES.get(self.task, "nodes")
+        # The file of your own task may not be loaded.
+        return f"{TASKS[self.task].level}s" if self.task in TASKS else "rows"
 
     @property
     def unit(self) -> str:

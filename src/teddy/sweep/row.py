@@ -17,11 +17,10 @@ from teddy.edges import HeteroArcs, graph_health
 from teddy.edges.simple_graph import SimpleGraph
 from teddy.machine import peak_memory
 from teddy.methods import Problem
-from teddy.methods.links import LinkProblem
+from teddy.methods.record import Choice
 from teddy.sweep.grid import Cell
 from teddy.sweep.resolution import HeldOut
 from teddy.ticket import Ticket
-from teddy.ticket.links import link_facts
 from teddy.ticket.speed import dense_like
 from teddy.ticket.view import TicketView, ticket_view
 from teddy.training import Task
@@ -87,9 +86,8 @@ def dense_row(problem: Problem, cell: Cell, tested: HeldOut) -> dict[str, Any]:
     dense, metrics = problem.dense(), asdict(problem.dense().accuracy)
     weights = sum(mask.numel() for mask in problem.prunable.masks())
     macs = None if dense.macs is None else sum(dense.macs)
-    # Tickets of a set of graphs count the edges of all graphs, not of the training graphs alone.
-    of_graphs = problem.task.name == "graph-classification"
-    edges = (problem.deployed.graph if of_graphs else problem.graph).num_edges
+    every = torch.ones_like(problem.graph.pairs[0], dtype=torch.bool)
+    edges = problem.belongs_to(Choice(every, 0.0))[1].numel()
     view = _whole_view(problem)
     y = problem.deployed.data.y if _has_node_classes(problem.task, view) else None
     return {
@@ -100,7 +98,7 @@ def dense_row(problem: Problem, cell: Cell, tested: HeldOut) -> dict[str, Any]:
         "weight_sparsity": 0.0,
         **metrics,
         **{f"dense_{name}": value for name, value in metrics.items()},
-        **_hits(_dense_links(problem)),
+        **_hits(problem.second_metric({"dense": dense.logits, "ticket": dense.logits})),
         "edges_total": edges,
         "edges_kept": edges,
         "weights_total": weights,
@@ -149,13 +147,6 @@ def _hits(links: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def _dense_links(problem: Problem) -> dict[str, Any] | None:
-    if not isinstance(problem, LinkProblem):
-        return None
-    logits = problem.dense().logits
-    return link_facts(problem.data, problem.hits_at, {"dense": logits, "ticket": logits})
-
-
 def _whole_view(problem: Problem) -> TicketView:
     """The dense model on the graph with all of its edges."""
     arcs, data = problem.deployed.arcs, problem.deployed.data
@@ -201,7 +192,7 @@ def mean_edge_degree(graph: SimpleGraph, edges: Tensor) -> float | None:
 
 def _has_node_classes(task: Task, view: TicketView) -> bool:
     """Whether every node has a class, for homophily; of a HeteroData one type alone has."""
-    return task.node_classes and not isinstance(view.arcs, HeteroArcs)
+    return task.has_node_classes() and not isinstance(view.arcs, HeteroArcs)
 
 
 def _health(view: TicketView, y: Tensor | None) -> dict[str, Any]:

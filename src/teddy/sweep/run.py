@@ -27,6 +27,7 @@ from teddy.sweep.grid import Cell, Grid, level_of, settings_for
 from teddy.sweep.table import write_table
 from teddy.sweep.worker import Job
 from teddy.training.device import check_device
+from teddy.training.loader_specs import loader_text
 from teddy.training.tasks import parse_task
 
 # Seconds between two looks at what is done.
@@ -115,7 +116,7 @@ def run_sweep(
     folder = Folder(out)
     folder.check()
     folder.create()
-    folder.agree({"version": __version__, **settings.to_dict()}, {"data": data, "methods": methods})
+    folder.agree({"version": __version__, **recorded(settings)}, {"data": data, "methods": methods})
     repaired = folder.damaged(grid.cells)
     limit = share_of_memory(jobs) if memory is None else int(memory * 2**30)
     everything = [
@@ -158,6 +159,17 @@ def checked(settings: Settings, models: Sequence[str]) -> Settings:
     places = {"data_dir": settings.data.data_dir, "nodes": settings.data.nodes}
     found = {name: str(Path(p).absolute()) for name, p in places.items() if p is not None}
     return settings.updated(**found)
+
+
+def recorded(settings: Settings) -> dict[str, Any]:
+    """Settings that decide the results, as a folder records them.
+
+    Example:
+        >>> recorded(Settings.from_dict({"loader": "graphs:batch=8"}))["loader"]
+        'graphs:batch=8:together=1'
+    """
+    text = loader_text(settings.train.loader)
+    return settings.to_dict() | ({} if text is None else {"loader": text})
 
 
 def failure_line(row: dict[str, Any]) -> str:

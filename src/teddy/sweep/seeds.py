@@ -167,7 +167,7 @@ def find_over_seeds(
     study = Study(tickets, tested_on(tickets[0].info, data), {}, 0.0)
     view = ticket_view(study.best, data)
     graph, keep = view.arcs.simple(view.keep)
-    of_nodes = study.best.task.node_classes and not isinstance(data, HeteroData)
+    of_nodes = study.best.task.has_node_classes() and not isinstance(data, HeteroData)
     y = data.y if of_nodes else None
     for when, stays in (("before", None), ("after", keep)):
         study.health[when] = graph_health(graph.edge_index(stays), graph.num_nodes, y)

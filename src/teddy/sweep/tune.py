@@ -20,8 +20,9 @@ from teddy.sweep.datasets import cached_dataset, data_version
 from teddy.sweep.folder import Folder, try_lock
 from teddy.sweep.grid import Grid, Series, file_name, settings_for
 from teddy.sweep.limits import ended_with_parent
-from teddy.sweep.run import checked, method_facts, source_of
+from teddy.sweep.run import checked, method_facts, recorded, source_of
 from teddy.training.device import limited_threads
+from teddy.training.loader_specs import loader_text
 
 #: Settings that can be searched, with their ranges, on a logarithmic scale; the paper searches
 #: lambda in [0.01, 200].
@@ -127,7 +128,7 @@ def tune(
     folder.create()
     grid = Grid([search.dataset], [search.model], [search.method], [1], search.seeds)
     parts = {"data": {search.dataset: version}, "methods": method_facts(grid, settings)}
-    folder.agree({**settings.to_dict(), **search.to_dict()}, parts)
+    folder.agree({**recorded(settings), **search.to_dict()}, parts)
     lock = folder.lock("tune")
     if not try_lock(lock):
         raise InputError(f"{out}: another process is tuning here, expected none")
@@ -262,7 +263,8 @@ def _validation(run: _Run) -> float:
     series = Series(search.dataset, search.model, search.method, run.seed, ())
     # The dense model depends on its learning rate and penalty; the rounds of masks, on everything.
     of_dense = f"lr {config.lr} weight decay {config.weight_decay}"
-    store = Folder(run.out).store(replace(series, method=f"{spec} {config}"))
+    trained = replace(config, loader=loader_text(config.loader))
+    store = Folder(run.out).store(replace(series, method=f"{spec} {trained}"))
     store.shared = store.shared / file_name(of_dense)
     with limited_threads(settings.run.threads or 1):
         problem = make_problem(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from teddy.errors import InputError
+from teddy.models.identity import function_digest
 from teddy.training.from_function import FromFunction
 from teddy.training.graph_batches import Graphs
 from teddy.training.loaders import Loader, NamedLoader
@@ -48,3 +49,19 @@ def as_loader(given: LoaderLike | None) -> Loader | None:
             "function from a graph to a loader"
         )
     return FromFunction(given)
+
+
+def loader_text(given: LoaderLike | None) -> str | None:
+    """The loader as text that is the same in every process; of a function with a digest.
+
+    Example:
+        >>> loader_text("graphs:batch=8")
+        'graphs:batch=8:together=1'
+        >>> one, same, other = (loader_text(lambda graph, k=k: [graph] * k) for k in (1, 1, 2))
+        >>> one == same, one == other
+        (True, False)
+    """
+    loader = as_loader(given)
+    if isinstance(loader, FromFunction):
+        return f"{loader} {function_digest(loader.make)[:16]}"
+    return None if loader is None else str(loader)

@@ -95,7 +95,6 @@ class Classification(Task):
 
     name: ClassVar[str] = "classification"
     metric: ClassVar[str] = "accuracy"
-    node_classes: ClassVar[bool] = True
     classes: ClassVar[bool] = True
 
     weight: Tensor | None = None

@@ -27,8 +27,7 @@ class GraphClassification(Classification):
     """
 
     name: ClassVar[str] = "graph-classification"
-    draws_split: ClassVar[bool] = True
-    node_classes: ClassVar[bool] = False
+    level: ClassVar[str] = "graph"
     unsupported: ClassVar[Mapping[str, str]] = {
         "heterogeneous": "its readout is over nodes of one type",
     }

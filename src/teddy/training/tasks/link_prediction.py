@@ -32,7 +32,7 @@ class LinkPrediction(Task):
     """
 
     name: ClassVar[str] = "link-prediction"
-    draws_split: ClassVar[bool] = True
+    level: ClassVar[str] = "link"
     unsupported: ClassVar[Mapping[str, str]] = {
         "heterogeneous": "its inner product is between nodes of one type",
         "inductive": "its split holds out links, not nodes",

@@ -29,14 +29,17 @@ class Task(Config, ABC):
     name: ClassVar[str]
     #: What :meth:`score` measures, in percent, the higher the better.
     metric: ClassVar[str]
-    #: Whether ``find_ticket`` draws a split where the data have none.
-    draws_split: ClassVar[bool] = False
-    #: Whether ``y`` is one class of each node, which some scores and inputs look at.
-    node_classes: ClassVar[bool] = False
-    #: Whether ``y`` is one class of each row, of nodes or of graphs.
+    #: Rows that are predicted: ``node``, ``link`` or ``graph``.
+    level: ClassVar[str] = "node"
+    #: Whether ``y`` is one class of each row.
     classes: ClassVar[bool] = False
     #: Other parts that it does not support, with the reason; see :mod:`teddy.capabilities`.
     unsupported: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def has_node_classes(cls) -> bool:
+        """Whether ``y`` is one class of each node, which some scores and inputs look at."""
+        return cls.classes and cls.level == "node"
 
     @classmethod
     def part(cls) -> Part:
@@ -48,7 +51,7 @@ class Task(Config, ABC):
             'task regression'
         """
         own = dict(cls.unsupported)
-        if not cls.node_classes:
+        if not cls.has_node_classes():
             own["node classes"] = "its targets are not one class of each node"
         if not cls.classes:
             own["classes"] = "its targets are not one class each"
