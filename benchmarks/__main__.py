@@ -22,7 +22,7 @@ from benchmarks.scoring import scoring
 from benchmarks.tables import tables
 from benchmarks.timing import Comparison, milliseconds
 from benchmarks.training import epochs, projection
-from teddy import jit
+from teddy.kernels import jit
 
 PARTS = (
     "projection", "epochs", "scoring", "large", "doubling", "memory", "methods", "jobs",

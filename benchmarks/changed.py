@@ -19,8 +19,7 @@ from torch_geometric.data import Data
 import teddy
 from teddy.data.checks import MASKS
 from teddy.data.features import select_rows
-from teddy.edges import SimpleGraph
-from teddy.edges.induced import induced_graph
+from teddy.graph import Edges
 from teddy.training import accuracy
 
 RULES = ("scored", "training", "none")
@@ -28,12 +27,12 @@ RULES = ("scored", "training", "none")
 
 def without(data: Data, gone: Tensor) -> Data:
     """The graph of the other nodes, which keep their numbers as ids."""
-    graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
-    part, _ = induced_graph(graph, ~gone)
+    graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
+    part, _ = graph.induced(~gone)
     fields = {key: data[key][~gone] for key in ("y", *MASKS)}
     return Data(
         x=select_rows(data.x, ~gone),
-        edge_index=part.edge_index(),
+        edge_index=part.edge_index,
         node_ids=(~gone).nonzero().flatten().tolist(),
         **fields,
     )

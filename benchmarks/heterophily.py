@@ -23,7 +23,7 @@ import torch
 from torch_geometric.data import Data
 
 import teddy
-from teddy.edges import SimpleGraph
+from teddy.graph import Edges
 from teddy.methods import METHODS, Level, make_problem
 from teddy.methods.auto import SCORES_TO_TRY
 from teddy.settings import Settings
@@ -38,12 +38,12 @@ def rewired(data: Data, homophily: float, seed: int = 0) -> Data:
 
     Example:
         >>> data = teddy.load_dataset("citeseer")
-        >>> graph, _ = SimpleGraph.of(rewired(data, 0.2).edge_index, data.num_nodes)
+        >>> graph, _ = Edges.from_columns(rewired(data, 0.2).edge_index, data.num_nodes)
         >>> same = data.y[graph.pairs[0]] == data.y[graph.pairs[1]]
         >>> graph.num_edges, round(float(same.float().mean()), 2)
         (4552, 0.2)
     """
-    graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
+    graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
     rng = np.random.default_rng(seed)
     share = graph.degree.numpy() / int(graph.degree.sum())
     y, wanted = data.y.numpy(), graph.num_edges

@@ -11,11 +11,11 @@ import torch
 
 from benchmarks.timing import Comparison, compare, milliseconds
 from benchmarks.training import data_sets
-from teddy import jit
+from teddy.kernels import jit
 from teddy.methods import METHODS, Level, make_problem
+from teddy.methods.wasserstein import class_separation
 from teddy.sweep import Grid, Settings, run_sweep
 from teddy.training import TrainConfig
-from teddy.training.wasserstein import class_separation
 
 #: Seconds of a simulation in the paper's Table of durations (its 1st, on a GPU): UGS and WD-GLT
 #: over TEDDY.

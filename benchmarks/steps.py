@@ -23,10 +23,10 @@ import teddy
 from benchmarks import training
 from benchmarks.timing import milliseconds
 from benchmarks.training import SPARSITY, our_epochs
-from teddy import jit
-from teddy.models import base, build_model, hidden, kernels, layered
-from teddy.models.sparse import SparseMatrix, shifted_product
-from teddy.training import forward, loop
+from teddy.kernels import hidden, jit, products
+from teddy.kernels.sparse import SparseMatrix, shifted_product
+from teddy.models import base, build_model, layered
+from teddy.training import adapters, loop
 from teddy.training.objective import Objective
 from teddy.weights import l0
 
@@ -36,23 +36,23 @@ def _two_products(matrix: Any, shift: Tensor | None, features: Any, weight: Tens
     return matrix @ product if shift is None else shifted_product(matrix, shift, product)
 
 
-def _training_logits(self: Any) -> Tensor:
-    stem = self.model.stem(self.x, self.structure)
-    logits: Tensor = self.model.train().head(stem, self.structure)
-    return logits
+def _training_outputs(self: Any, nodes: Tensor | None = None) -> Tensor:
+    stem = self.network.stem(self.x, self.structure)
+    outputs: Tensor = self.network.train().head(stem, self.structure)
+    return outputs
 
 
 UNDONE: dict[str, Callable[[], Any]] = {
     "as it is": nullcontext,
     "dense features": lambda: mock.patch.object(base, "SparseMatrix", _NeverSparse),
     "no compiled kernels": lambda: mock.patch.object(jit, "numba", None),
-    "products without tiles": lambda: mock.patch.object(kernels, "_TILE_BYTES", 1 << 62),
+    "products without tiles": lambda: mock.patch.object(products, "_TILE_BYTES", 1 << 62),
     "A and X W one after the other": lambda: mock.patch.object(
         layered, "chain_product", _two_products
     ),
     "activation, dropout, product apart": lambda: mock.patch.object(hidden, "_FEW", 0),
     "a forward of its own for evaluation": lambda: mock.patch.object(
-        forward.SharedForward, "training_logits", _training_logits
+        adapters.BuiltInAdapter, "training_outputs", _training_outputs
     ),
     "no band around the last cut": lambda: mock.patch.object(l0, "_WIDEST", -1.0),
     "memory given back at every step": lambda: mock.patch.object(

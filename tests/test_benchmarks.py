@@ -26,7 +26,7 @@ from torch_geometric.data import Data
 import teddy
 from cli.command import save_npz
 from conftest import small_graph
-from teddy.edges import SimpleGraph
+from teddy.graph import Edges
 from teddy.methods import Problem
 from teddy.models import build_model
 from teddy.sweep import Point, Settings
@@ -39,7 +39,7 @@ PARTS = ("train", "val", "test")
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_opponent_gives_the_same_logits(name):
     data = small_graph()
-    data.edge_index = SimpleGraph.of(data.edge_index, 40)[0].edge_index()
+    data.edge_index = Edges.from_columns(data.edge_index, 40)[0].edge_index
     torch.manual_seed(0)
     model = build_model(name, 12, 3, hidden=16, dropout=0.0)
     teacher = torch.randn(40, 3)
@@ -58,8 +58,8 @@ def test_the_opponent_gives_the_same_logits(name):
 
 def test_the_opponent_scores_the_same_edges():
     edges = random_graph(20_000, 2000)
-    graph, _ = SimpleGraph.of(edges, 2000)
-    assert torch.equal(graph.edge_index(), edges)
+    graph, _ = Edges.from_columns(edges, 2000)
+    assert torch.equal(graph.edge_index, edges)
     ours = teddy.prune_edges(edges, 0.64, 2000)
     theirs = published_prune(edges, 2000, 0.64)
     # In single precision, and one direction at a time: a few at the threshold differ.

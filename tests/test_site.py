@@ -80,11 +80,11 @@ def test_nothing_of_the_source_is_left_unrendered(pages):
 
 
 def test_the_reference_has_what_is_public(site, pages):
-    from tools.docs_site.reference import public_paths, rooms
+    from tools.docs_site.reference import public_paths, subpackages
 
-    for room in rooms():
-        anchors = pages[site / "reference" / f"{room}.html"].anchors
-        assert set(public_paths(f"teddy.{room}")) <= anchors
+    for subpackage in subpackages():
+        anchors = pages[site / "reference" / f"{subpackage}.html"].anchors
+        assert set(public_paths(f"teddy.{subpackage}")) <= anchors
     commands = pages[site / "reference" / "commands.html"].anchors
     assert {"teddy-find", "teddy-bench"} <= commands
     weights = (site / "reference" / "weights.html").read_text()

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
-from teddy.atomic import write_atomically
 from teddy.capabilities import FEATURES, Part, reason_against
-from teddy.edges import SCORES
 from teddy.methods import METHODS
 from teddy.methods.parts import model_part, score_part
 from teddy.models import MODELS
+from teddy.prune import SCORES
+from teddy.store.atomic import write_atomically
 from teddy.ticket.uses import USES
 from teddy.training.tasks import TASKS
 

@@ -13,7 +13,7 @@ import io
 from pathlib import Path
 from typing import Any
 
-from teddy.atomic import write_atomically
+from teddy.store.atomic import write_atomically
 from teddy.sweep import Summary, read_table, summarize
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -15,7 +15,7 @@ import matplotlib as mpl
 import networkx as nx
 
 import teddy
-from teddy.edges import SimpleGraph
+from teddy.graph import Edges
 from teddy.sparsity import simulation_sparsity
 
 mpl.use("Agg")
@@ -28,8 +28,8 @@ SPARSITY = 0.6415
 
 def main() -> None:
     data = teddy.load_dataset("citeseer")
-    graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
-    keep = teddy.edges.prune.prune_pairs(graph, SPARSITY)
+    graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
+    keep = teddy.prune.choose_edges(graph, SPARSITY)
     pairs = graph.pairs.t().tolist()
     kept = {tuple(pair) for pair, stays in zip(pairs, keep.tolist(), strict=True) if stays}
     near = typical_neighbourhood(nx.Graph(pairs), kept)

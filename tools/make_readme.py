@@ -9,9 +9,9 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from teddy.atomic import write_atomically
-from teddy.paper.results import known_as
 from teddy.sparsity import simulation_sparsity
+from teddy.store.atomic import write_atomically
+from teddy_paper.results import known_as
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from teddy.atomic import write_atomically
 from teddy.methods.spec import MethodSpec
+from teddy.store.atomic import write_atomically
 from teddy.sweep import read_table
 from teddy.sweep.statistics import Difference, paired_difference, spread
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from teddy.atomic import write_atomically
-from teddy.cli.command import PANELS
+from teddy.cli.panels import PANELS
 from teddy.settings import ENTRIES, MODEL_ENTRIES, Entry
+from teddy.store.atomic import write_atomically
 from teddy.training.tasks import TASKS
 
 OUT = Path(__file__).parents[1] / "docs" / "settings.md"
@@ -28,11 +28,10 @@ def default_text(entry: Entry) -> str:
 
 
 def line(entry: Entry) -> str:
-    declared = entry.declaration
-    checked = bool(declared.choices) or entry.kind in (int, float, bool)
-    allowed = declared.expected(entry.kind) if checked else ""
-    mark = " *per method*" if declared.per_method else ""
-    cells = f"`{entry.name}`{mark}", declared.help, default_text(entry), allowed
+    checked = bool(entry.choices) or entry.kind in (int, float, bool)
+    allowed = entry.expected() if checked else ""
+    mark = " *per method*" if entry.per_method else ""
+    cells = f"`{entry.name}`{mark}", entry.help, default_text(entry), allowed
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -46,7 +45,7 @@ def page() -> str:
     lines, entries = [HEAD], [*ENTRIES.values(), *MODEL_ENTRIES.values()]
     for panel in PANELS:
         lines += [f"## {panel}", "| setting | meaning | default | values |", "|---|---|---|---|"]
-        lines += [line(entry) for entry in entries if entry.declaration.panel == panel]
+        lines += [line(entry) for entry in entries if entry.panel == panel]
         lines.append("")
     lines += ["## Tasks", "| task | metric | options |", "|---|---|---|"]
     for name in TASKS:

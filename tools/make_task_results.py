@@ -13,8 +13,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from teddy.atomic import write_atomically
 from teddy.sparsity import simulation_sparsity
+from teddy.store.atomic import write_atomically
 from teddy.sweep import read_table, summarize
 
 DOCS = Path(__file__).parents[1] / "docs"

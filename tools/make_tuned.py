@@ -11,9 +11,9 @@ import argparse
 import json
 from pathlib import Path
 
-from teddy.atomic import write_atomically
 from teddy.methods import Level
 from teddy.settings import Settings
+from teddy.store.atomic import write_atomically
 from teddy.sweep.tune import Search, tune
 
 OUT = Path(__file__).parents[1] / "src" / "teddy" / "methods" / "tuned.json"

@@ -3,14 +3,12 @@
 A sparse subgraph and a sparse GNN that together do as well as the dense pair, found as in
 *TEDDY: Trimming Edges with Degree-based Discrimination strategY* (ICLR 2024).
 
-The rooms, in the order data flows; each imports only from those before it: data, edges, weights,
-models, training, ticket, tracking, methods, sweep, cli.
+Subpackages, in the order data flows; each imports only from those before it: kernels, store, graph,
+data, prune, weights, models, training, ticket, tracking, methods, sweep, scale, report, cli.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,19 +17,19 @@ if TYPE_CHECKING:
     from teddy.data import links_of as links_of
     from teddy.data import load_dataset as load_dataset
     from teddy.data import split_links as split_links
-    from teddy.edges import SparsifyEdges as SparsifyEdges
-    from teddy.edges import edge_scores as edge_scores
-    from teddy.edges import graph_health as graph_health
-    from teddy.edges import prune_edges as prune_edges
-    from teddy.edges import prune_graphs as prune_graphs
-    from teddy.edges import prune_relations as prune_relations
-    from teddy.edges import relation_scores as relation_scores
     from teddy.errors import InputError as InputError
+    from teddy.graph import graph_health as graph_health
     from teddy.methods import find_ticket as find_ticket
     from teddy.methods.auto import Auto as Auto
     from teddy.methods.teddy import Teddy as Teddy
     from teddy.methods.ugs import UGS as UGS
     from teddy.methods.wd_glt import WDGLT as WDGLT
+    from teddy.prune import SparsifyEdges as SparsifyEdges
+    from teddy.prune import edge_scores as edge_scores
+    from teddy.prune import prune_edges as prune_edges
+    from teddy.prune import prune_graphs as prune_graphs
+    from teddy.prune import prune_relations as prune_relations
+    from teddy.prune import relation_scores as relation_scores
     from teddy.settings import Settings as Settings
     from teddy.settings import TrainConfig as TrainConfig
     from teddy.settings import WeightBudget as WeightBudget
@@ -48,9 +46,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-if "torch" not in sys.modules:
-    # Threads that wait spinning take the cores from those that work; torch reads this when loaded.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+import_module("teddy.kernels.process").wait_passively()
 
 # Imported when first used, so that `teddy --help` need not wait for torch.
 _HOME = {
@@ -63,7 +59,7 @@ _HOME = {
     "Multilabel": "teddy.training.tasks",
     "Regression": "teddy.training.tasks",
     "Settings": "teddy.settings",
-    "SparsifyEdges": "teddy.edges",
+    "SparsifyEdges": "teddy.prune",
     "Teddy": "teddy.methods.teddy",
     "Ticket": "teddy.ticket",
     "TrainConfig": "teddy.settings",
@@ -71,18 +67,18 @@ _HOME = {
     "WDGLT": "teddy.methods.wd_glt",
     "WeightBudget": "teddy.settings",
     "distillation_loss": "teddy.training",
-    "edge_scores": "teddy.edges",
+    "edge_scores": "teddy.prune",
     "find_over_seeds": "teddy.sweep",
     "find_ticket": "teddy.methods",
-    "graph_health": "teddy.edges",
+    "graph_health": "teddy.graph",
     "graph_set": "teddy.data",
     "links_of": "teddy.data",
     "load_dataset": "teddy.data",
     "project_l0_": "teddy.weights",
-    "prune_edges": "teddy.edges",
-    "prune_graphs": "teddy.edges",
-    "prune_relations": "teddy.edges",
-    "relation_scores": "teddy.edges",
+    "prune_edges": "teddy.prune",
+    "prune_graphs": "teddy.prune",
+    "prune_relations": "teddy.prune",
+    "relation_scores": "teddy.prune",
     "split_links": "teddy.data",
 }
 __all__ = list(_HOME)

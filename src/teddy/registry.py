@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
 from teddy.errors import InputError
@@ -38,6 +38,10 @@ class Registry(Generic[T]):
             return entry
 
         return keep
+
+    def arrange(self, names: Iterable[str]) -> None:
+        """List entries in the order of these names, which are all of them."""
+        self._entries = {name: self._entries[name] for name in names}
 
     def __getitem__(self, name: str) -> T:
         if name not in self._entries:

@@ -111,7 +111,10 @@ def test_a_list_of_ones_own(folder):
     [
         (["find", "solubility"], "is a set of graphs, expected one graph for the task"),
         (["find", "citeseer", *TASK], "citeseer: is one graph, expected several for the task"),
-        (["find", "solubility", "--task", "graph-classification:budget=each"], "budget is 'each'"),
+        (
+            ["find", "solubility", "--task", "graph-classification:budget=every"],
+            "budget is 'every'",
+        ),
         (
             ["find", "solubility", "--task", "graph-classification:readout=mode"],
             "readout is 'mode'",

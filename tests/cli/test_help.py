@@ -11,7 +11,7 @@ import teddy
 from cli.command import run_here
 from conftest import small_graph
 from teddy.cli.app import app
-from teddy.cli.command import PANELS
+from teddy.cli.panels import PANELS
 from teddy.methods import METHODS
 from teddy.models import MODELS
 from teddy.settings import ENTRIES, MODEL_ENTRIES
@@ -58,4 +58,4 @@ def test_help_lists_every_setting_in_its_panel(command, tmp_path):
     sections = dict(part.split(":\n", 1) for part in text.split("\n\n") if ":\n" in part)
     assert [name for name in sections if name in PANELS] == list(PANELS)
     for name, entry in {**ENTRIES, **MODEL_ENTRIES}.items():
-        assert f"--{name.replace('_', '-')}" in sections[entry.declaration.panel]
+        assert f"--{name.replace('_', '-')}" in sections[entry.panel]

@@ -119,7 +119,7 @@ def test_sweep_and_report(folder, inductive, tmp_path):
         output("sweep", "my-library", *SWEPT, *TINY, *out, *inductive, "--json", cwd=folder)
     )
     assert (facts["failures"], facts["missing"], facts["computed"]) == ([], 0, 8)
-    rows = teddy.sweep.table.read_table(tmp_path / "sweep")
+    rows = teddy.sweep.results_table.read_table(tmp_path / "sweep")
     sparse = [row for row in rows if row["simulation"] == 3]
     assert all(row["isolated"] is not None and row["homophily"] is None for row in rows)
     assert all(row["seconds_predict_ticket"] > 0 for row in rows)

@@ -8,7 +8,7 @@ import pytest
 
 from cli.command import refused, run_forked, run_here
 from report.rows import sweep
-from teddy.sweep.table import write_table
+from teddy.sweep.results_table import write_table
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 from cli.command import FAST, refused, run_here
 from data.test_large_sets import write_arxiv
 from teddy.machine import peak_memory
-from teddy.paper.claims import CLAIMS
-from teddy.paper.large_scale import METHODS
+from teddy_paper.large_scale import METHODS
+from teddy_paper.published import CLAIMS
 
 SMALL = ["--quick", "--datasets", "citeseer", "--models", "gin", "--seeds", 1, "--levels", "1,2"]
 
@@ -154,7 +154,7 @@ def test_a_full_run_does_not_mix_with_a_quick_one(made):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["table4"], "'table4' isn't reproduced, expected one of: table"),
+        (["table4"], "'table4' isn't reproduced, expected one of: "),
         (["tabel1"], "unknown table or figure 'tabel1'"),
         (["extreme", "--seeds", "0"], "seeds is 0, expected a whole number from 1"),
         (["extreme", "--epochs", "0"], "epochs is 0, expected a whole number from 1"),

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from cli.command import refused, run_here
+from scale.reference import SCORES, kept_rows
 from scale.tables import places, write
 
 ROWS = [(0, 1), (1, 2), (2, 0), (2, 3), (3, 3), (1, 0)]
@@ -42,6 +43,27 @@ def test_directed(tmp_path):
     assert done["edges"] == {"total": 5, "kept": 2}
 
 
+@pytest.mark.parametrize("engine", ["memory", "stream", "duckdb"])
+@pytest.mark.parametrize("score", SCORES)
+def test_scores(tmp_path, score, engine):
+    write(tmp_path / "in.parquet", ROWS)
+    options = ["--sparsity", 0.5, "--score", score, "--seed", 3, "--engine", engine, "--json"]
+    done = json.loads(run_here("sparsify", "in.parquet", "o.csv", *options, cwd=tmp_path).stdout)
+    assert (done["score"], done["seed"]) == (score, 3 if score == "random" else None)
+    stays = kept_rows(ROWS, 0.5, score=score, seed=3)
+    assert places(tmp_path / "o.csv") == [i for i, stay in enumerate(stays) if stay]
+
+
+def test_the_report_names_the_score(tmp_path):
+    write(tmp_path / "in.parquet", ROWS)
+    options = ["--sparsity", 0.5, "--score", "random", "--seed", 3]
+    done = run_here("sparsify", "in.parquet", "out.parquet", *options, cwd=tmp_path)
+    assert "out.parquet: random, by memory (" in done.stdout
+    assert "random score 0, seed 3" in done.stdout
+    done = run_here("sparsify", "in.parquet", "all.csv", "--sparsity", 0, "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["threshold"] is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -50,6 +72,11 @@ def test_directed(tmp_path):
         (["none.parquet", "out.parquet", "--sparsity", "0.5"], "none.parquet: no such file"),
         (["in.parquet", "in.parquet", "--sparsity", "0.5"], "holds the input"),
         (["in.parquet", "o.csv", "--sparsity", "0.5", "--engine", "dask"], "unknown engine 'dask'"),
+        (
+            ["in.parquet", "o.csv", "--sparsity", "0.5", "--score", "gain"],
+            "score 'gain' is not supported for edge tables, expected one of: teddy, degree-high, ",
+        ),
+        (["in.parquet", "o.csv", "--sparsity", "0.5", "--seed", "-1"], "seed is -1, expected"),
         (["in.parquet", "o.csv", "--sparsity", "0.5", "--memory", "lots"], "memory is 'lots'"),
         (
             ["in.parquet", "o.csv", "--sparsity", "0.5", "--engine", "duckdb", "--memory", "1MB"],

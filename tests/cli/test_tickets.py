@@ -12,7 +12,7 @@ import torch
 import teddy
 from cli.command import refused, run_here
 from conftest import small_graph
-from teddy.edges import SimpleGraph
+from teddy.graph import Edges
 
 NAMES = [f"node-{i}" for i in range(41)]
 ANIMALS = ("cat", "dog", "emu")
@@ -34,7 +34,7 @@ def write_tables(folder, data, pairs):
 def home(tmp_path_factory):
     """A ticket of a small graph; the graph as it was, and with a node and an edge more."""
     folder, data = tmp_path_factory.mktemp("home"), small_graph()
-    pairs = SimpleGraph.of(data.edge_index, 40)[0].pairs.t().tolist()
+    pairs = Edges.from_columns(data.edge_index, 40)[0].pairs.t().tolist()
     write_tables(folder / "before", data, pairs)
     later = data.clone()
     for key in ("x", "y", "train_mask", "val_mask", "test_mask"):

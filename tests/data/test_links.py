@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 from torch_geometric.transforms import RandomLinkSplit
-from torch_geometric.utils import remove_self_loops
+from torch_geometric.utils import remove_self_loops, to_undirected
 
 import teddy
 from conftest import small_graph
-from teddy.data import normalise_edges
 from teddy.data.checks import MASKS
 from teddy.data.links import check_links, with_links
 from teddy.data.node_pairs import draw_no_edges, pair_keys, pairs_of
@@ -45,7 +44,7 @@ def links_of_small(**changes) -> Data:
 
 def simple_graph() -> Data:
     data = small_graph()
-    data.edge_index = normalise_edges(data.edge_index, data.num_nodes)
+    data.edge_index = to_undirected(remove_self_loops(data.edge_index)[0], num_nodes=data.num_nodes)
     return data
 
 

@@ -9,7 +9,7 @@ from torch_geometric.datasets import Amazon, Coauthor, HeterophilousGraphDataset
 
 from teddy.data import DATASETS, load_dataset
 from teddy.data.checks import MASKS
-from teddy.edges import SimpleGraph
+from teddy.graph import Edges
 
 
 @pytest.fixture
@@ -38,8 +38,8 @@ def same_graph(data, reference, name):
     dense = data.x if data.x.layout == torch.strided else data.x.to_dense()
     torch.testing.assert_close(dense, reference.x)
     assert torch.equal(data.y, reference.y)
-    graph, _ = SimpleGraph.of(reference.edge_index, num_nodes)
-    ours, _ = SimpleGraph.of(data.edge_index, num_nodes)
+    graph, _ = Edges.from_columns(reference.edge_index, num_nodes)
+    ours, _ = Edges.from_columns(data.edge_index, num_nodes)
     assert torch.equal(ours.pairs, graph.pairs)
     assert ours.num_edges == info.edges
 

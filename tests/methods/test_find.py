@@ -9,11 +9,11 @@ from torch_geometric.nn import GAT, GCN, GIN, GCNConv, GraphSAGE, SimpleConv
 
 import teddy
 from conftest import small_graph
-from teddy.edges import SimpleGraph
-from teddy.edges.prune import needed_signals
+from teddy.graph import Edges
 from teddy.methods import make_problem
 from teddy.methods.signals import signals_of
 from teddy.models import MODELS, build_model
+from teddy.prune.choose import needed_signals
 from teddy.settings import Settings
 from teddy.sweep import find_over_seeds
 from teddy.training import TrainConfig, seeded, train
@@ -100,8 +100,8 @@ def test_a_ticket_is_algorithm_1_step_by_step(name):
     assert ticket.info.dense.test == dense.test
     assert ticket.info.ticket.test == sparse.test
     assert torch.equal(ticket.logits(data), sparse.logits)
-    graph, _ = SimpleGraph.of(data.edge_index, 40)
-    kept, _ = SimpleGraph.of(sparse_data.edge_index, 40)
+    graph, _ = Edges.from_columns(data.edge_index, 40)
+    kept, _ = Edges.from_columns(sparse_data.edge_index, 40)
     assert torch.equal(graph.pairs[:, ticket.keep], kept.pairs)
 
 
@@ -123,7 +123,7 @@ def test_settings_reach_the_training():
     assert ticket.info.ticket.best_epoch == sparse.best.index
 
 
-@pytest.mark.parametrize("score", teddy.edges.SCORES)
+@pytest.mark.parametrize("score", teddy.prune.SCORES)
 def test_the_score_and_its_seed_choose_the_edges(score):
     data = small_graph()
     ticket = teddy.find_ticket(data, "gcn", 0.5, seed=2, method=score, epochs=1, hidden=4)
@@ -134,8 +134,8 @@ def test_the_score_and_its_seed_choose_the_edges(score):
     for name in needs:
         data[name] = getattr(seen, name)
     expected = teddy.SparsifyEdges(0.5, score, seed=2)(data)
-    kept = SimpleGraph.of(ticket.apply(data).edge_index, 40)[0]
-    assert torch.equal(kept.pairs, SimpleGraph.of(expected.edge_index, 40)[0].pairs)
+    kept = Edges.from_columns(ticket.apply(data).edge_index, 40)[0]
+    assert torch.equal(kept.pairs, Edges.from_columns(expected.edge_index, 40)[0].pairs)
 
 
 def test_frozen_parameters_stay_and_do_not_count():

@@ -13,11 +13,10 @@ from torch_geometric.nn import GCNConv, global_mean_pool
 import teddy
 from conftest import small_graph
 from graph_sets import rings_and_trees
-from teddy.data.arcs import simple_arcs
 from teddy.data.checks import MASKS
-from teddy.edges.prune import keep_columns, prune_edges
-from teddy.edges.simple_graph import SimpleGraph
+from teddy.graph.edges import Edges, keep_columns
 from teddy.methods import METHODS, Level, make_problem
+from teddy.prune.prune import prune_edges
 from teddy.settings import Settings
 from teddy.ticket.card import model_card
 
@@ -82,7 +81,7 @@ def ticket(graphs):
 
 
 def number(graph):
-    return SimpleGraph.of(graph.edge_index, graph.num_nodes)[0].num_edges
+    return Edges.from_columns(graph.edge_index, graph.num_nodes)[0].num_edges
 
 
 @pytest.mark.parametrize("model", ["gcn", "gin", "sage", "gat"])
@@ -129,7 +128,7 @@ def test_a_module_gets_attributes_of_the_edges_that_stay(graphs):
 def kept_of(graph, method="teddy"):
     """The edges that a score keeps of a graph, as a model of ours is given them."""
     keep = prune_edges(graph.edge_index, 0.5, graph.num_nodes, method)
-    return simple_arcs(graph.edge_index[:, keep], graph.num_nodes)[0]
+    return Edges.from_index(graph.edge_index[:, keep], graph.num_nodes).edge_index
 
 
 def test_budgets_of_each_graph_and_of_a_part(graphs):
@@ -173,7 +172,7 @@ def test_a_checkpoint_goes_on_and_knows_its_graphs(graphs, ticket, tmp_path):
 
 @pytest.mark.parametrize(
     ("method", "budget"),
-    [("teddy", "graph"), ("teddy", "all"), ("random", "graph"), ("k-neighbor", "all")],
+    [("teddy", "each"), ("teddy", "all"), ("random", "each"), ("k-neighbor", "all")],
 )
 def test_new_graphs_are_pruned_by_the_score_each_by_itself(graphs, method, budget):
     ticket = find(graphs, method=method, budget=budget)
@@ -210,7 +209,7 @@ def test_a_split_that_isnt_there_is_drawn(graphs):
         find(graphs, split_seed=1)
 
 
-@pytest.mark.parametrize("budget", ["graph", "all"])
+@pytest.mark.parametrize("budget", ["each", "all"])
 def test_graphs_in_no_part_are_as_new_ones(graphs, budget):
     some = [graph.clone() for graph in graphs]
     left_out = [7, 20, 33]
@@ -276,13 +275,13 @@ def searched(graphs, model, method, budget, epochs):
     (ticket,) = METHODS[method].tickets(problem, [Level(0.4, 0.4)], **stride)
     trains = torch.tensor([bool(g.train_mask) for g in graphs])
     batch = teddy.graph_set(graphs)
-    _, edge_of_column = SimpleGraph.of(batch.edge_index, batch.num_nodes)
+    _, edge_of_column = Edges.from_columns(batch.edge_index, batch.num_nodes)
     keep = keep_columns(ticket.keep, edge_of_column)[trains[batch.batch][batch.edge_index[0]]]
     state = {name: value.numpy().tobytes() for name, value in ticket.model.state_dict().items()}
     return seen, problem.dense().logits.numpy().tobytes(), keep.tolist(), state
 
 
-@pytest.mark.parametrize("budget", ["graph", "all"])
+@pytest.mark.parametrize("budget", ["each", "all"])
 @pytest.mark.parametrize("method", ["teddy", "random", "ugs"])
 @pytest.mark.parametrize("model", ["gcn", "gin", "gat", made(Nodes), made(Graphs)])
 def test_nothing_of_a_held_out_graph_reaches_training(graphs, model, method, budget):
@@ -290,12 +289,12 @@ def test_nothing_of_a_held_out_graph_reaches_training(graphs, model, method, bud
     other = changed(graphs, ("val_mask", "test_mask"))
     found = searched(graphs, model, method, budget, 1)
     assert searched(other, model, method, budget, 1) == found
-    if method == "teddy" and budget == "graph":
+    if method == "teddy" and budget == "each":
         trains = changed(graphs, ("train_mask",))
         assert searched(trains, model, method, budget, 1)[1] != found[1]  # the test can fail
 
 
-@pytest.mark.parametrize("budget", ["graph", "all"])
+@pytest.mark.parametrize("budget", ["each", "all"])
 @pytest.mark.parametrize("method", ["teddy", "random", "ugs"])
 @pytest.mark.parametrize("model", ["gcn", made(Nodes)])
 def test_a_ticket_is_the_same_whatever_the_test_graphs_are(graphs, model, method, budget):
@@ -307,8 +306,8 @@ def test_a_ticket_is_the_same_whatever_the_test_graphs_are(graphs, model, method
 
 
 def test_validation_chooses_the_epoch_and_nothing_else(graphs):
-    found = searched(graphs, "gcn", "teddy", "graph", 6)
-    other = searched(changed(graphs, ("val_mask",)), "gcn", "teddy", "graph", 6)
+    found = searched(graphs, "gcn", "teddy", "each", 6)
+    other = searched(changed(graphs, ("val_mask",)), "gcn", "teddy", "each", 6)
     dense = [loss for loss in found[0] if loss[0] == "dense"]
     assert [loss for loss in other[0] if loss[0] == "dense"] == dense
     assert other[2] == found[2]
@@ -327,7 +326,7 @@ def test_validation_chooses_the_epoch_and_nothing_else(graphs):
         ({"model": "specformer"}, "model specformer does not support task graph-classification"),
         ({"model": "nagphormer"}, "model nagphormer does not support task graph-classification"),
         ({"model": "unimp", "label_rate": 0.5}, "does not support labels as inputs"),
-        ({"budget": "each"}, "budget is 'each', expected one of: graph, all"),
+        ({"budget": "graph"}, "budget is 'graph', expected one of: each, all"),
         ({"readout": "median"}, "readout is 'median', expected one of: mean, sum, max"),
         ({"inference": "all"}, "inference is 'all', expected one of: scored, training, none"),
         ({"loader": "partitions:parts=8:batch=4"}, "partitions are of one graph, expected gra"),

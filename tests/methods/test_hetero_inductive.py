@@ -14,8 +14,10 @@ from torch_geometric.data import HeteroData
 
 import teddy
 from hetero_graphs import CITES, REV, WRITES, hetero_graphs, hetero_module, library
-from teddy.edges import HeteroArcs
-from teddy.edges.hetero import HeteroGraph, prune_relations
+from teddy.data.hetero import target_edges
+from teddy.graph import relation_edges
+from teddy.prune import choose_edges
+from teddy.prune.hetero import prune_relations
 
 SETTINGS = {
     "graph_sparsity": 0.5, "weight_sparsity": 0.5, "target": "paper", "inductive": True,
@@ -69,21 +71,19 @@ def same_network(one: teddy.Ticket, other: teddy.Ticket) -> None:
 def test_an_induced_graph_is_the_subgraph_of_pyg(data, seed):
     generator = torch.Generator().manual_seed(seed)
     nodes = torch.rand(data["a"].num_nodes, generator=generator) < 0.6
-    whole = HeteroArcs.of_hetero(data, "a")
+    whole = target_edges(data, "a")
     part, within = whole.induced(nodes)
-    reference = HeteroArcs.of_hetero(
-        data.subgraph({"a": nodes}), "a", groups=whole.relations.groups
-    )
-    assert dict(part.relations.nodes) == dict(reference.relations.nodes)
-    for one, other in zip(part.relations.relations, reference.relations.relations, strict=True):
-        assert torch.equal(one.graph.pairs, other.graph.pairs)
-        assert one.first_nodes == other.first_nodes
-    for kind in part.index_of:
-        assert torch.equal(part.index_of[kind], reference.index_of[kind])
-        assert torch.equal(part.edge_of[kind], reference.edge_of[kind])
-    assert torch.equal(part.graph.pairs, reference.graph.pairs)
-    assert int(within.sum()) == part.graph.num_edges
-    keep = torch.rand(part.graph.num_edges, generator=generator) < 0.5
+    pairing = whole.groups.relations
+    reference = target_edges(data.subgraph({"a": nodes}), "a", pairing=pairing)
+    assert dict(part.groups.types) == dict(reference.groups.types)
+    assert torch.equal(part.groups.first, reference.groups.first)
+    assert torch.equal(part.groups.node, reference.groups.node)
+    for kind, messages in part.listed.items():
+        assert torch.equal(messages.index, reference.listed[kind].index)
+        assert torch.equal(messages.pair, reference.listed[kind].pair)
+    assert torch.equal(part.pairs, reference.pairs)
+    assert int(within.sum()) == part.num_edges
+    keep = torch.rand(part.num_edges, generator=generator) < 0.5
     for kind, index in part.fields(keep)["edge_index"].edge_index_dict.items():
         expected = reference.fields(keep)["edge_index"].edge_index_dict[kind]
         assert torch.equal(index, expected)
@@ -94,11 +94,11 @@ def test_training_sees_the_training_papers_and_all_others():
     _, ticket = trained(data)
     assert ticket.info.hetero["nodes"] == {"author": 30, "paper": 20, "venue": 6}
     part = data.subgraph({"paper": data["paper"].train_mask})
-    graph = HeteroGraph.of(part)
+    graph, _ = relation_edges(part)
     parts = ticket.info.hetero["relations"]
     assert [p["edge_types"][0][1] for p in parts] == ["writes", "at", "cites"]
-    assert [p["total"] for p in parts] == graph.num_edges
-    assert torch.equal(ticket.keep, graph.keep(0.5))
+    assert [p["total"] for p in parts] == graph.num_in_group.tolist()
+    assert torch.equal(ticket.keep, choose_edges(graph, 0.5))
     assert ticket.info.inductive["nodes"] == 96
 
 
@@ -222,12 +222,12 @@ def test_edge_weights_grow_along():
     for kind in (WRITES, CITES, ("paper", "at", "venue")):
         data[kind].edge_weight = torch.rand(data[kind].num_edges) + 0.5
     data = T.RemoveDuplicatedEdges()(data)
-    arcs = HeteroArcs.of_hetero(data, "paper", ["edge_weight"])
+    edges = target_edges(data, "paper", names=["edge_weight"])
     nodes = data["paper"].train_mask
-    part, _ = arcs.induced(nodes)
+    part, _ = edges.induced(nodes)
     around = part.fields()["edge_index"]
-    expected = HeteroArcs.of_hetero(
-        data.subgraph({"paper": nodes}), "paper", ["edge_weight"]
+    expected = target_edges(
+        data.subgraph({"paper": nodes}), "paper", names=["edge_weight"]
     ).fields()["edge_index"]
     for kind in (WRITES, CITES):
         assert torch.equal(

@@ -13,12 +13,11 @@ import teddy
 from conftest import small_graph
 from teddy.data import split_nodes
 from teddy.data.features import select_rows
-from teddy.edges import Arcs, SimpleGraph
-from teddy.edges.induced import induced_graph
-from teddy.edges.prune import prune_pairs
 from teddy.errors import TeddyWarning
+from teddy.graph import Edges
 from teddy.methods import METHODS, Level, make_problem
 from teddy.methods.growth import inductive
+from teddy.prune import choose_edges
 from teddy.settings import Settings
 
 MODELS = ("gcn", "gat", "gin", "sage", "unimp")
@@ -76,14 +75,14 @@ def test_an_induced_graph_has_the_edges_between_its_nodes(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 12))
     edges = torch.from_numpy(rng.integers(0, n, (2, int(rng.integers(0, 30)))))
-    graph, _ = SimpleGraph.of(edges, n)
+    graph, _ = Edges.from_columns(edges, n)
     nodes = torch.from_numpy(rng.random(n) < 0.6)
-    part, within = induced_graph(graph, nodes)
+    part, within = graph.induced(nodes)
     ids = nodes.nonzero().flatten()
     expected = [(a, b) for a, b in graph.pairs.t().tolist() if nodes[a] and nodes[b]]
     assert [(int(ids[a]), int(ids[b])) for a, b in part.pairs.t()] == expected
     assert int(within.sum()) == len(expected)
-    assert SimpleGraph.of(part.edge_index(), part.num_nodes)[0].pairs.equal(part.pairs)
+    assert Edges.from_columns(part.edge_index, part.num_nodes)[0].pairs.equal(part.pairs)
     x = torch.from_numpy(rng.random((n, 3)) * (rng.random((n, 3)) < 0.5))
     assert torch.equal(select_rows(x.to_sparse_csr(), nodes).to_dense(), x[nodes])
     assert torch.equal(select_rows(x, nodes), x[nodes])
@@ -91,15 +90,15 @@ def test_an_induced_graph_has_the_edges_between_its_nodes(seed):
 
 def test_stages_grow_and_know_the_training_edges():
     data = split_graph()
-    graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
-    training, val, test = inductive(data, Arcs(graph))
+    graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
+    training, val, test = inductive(data, graph)
     assert training.data.num_nodes == int(data.train_mask.sum())
     assert training.known.all()
     assert val.data.num_nodes == int((data.train_mask | data.val_mask).sum())
-    assert test.graph.pairs.equal(graph.pairs)
+    assert test.edges.pairs.equal(graph.pairs)
     for stage in (val, test):
-        assert int(stage.known.sum()) == training.graph.num_edges
-        ends = stage.data.train_mask[stage.graph.pairs]
+        assert int(stage.known.sum()) == training.edges.num_edges
+        ends = stage.data.train_mask[stage.edges.pairs]
         assert torch.equal(ends.all(dim=0), stage.known)
 
 
@@ -142,7 +141,7 @@ def test_a_ticket_prunes_the_grown_graph_by_its_rule(method, rule, tmp_path):
     graph, keep = ticket.prune(data)
     total = graph.num_edges
     if rule == "scored" and method != "ugs":
-        expected = prune_pairs(graph, 0.3, method, 0)
+        expected = choose_edges(graph, 0.3, method, 0)
     else:
         known = data.train_mask[graph.pairs].all(dim=0)
         expected = torch.ones(total, dtype=torch.bool)
@@ -187,13 +186,13 @@ def test_the_dense_model_is_judged_on_the_grown_graph(seed):
         data, "gcn", Settings.from_dict({"hidden": 8, "epochs": 3, "inductive": True})
     )
     model, result = problem.train()
-    graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
-    predicted = model.eval()(data.x, graph.edge_index()).argmax(1)
+    graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
+    predicted = model.eval()(data.x, graph.edge_index).argmax(1)
     right = (predicted == data.y)[data.test_mask].double().mean()
     assert result.test == pytest.approx(100 * float(right))
     both = data.train_mask | data.val_mask
-    part, _ = induced_graph(graph, both)
-    predicted = model(data.x[both], part.edge_index()).argmax(1)
+    part, _ = graph.induced(both)
+    predicted = model(data.x[both], part.edge_index).argmax(1)
     right = (predicted == data.y[both])[data.val_mask[both]].double().mean()
     assert result.best.val == pytest.approx(100 * float(right))
     assert result.logits.size(0) == int(data.train_mask.sum())

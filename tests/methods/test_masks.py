@@ -14,16 +14,14 @@ import teddy
 from graph_sets import rings_and_trees
 from hetero_graphs import CITES, REV, WRITES, library
 from teddy.data.checks import MASKS
-from teddy.edges.simple_graph import SimpleGraph
+from teddy.graph.edges import Edges
 from teddy.methods import METHODS, Level, make_problem
 from teddy.models import GNN
-from teddy.models.graph_head import of_graphs
-from teddy.models.masked import Masked
+from teddy.models.masks import Masks
 from teddy.settings import Settings
 from teddy.sparsity import num_kept_weights, num_pruned_edges
 from teddy.ticket import Count
-from teddy.training.inputs import of_edges
-from teddy.training.passes import forward_passes
+from teddy.training.runner import Runner
 
 TASK = "graph-classification"
 LEVELS = [Level.simulation(i) for i in (1, 3)]
@@ -98,7 +96,7 @@ def data() -> HeteroData:
     return library()
 
 
-def graph_problem(graphs, model="gcn", budget="graph", **settings):
+def graph_problem(graphs, model="gcn", budget="each", **settings):
     options = {"hidden": 8} if isinstance(model, str) else {}
     task = teddy.GraphClassification(budget=budget)
     settings = {"epochs": 3, "task": task, **options, **settings}
@@ -112,7 +110,7 @@ def find(graphs, model="gcn", **settings):
 
 
 def number(graph):
-    return SimpleGraph.of(graph.edge_index, graph.num_nodes)[0].num_edges
+    return Edges.from_columns(graph.edge_index, graph.num_nodes)[0].num_edges
 
 
 def kept_of_each(ticket, graphs):
@@ -130,7 +128,7 @@ def most_weights(ticket, sparsity):
 # Graph classification
 
 
-@pytest.mark.parametrize("budget", ["graph", "all"])
+@pytest.mark.parametrize("budget", ["each", "all"])
 @pytest.mark.parametrize("method", ["ugs", "wd-glt"])
 @pytest.mark.parametrize("model", ["gcn", "gat", made(Nodes), made(Graphs)])
 def test_budgets_of_training_graphs_are_exact_and_levels_nested(graphs, model, method, budget):
@@ -143,7 +141,7 @@ def test_budgets_of_training_graphs_are_exact_and_levels_nested(graphs, model, m
                 trained.append((number(graph), kept))
             else:
                 assert kept == number(graph)
-        if budget == "graph":
+        if budget == "each":
             for total, kept in trained:
                 assert kept == total - num_pruned_edges(level.graph_sparsity, total)
         total = sum(total for total, _ in trained)
@@ -168,10 +166,10 @@ def test_the_lowest_masks_of_each_graph_go(graphs, monkeypatch):
     values = torch.rand(problem.graph.num_edges, generator=torch.Generator().manual_seed(0)) - 0.5
 
     def learn(scheme, problem, state, learns_edges, phase):
-        masked = Masked(nn.Linear(1, 1), int(state.keep.sum()), None)
+        masks = Masks(nn.Linear(1, 1), int(state.keep.sum()), None)
         with torch.no_grad():
-            masked.edge_mask.copy_(values[state.keep])
-        return masked
+            masks.edge_mask.copy_(values[state.keep])
+        return masks
 
     monkeypatch.setattr("teddy.methods.search.Scheme._learn", learn)
     (ticket,) = METHODS["ugs"].tickets(problem, [Level(0.4, 0.0)], stride=3)
@@ -190,27 +188,24 @@ def test_the_lowest_masks_of_each_graph_go(graphs, monkeypatch):
 def test_held_out_graphs_have_no_masks_while_they_are_learned(graphs, model):
     problem = graph_problem(graphs, model)
     keep = torch.arange(problem.graph.num_edges) % 3 != 0
-    whole = problem.initial_model()
-    encoder = whole.encoder if hasattr(whole, "encoder") else whole
-    masked = Masked(encoder, int(keep.sum()), None)
+    network = problem.initial_model()
+    head, masks = problem.head_for(network), Masks(network, int(keep.sum()), None)
+    assert (head is None) == isinstance(network, Graphs)
     with torch.no_grad():
-        masked.edge_mask.fill_(7.0)
-    under = whole.around(masked) if hasattr(whole, "around") else masked
+        masks.edge_mask.fill_(7.0)
     unseen = problem.growth.unseen_under_masks(keep)
     for judged, key in ((unseen.val, "val_mask"), (unseen.test, "test_mask")):
         part = [graph for graph in graphs if graph[key]]
-        forward = forward_passes(
-            under, judged.x, judged.edge_index, judged.mask_of_edge, **of_edges(judged)
-        )
+        runner = Runner.from_data(network, judged, head=head, masks=masks)
         expected = []
-        network = of_graphs(problem.network(whole)).eval()
         for graph in part:
             own = torch.unique(graph.edge_index, dim=1)
             own = own[:, own[0] != own[1]] if isinstance(model, str) else own
             zeros = torch.zeros(graph.num_nodes, dtype=torch.long)
-            expected.append(network(graph.x, own, graph_of_node=zeros))
+            alone = Runner(network, graph.x, own, {"graph_of_node": zeros}, head=head)
+            expected.append(alone.evaluation_logits())
         torch.testing.assert_close(
-            forward.evaluation_logits(), torch.cat(expected), rtol=1e-4, atol=1e-5
+            runner.evaluation_logits(), torch.cat(expected), rtol=1e-4, atol=1e-5
         )
 
 
@@ -257,7 +252,7 @@ def test_held_out_graphs_keep_all_edges_by_the_other_rules(graphs, rule, tmp_pat
     scored = find(graphs, method="teddy")
     trained = torch.tensor([bool(graph.train_mask) for graph in graphs])
     union = teddy.graph_set(graphs)
-    simple, _ = SimpleGraph.of(union.edge_index, union.num_nodes)
+    simple, _ = Edges.from_columns(union.edge_index, union.num_nodes)
     of_training = trained[union.batch[simple.pairs[0]]]
     assert torch.equal(ticket.keep[of_training], scored.keep[of_training])
     assert ticket.keep[~of_training].all()

@@ -13,8 +13,7 @@ from torch_geometric.nn import GINEConv, GraphConv
 import teddy
 from conftest import LAYERED, small_graph
 from models.test_edge_inputs import DENSE, matrix
-from teddy.data.arcs import simple_arcs
-from teddy.edges import SimpleGraph
+from teddy.graph import Edges
 from teddy.ticket import TicketInfo
 from teddy.training import TrainConfig, seeded, train
 
@@ -31,7 +30,7 @@ def own_graph(directed=False, kind="edge_attr", seed=0):
         data.edge_index = torch.cat([there, there[:, ::4].flip(0)], dim=1)  # some run both ways
     else:
         table = table + table.transpose(0, 1)
-    data.edge_index = simple_arcs(data.edge_index, 40, directed=directed)[0]
+    data.edge_index = Edges.from_index(data.edge_index, 40, directed=directed).edge_index
     source, target = data.edge_index
     if kind in ("edge_weight", "both"):
         data.edge_weight = table[source, target, 0]
@@ -97,9 +96,9 @@ def test_a_saved_ticket_gives_the_logits_of_its_training(directed, kind, tmp_pat
 
     def graph_of(listed):
         own = {name: listed[name] for name in values}
-        edge_index, found = simple_arcs(listed.edge_index, 40, own, directed)
+        found = Edges.from_index(listed.edge_index, 40, own, directed).messages
         fields = {key: data[key] for key in ("x", "y", "train_mask", "val_mask", "test_mask")}
-        return Data(edge_index=edge_index, **found, **fields)
+        return Data(edge_index=found.index, **found.values, **fields)
 
     config = TrainConfig(epochs=4)
     with seeded(0):
@@ -164,7 +163,7 @@ def test_a_directed_graph_listed_both_ways_is_the_undirected_one():
 def test_an_edge_and_its_reverse_share_one_fate():
     data = own_graph(directed=True, kind="none")
     ticket = teddy.find_ticket(data, "gcn", 0.5, 0.0, **TINY, directed=True)
-    graph, _ = SimpleGraph.of(data.edge_index, 40)
+    graph, _ = Edges.from_columns(data.edge_index, 40)
     assert ticket.info.edges.total == graph.num_edges
     undirected = teddy.find_ticket(data, "gcn", 0.5, 0.0, **TINY)
     assert torch.equal(ticket.keep, undirected.keep)  # scores are of the undirected graph

@@ -16,10 +16,9 @@ from torch_geometric.utils import remove_self_loops
 import teddy
 from conftest import small_graph
 from teddy.data import split_nodes
-from teddy.edges import Arcs, SimpleGraph
-from teddy.models.masked import Masked
-from teddy.ticket.fingerprint import arcs_fingerprint
-from teddy.training.masked_forward import MaskedWholeForward
+from teddy.graph import Edges
+from teddy.models.masks import Masks
+from teddy.training.runner import Runner
 from ticket.test_export import read_edges
 
 TINY = {"graph_sparsity": 0.5, "weight_sparsity": 0.5, "epochs": 3}
@@ -84,7 +83,7 @@ def test_self_loops_are_neither_pruned_nor_counted():
     ticket, without = (teddy.find_ticket(d, made(), **TINY) for d in (data, bare))
     assert ticket.info.edges == without.info.edges
     assert torch.equal(ticket.keep, without.keep)
-    assert ticket.info.graph["edges"] == SimpleGraph.of(data.edge_index, 40)[0].num_edges
+    assert ticket.info.graph["edges"] == Edges.from_columns(data.edge_index, 40)[0].num_edges
     assert num_loops(ticket.edge_index(data)) == 40
     sparse = ticket.apply(data)
     assert num_loops(sparse.edge_index) == 40
@@ -134,14 +133,15 @@ def test_directed_self_loops_stay():
 
 def test_a_self_loop_has_the_mask_one():
     data = normalised()
-    fields = Arcs.of_data(data, ["edge_weight"], self_loops=True).fields()
-    graph, _ = SimpleGraph.of(data.edge_index, 40)
-    masked = Masked(made(), graph.num_edges, None)
+    fields = Edges.from_data(data, ["edge_weight"], self_loops=True).fields()
+    graph, _ = Edges.from_columns(data.edge_index, 40)
+    network, edge_index = made(), fields.pop("edge_index")
+    masks = Masks(network, graph.num_edges, None)
     with torch.no_grad():
-        masked.edge_mask.zero_()
-    found = MaskedWholeForward(masked, data.x, **fields).evaluation_logits()
-    loop = fields["edge_index"][0] == fields["edge_index"][1]
-    alone = made().eval()(data.x, fields["edge_index"][:, loop], fields["edge_weight"][loop])
+        masks.edge_mask.zero_()
+    found = Runner(network, data.x, edge_index, fields, masks=masks).evaluation_logits()
+    loop = edge_index[0] == edge_index[1]
+    alone = made().eval()(data.x, edge_index[:, loop], fields["edge_weight"][loop])
     torch.testing.assert_close(found, alone)
 
 
@@ -161,10 +161,10 @@ def test_an_inductive_training_has_the_self_loops_of_its_nodes():
     data.train_mask, data.val_mask, data.test_mask = split_nodes(data.y, "40/30/30", 0)
     ticket = teddy.find_ticket(data, made(), **TINY, inductive=True)
     assert ticket.evaluate(data)["test"] == ticket.info.ticket.test
-    arcs = Arcs.of_data(data, self_loops=True)
-    training, _ = arcs.induced(data.train_mask)
+    edges = Edges.from_data(data, self_loops=True)
+    training, _ = edges.induced(data.train_mask)
     assert training.self_loops.tolist() == list(range(int(data.train_mask.sum())))
-    assert ticket.info.graph["fingerprint"] == arcs_fingerprint(training)
+    assert ticket.info.graph["fingerprint"] == training.fingerprint()
     other = copy.copy(data)  # of a grown graph self-loops are taken as they are
     source, target = data.edge_index
     stays = (source != target) | (source < 50)

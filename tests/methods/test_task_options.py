@@ -16,7 +16,7 @@ from hetero_graphs import library
 from teddy.data.targets import TARGETS
 from teddy.methods.spec import MethodSpec
 from teddy.settings import Settings, setting
-from teddy.sweep.datasets import data_version
+from teddy.sweep.data_versions import data_version
 from teddy.sweep.run import recorded
 from teddy.training.tasks import TASKS, Classification
 from test_capabilities import Typed

@@ -15,9 +15,9 @@ import teddy
 from conftest import small_graph
 from graph_sets import rings_and_trees
 from hetero_graphs import hetero_module, library
-from teddy.edges import SimpleGraph
+from teddy.graph import Edges
 from teddy.models import build_model
-from teddy.tracking.search import ticket_summary
+from teddy.tracking.notify import ticket_summary
 from teddy.training import TrainConfig, seeded, train
 
 TINY = {"epochs": 6, "hidden": 8}
@@ -106,7 +106,7 @@ def test_the_dense_model_as_teacher_gives_the_ticket_that_training_it_gives(case
 
 def test_a_teacher_of_another_kind_teaches_by_its_logits():
     data = small_graph()
-    pairs = SimpleGraph.of(data.edge_index, 40)[0].pairs  # as a search takes it: each edge once
+    pairs = Edges.from_columns(data.edge_index, 40)[0].pairs  # as a search takes it: each edge once
     data.edge_index = torch.cat([pairs, pairs.flip(0)], dim=1)
     data.edge_index = data.edge_index[
         :, torch.argsort(data.edge_index[0] * 40 + data.edge_index[1])
@@ -212,7 +212,7 @@ def test_a_module_of_edge_attributes_teaches_one_that_takes_them_too():
             return self.conv(x, edge_index, edge_attr)
 
     data = small_graph()
-    data.edge_index = SimpleGraph.of(data.edge_index, 40)[0].pairs
+    data.edge_index = Edges.from_columns(data.edge_index, 40)[0].pairs
     weighted = data.clone()
     weighted.edge_weight = torch.rand(data.num_edges)
     ticket = teddy.find_ticket(weighted, "gcn", 0.4, 0.5, teacher=Weighted(), **TINY)

@@ -10,8 +10,8 @@ from torch import nn
 
 import teddy
 from conftest import LAYERED, small_graph
-from models.test_masked import Weighted
-from teddy.edges import SimpleGraph
+from models.test_masks import Weighted
+from teddy.graph import Edges
 from teddy.methods import METHODS, Level, make_problem
 from teddy.models import build_model
 from teddy.settings import Settings
@@ -34,7 +34,7 @@ def find(method, levels=LEVELS, **settings):
 def reference_masks(data, weights, edge_mask, weight_masks, epochs, l1_edges, l1_weights, decay):
     """One round of UGS for a GCN without dropout, on dense matrices, as its equations say."""
     n = data.num_nodes
-    graph, _ = SimpleGraph.of(data.edge_index, n)
+    graph, _ = Edges.from_columns(data.edge_index, n)
     low, high = graph.pairs
     weights = [w.clone().requires_grad_() for w in weights]
     edge_mask = edge_mask.clone().requires_grad_()
@@ -70,25 +70,25 @@ def reference_masks(data, weights, edge_mask, weight_masks, epochs, l1_edges, l1
 
 @pytest.mark.parametrize("decay", [5e-4, 0.05])
 def test_a_round_is_what_the_equations_say(decay):
-    from teddy.models.masked import Masked
+    from teddy.models.masks import Masks
     from teddy.training import train
 
     data = small_graph()
     data.x = data.x.double()
-    graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
-    data.edge_index = graph.edge_index()
+    graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
+    data.edge_index = graph.edge_index
     torch.manual_seed(0)
     model = build_model("gcn", 12, 3, hidden=8, dropout=0.0).double()
     stays = [torch.rand_like(w) < 0.8 for w in model.weights]
-    masked = Masked(model, graph.num_edges, stays)
+    learned = Masks(model, graph.num_edges, stays)
     start = [w.detach().clone() for w in model.weights]
-    masks = masked.edge_mask.detach().clone(), [m.detach().clone() for m in masked.weight_masks]
+    masks = learned.edge_mask.detach().clone(), [m.detach().clone() for m in learned.weight_masks]
 
     config = TrainConfig(epochs=25, distill=0.0, weight_decay=decay)
-    train(masked, data, config, regularizer=lambda z: masked.penalty(1e-2, 1e-3))
+    train(model, data, config, masks=learned, regularizer=lambda z: learned.penalty(1e-2, 1e-3))
     edges, weights = reference_masks(data, start, *masks, 25, 1e-2, 1e-3, decay)
-    assert torch.allclose(masked.edge_mask, edges, rtol=1e-8, atol=1e-8)
-    for ours, theirs in zip(masked.weight_masks, weights, strict=True):
+    assert torch.allclose(learned.edge_mask, edges, rtol=1e-8, atol=1e-8)
+    for ours, theirs in zip(learned.weight_masks, weights, strict=True):
         assert torch.allclose(ours, theirs, rtol=1e-8, atol=1e-8)
 
 
@@ -143,7 +143,7 @@ def test_a_removed_edge_has_no_influence_on_a_tickets_output(method, model):
     """Change a node and look only at those that every path to it was removed from."""
     data = small_graph()
     (ticket,) = METHODS[method].tickets(problem(model), [Level(0.6, 0.3)])
-    graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
+    graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
     near = torch.eye(data.num_nodes, dtype=torch.bool)
     adjacency = torch.zeros(data.num_nodes, data.num_nodes, dtype=torch.bool)
     low, high = graph.pairs[:, ticket.keep]
@@ -254,7 +254,7 @@ def test_the_published_ugs_on_cora(shared_data):
 
 
 def test_wd_glt_says_how_much_memory_it_needs(monkeypatch, caplog):
-    from teddy import jit
+    from teddy.kernels import jit
     from teddy.methods import wd_glt
 
     monkeypatch.setattr(wd_glt, "_SAID", set())

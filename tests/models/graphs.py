@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import torch
 
-from teddy.models.base import edge_pattern
+from teddy.kernels.pattern import edge_pattern
 
 
 def pattern(edges, num_nodes):

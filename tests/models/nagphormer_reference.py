@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from scipy.special import erf
 
-from teddy.models.base import edge_pattern
+from teddy.kernels.pattern import edge_pattern
 from teddy.models.nagphormer import NAGphormer
 from teddy.models.spectrum import positions
 

@@ -7,7 +7,7 @@ import torch
 from scipy.special import erf
 
 from models.graphs import laplacian
-from teddy.models.base import edge_pattern
+from teddy.kernels.pattern import edge_pattern
 from teddy.models.spectrum import Spectrum
 
 

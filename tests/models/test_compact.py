@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
+from teddy.kernels.sparse import SparseMatrix
 from teddy.models import GAT, GCN, GIN, MODELS, SAGE, build_model
 from teddy.models.compact import compact
 from teddy.models.layered import LayeredGNN
-from teddy.models.sparse import SparseMatrix
 
 
 def shapes(model):

@@ -14,8 +14,8 @@ from conftest import LAYERED
 from teddy.errors import InputError
 from teddy.models import build_model
 from teddy.models.edge_inputs import check_given, edge_inputs, takes
-from teddy.training.forward import WholeForward
-from teddy.training.passes import forward_passes
+from teddy.training.adapters import ModuleAdapter
+from teddy.training.runner import Runner
 
 #: From source to target, with weights that differ by direction; node 4 only sends, 5 is alone.
 ARCS = torch.tensor([[0, 1, 1, 2, 3, 4, 4], [1, 0, 2, 3, 1, 0, 3]])
@@ -178,9 +178,9 @@ def test_what_a_module_takes():
 
 def test_a_module_gets_what_it_asks_for():
     model, x, kinds = Attributed().double(), features(), torch.tensor([0, 1, 2, 0, 1, 2, 0])
-    passes = forward_passes(model, x, ARCS, edge_attr=kinds, edge_weight=WEIGHTS.float())
-    assert isinstance(passes, WholeForward)
+    runner = Runner(model, x, ARCS, {"edge_attr": kinds, "edge_weight": WEIGHTS.float()})
+    assert isinstance(runner.adapter, ModuleAdapter)
     h = x.clone()
     for (s, t), kind, weight in zip(ARCS.t(), kinds, WEIGHTS, strict=True):
         h[t] += x[s] * model.kinds.weight[kind] * weight
-    torch.testing.assert_close(passes.training_logits(), model.linear(h))
+    torch.testing.assert_close(runner.training_logits(), model.linear(h))

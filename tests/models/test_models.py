@@ -11,9 +11,9 @@ from torch_geometric.utils import coalesce, remove_self_loops
 
 import teddy
 from conftest import LAYERED, small_graph
+from teddy.kernels.sparse import SparseMatrix
 from teddy.models import MODELS, build_model
 from teddy.models.layered import LayeredGNN
-from teddy.models.sparse import SparseMatrix
 
 NAMES = LAYERED
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import teddy
 from conftest import edge_lists, small_graph
 from models.nagphormer_reference import forms, make, reference
+from teddy.kernels.sparse import SparseMatrix
 from teddy.models import nagphormer
 from teddy.models.macs import count_macs
 from teddy.models.nagphormer import Hops, NAGphormer, hop_tokens
-from teddy.models.sparse import SparseMatrix
 
 
 @pytest.mark.parametrize("heads", [1, 2])

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import teddy
 from conftest import edge_lists, small_graph
 from models.specformer_reference import decomposed, logits
+from teddy.kernels.sparse import SparseMatrix
 from teddy.models.macs import count_macs
-from teddy.models.sparse import SparseMatrix
 from teddy.models.specformer import Specformer
 from teddy.training import TrainConfig, seeded, train
 from teddy.weights import L0Projected

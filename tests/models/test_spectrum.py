@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import teddy
 from conftest import edge_lists
 from models.graphs import GRAPHS, cube, grid, laplacian, path, pattern, random_edges, shifted
+from teddy.kernels.pattern import edge_pattern
 from teddy.models import spectrum as module
 from teddy.models import subspace
-from teddy.models.base import edge_pattern
 from teddy.models.spectrum import positions, spectrum, spectrum_bytes
 
 Memory = namedtuple("Memory", "available")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from paper.rows import curve
-from teddy.paper import REPRODUCTIONS, Scope
-from teddy.paper.reproduction import CITATION
-from teddy.paper.results import Results
+from teddy_paper.order import REPRODUCTIONS
+from teddy_paper.reproduction import CITATION, Scope
+from teddy_paper.results import Results
 
 
 def judged(name, rows, scope=None):

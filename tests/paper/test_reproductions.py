@@ -9,18 +9,18 @@ from dataclasses import replace
 import pytest
 
 from paper.rows import curve, row
-from teddy.chart import Heatmap
 from teddy.errors import InputError
 from teddy.methods.spec import MethodSpec
-from teddy.paper import REPRODUCTIONS, Scope
-from teddy.paper.beside import COLUMNS, beside
-from teddy.paper.claims import CLAIMS
-from teddy.paper.laplacian_energy import quartiles, read_changes
-from teddy.paper.reproduction import CITATION
-from teddy.paper.results import Results
-from teddy.paper.run import names_of
-from teddy.paper.write import to_csv, to_markdown, write_result
 from teddy.report import save_chart
+from teddy.report.chart import Heatmap
+from teddy_paper.beside import COLUMNS, beside
+from teddy_paper.compute import names_of
+from teddy_paper.laplacian_energy import quartiles, read_changes
+from teddy_paper.order import REPRODUCTIONS, Scope
+from teddy_paper.published import CLAIMS
+from teddy_paper.reproduction import CITATION
+from teddy_paper.results import Results
+from teddy_paper.write import to_csv, to_markdown, write_result
 
 SCOPE = Scope(datasets=("citeseer",))
 

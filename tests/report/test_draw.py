@@ -13,9 +13,9 @@ from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 
 from report.rows import sweep
-from teddy.chart import Chart, Heatmap, Line, Panel, Points
 from teddy.errors import InputError
 from teddy.report import draw, looks, metric_chart, save_chart
+from teddy.report.chart import Chart, Heatmap, Line, Panel, Points
 
 LINES = [
     Line("teddy", [5, 23, 64], [70.0, 70.5, 71.0], [0.5, 0.4, 1.0]),
@@ -132,7 +132,8 @@ def test_a_pdf_of_many_points_is_small(tmp_path):
 
 def test_the_same_chart_gives_the_same_bytes_in_another_process(tmp_path):
     code = (
-        "import sys; from report.test_draw import HEATMAP, PANEL; from teddy.chart import Chart\n"
+        "import sys; from report.test_draw import HEATMAP, PANEL\n"
+        "from teddy.report.chart import Chart\n"
         "from teddy.report import save_chart\n"
         "save_chart(Chart('both', 'Title', [PANEL, HEATMAP]), sys.argv[1])"
     )

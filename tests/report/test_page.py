@@ -13,10 +13,10 @@ import pytest
 from report.rows import EVIL, FACTS, links, row, sweep
 from teddy.errors import InputError
 from teddy.report import make_page, write_page, write_report
-from teddy.report.write import read_facts
+from teddy.report.page import read_facts
 from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Cell
-from teddy.sweep.table import write_table
+from teddy.sweep.results_table import write_table
 
 
 class Reader(HTMLParser):

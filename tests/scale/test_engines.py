@@ -20,17 +20,19 @@ SPARSITIES = st.sampled_from([0.0, 0.05, 0.3, 0.5, 0.64, 0.9, 1.0])
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
 
-def agree(rows, sparsity, directed, engines, files=1, suffix=".parquet"):
+def agree(rows, sparsity, directed, engines, files=1, suffix=".parquet", score="teddy", seed=0):
     """Run engines on one table and compare them with the reference."""
+    options = {"directed": directed, "score": score, "seed": seed}
     with TemporaryDirectory() as folder:
         table = write(Path(folder) / ("in" if files > 1 else f"in{suffix}"), rows, files)
-        expected = kept_rows(rows, sparsity, directed)
+        expected = kept_rows(rows, sparsity, **options)
         written = {}
         for engine in engines:
             out = Path(folder) / f"{engine}{suffix}"
-            done = sparsify_table(table, str(out), sparsity, engine=engine, directed=directed)
+            done = sparsify_table(table, str(out), sparsity, engine=engine, **options)
             assert places(out) == [i for i, stays in enumerate(expected) if stays]
             assert done.rows == {"total": len(rows), "kept": sum(expected)}
+            assert (done.score, done.seed) == (score, seed if score == "random" else None)
             assert done.loops == sum(a == b for a, b in rows)
             if done.components is not None:
                 assert done.components == components(rows, expected)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scale.reference import digest
 from teddy.errors import InputError
 from teddy.scale.node_numbers import HashedNumbers, RangeNumbers
 
@@ -37,10 +38,39 @@ def check(batches, kind):
                                     kind)[1:])  # fmt: skip
         assert found.tolist() == [known.setdefault(each, len(known)) for each in batch]
     assert numbers.size == len(known)
-    assert numbers.ids(np.arange(len(known))) == list(known)
+    if kind == pa.int64():
+        assert numbers.ids(np.arange(len(known))).tolist() == list(known)
+    check_digests(numbers, list(known), found=np.arange(len(known)))
     for batch in batches:
         again = numbers.of(pa.array(batch, kind), new=False)
         assert again.tolist() == [known[each] for each in batch]
+
+
+def check_digests(numbers, ids, found):
+    """Of pairs of each id and the one before, both ways round."""
+    pairs = list(zip(ids, ids[-1:] + ids[:-1], strict=True))
+    ends = found, np.roll(found, 1)
+    ordered = [tuple(sorted(pair)) for pair in pairs]
+    for prefix in ("", "12:"):
+        assert numbers.digests(*ends, True, prefix).astype(str).tolist() == [
+            digest(pair, prefix) for pair in pairs
+        ]
+        assert numbers.digests(*ends, False, prefix).astype(str).tolist() == [
+            digest(pair, prefix) for pair in ordered
+        ]
+
+
+@given(length=st.integers(0, 200), letter=st.sampled_from("aä日🎉"))
+def test_digests_of_text_of_any_length(length, letter):
+    numbers, ids = HashedNumbers(text=True), [letter * length, f"{letter}x" * length + "y", "z"]
+    check_digests(numbers, ids, numbers.of(pa.array(ids)))
+
+
+def test_digests_of_the_lowest_and_highest_integers():
+    ids = [-(2**63), 2**63 - 1, 0, -1, 9, 10, -10, 99, 100, 10**18]
+    numbers = HashedNumbers(text=False)
+    check_digests(numbers, ids, numbers.of(pa.array(ids)))
+    check_digests(RangeNumbers(-3, 4), list(range(-3, 5)), np.arange(8, dtype=np.uint64))
 
 
 def test_ids_that_were_never_seen():

@@ -114,7 +114,7 @@ def observed(model: Any, data: Any, config: Any, **named: Any) -> dict[str, Any]
         "messages": messages,
         "symmetric": symmetric,
         "unseen": unseen and [graph.edge_index.size(1) for graph in (unseen.val, unseen.test)],
-        "target": getattr(model, "target", None),
+        "target": getattr(edges, "target", None),
         "weight_sparsity": named["weight_sparsity"],
         "threads": torch.get_num_threads(),
     }

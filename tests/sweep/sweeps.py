@@ -6,7 +6,7 @@ import time
 
 from cli.command import Started
 from teddy.sweep import Grid, Settings
-from teddy.sweep.table import read_table
+from teddy.sweep.results_table import read_table
 from teddy.training import TrainConfig
 
 SETTINGS = Settings(TrainConfig(epochs=4), model_options={"hidden": 8})

@@ -99,7 +99,7 @@ def test_the_memory_limit_ends_with_its_context():
 def test_a_score_from_a_file_is_a_method(graph, tmp_path):
     plugin = tmp_path / "score.py"
     plugin.write_text(
-        "from teddy.edges import SCORES\n"
+        "from teddy.prune import SCORES\n"
         "@SCORES.register('id-sum')\n"
         "def id_sum(graph, pairs, seed=0):\n"
         "    return pairs.sum(dim=0).double()\n"

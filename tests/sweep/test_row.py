@@ -7,21 +7,21 @@ import torch
 import teddy
 from conftest import small_graph
 from sweep.sweeps import SETTINGS
-from teddy.edges import SimpleGraph, graph_health
+from teddy.graph import Edges, graph_health
 from teddy.sweep import Grid, find_over_seeds, run_sweep
-from teddy.sweep.table import SCHEMA
+from teddy.sweep.results_table import SCHEMA
 
 
 def test_a_row_tells_what_became_of_the_graph(graph, tmp_path):
     (row,) = run_sweep(Grid([graph], ["gcn"], ["teddy"], [20], [0]), tmp_path / "o", SETTINGS).rows
     assert row.keys() == set(SCHEMA.names)
     data = teddy.load_dataset(graph)
-    simple, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
-    keep = teddy.edges.prune.prune_pairs(simple, row["graph_sparsity"])
+    simple, _ = Edges.from_columns(data.edge_index, data.num_nodes)
+    keep = teddy.prune.choose_edges(simple, row["graph_sparsity"])
     degree = torch.bincount(simple.pairs.flatten())
     ends = degree[simple.pairs[:, ~keep]].double()
     assert row["pruned_degree"] == float(ends.sum(dim=0).div(2).mean())
-    left = graph_health(simple.edge_index(keep), data.num_nodes, data.y)
+    left = graph_health(simple.pairs[:, keep], data.num_nodes, data.y)
     for name in ("components", "largest_component", "isolated", "homophily"):
         assert row[name] == getattr(left, name)
     assert row["seconds_predict_dense"] > 0

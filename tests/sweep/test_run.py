@@ -14,7 +14,7 @@ from sweep.sweeps import SETTINGS, grid_of, results
 from teddy.methods import METHODS
 from teddy.sweep import Settings, run_sweep
 from teddy.sweep.folder import Folder
-from teddy.sweep.table import SCHEMA, read_table
+from teddy.sweep.results_table import SCHEMA, read_table
 from teddy.sweep.worker import Job, run_series
 from teddy.training import TrainConfig
 

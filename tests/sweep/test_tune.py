@@ -60,15 +60,15 @@ def test_a_search_whose_trial_died_goes_on_as_if_it_had_not(
 ):
     from teddy.sweep import tune as module
 
-    plain, calls = module._validation, []
+    plain, calls = module._Run.validation, []
 
-    def dies(run):
+    def dies(run, settings, seed):
         calls.append(run)
         if len(calls) == 2 * number:
             raise KeyboardInterrupt
-        return plain(run)
+        return plain(run, settings, seed)
 
-    monkeypatch.setattr(module, "_validation", dies)
+    monkeypatch.setattr(module._Run, "validation", dies)
     with pytest.raises(KeyboardInterrupt):
         tune(search, tmp_path / "died", 13, SETTINGS)
     assert tune(search, tmp_path / "died", 13, SETTINGS) == at_once
@@ -77,14 +77,14 @@ def test_a_search_whose_trial_died_goes_on_as_if_it_had_not(
 def test_a_setting_that_can_not_be_trained_with_is_left_out(search, tmp_path, monkeypatch):
     from teddy.sweep import tune as module
 
-    plain = module._validation
+    plain = module._Run.validation
 
-    def picky(run):
-        if run.settings.train.distill < 1:
+    def picky(run, settings, seed):
+        if settings.train.distill < 1:
             raise teddy.InputError("loss isn't finite")
-        return plain(run)
+        return plain(run, settings, seed)
 
-    monkeypatch.setattr(module, "_validation", picky)
+    monkeypatch.setattr(module._Run, "validation", picky)
     tuning = tune(search, tmp_path / "out", 8, SETTINGS)
     assert 0 < len(tuning.trials) < 8
     assert all(trial.settings["distill"] >= 1 for trial in tuning.trials)

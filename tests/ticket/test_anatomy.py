@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import edge_lists
-from teddy.edges import SimpleGraph
+from teddy.graph import Edges
 from teddy.models import build_model
 from teddy.ticket import Count
 from teddy.ticket.anatomy import NodeLoss, graph_anatomy, layer_counts, parameter_counts
@@ -40,7 +40,7 @@ def test_hubs_and_stranded_nodes_by_hand():
     pairs = torch.tensor([[0, 0, 0, 0, 5, 5], [1, 2, 3, 4, 6, 7]])
     keep = torch.tensor([True, False, False, False, False, False])
     ids = [f"n{i}" for i in range(9)]
-    found = graph_anatomy(SimpleGraph(9, pairs), keep, torch.zeros(9).long(), ids, first=3)
+    found = graph_anatomy(Edges(9, pairs), keep, torch.zeros(9).long(), ids, first=3)
     assert found.hubs == [NodeLoss("n0", 4, 1), NodeLoss("n5", 2, 0), NodeLoss("n2", 1, 0)]
     assert found.num_stranded == 6
     assert found.stranded == [NodeLoss("n5", 2, 0), NodeLoss("n2", 1, 0), NodeLoss("n3", 1, 0)]
@@ -51,7 +51,7 @@ def test_hubs_and_stranded_nodes_by_hand():
 
 @given(graph=edge_lists(), data=st.data())
 def test_degrees_are_those_of_the_edges(graph, data):
-    simple, _ = SimpleGraph.of(*graph)
+    simple, _ = Edges.from_columns(*graph)
     fates = st.lists(st.booleans(), min_size=simple.num_edges, max_size=simple.num_edges)
     keep = torch.tensor(data.draw(fates), dtype=torch.bool)
     found = graph_anatomy(simple, keep, first=99)

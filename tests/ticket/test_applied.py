@@ -18,7 +18,7 @@ from hetero_graphs import CITES, hetero_module, library
 from methods.test_hetero import ByHand
 from methods.test_own import Edged, own_graph
 from teddy.data.checks import MASKS
-from teddy.edges import SimpleGraph
+from teddy.graph import Edges
 from teddy.models.graph_head import Readout
 from teddy.models.link_head import LinkHead
 from ticket.test_pruned import without_an_edge
@@ -115,7 +115,7 @@ def test_apply_returns_what_a_model_of_ours_runs_on(kind, how, tmp_path):
     name = kind if kind in ("gat", "nagphormer") else "gcn"
     ticket = teddy.find_ticket(data, name, 0.4, 0.5, **TINY, directed=directed)
     sparse = check(ticket, listed(data, how, directed), tmp_path / "a.ticket")
-    graph, _ = SimpleGraph.of(sparse.edge_index, 40)
+    graph, _ = Edges.from_columns(sparse.edge_index, 40)
     assert graph.num_edges == ticket.info.edges.kept
     if not directed:
         assert sparse.num_edges == 2 * graph.num_edges
@@ -130,7 +130,7 @@ def test_apply_returns_what_a_module_of_ones_own_runs_on(directed, loops, how, t
         data = listed(data, "self-loops")
     ticket = teddy.find_ticket(data, Edged(), 0.4, 0.5, epochs=2, directed=directed)
     sparse = check(ticket, listed(data, how, directed), tmp_path / "a.ticket", Edged())
-    assert ticket.info.edges.total == SimpleGraph.of(data.edge_index, 40)[0].num_edges
+    assert ticket.info.edges.total == Edges.from_columns(data.edge_index, 40)[0].num_edges
     assert int((sparse.edge_index[0] == sparse.edge_index[1]).sum()) == (20 if loops else 0)
 
 

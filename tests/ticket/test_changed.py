@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 import teddy
 from conftest import small_graph
-from teddy.edges import SimpleGraph
+from teddy.graph import Edges
 
 RULES = ("scored", "training", "none")
 
 
 def pairs_of(data, ticket=None):
     """Undirected edges by the ids of their ends; of a ticket, those that it keeps."""
-    graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
+    graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
     keep = torch.ones(graph.num_edges, dtype=torch.bool) if ticket is None else ticket.keep
     ids = data.get("node_ids") or range(data.num_nodes)
     return {frozenset((ids[a], ids[b])) for a, b in graph.pairs[:, keep].t().tolist()}
@@ -80,7 +80,7 @@ def test_all_edges_stay_without_pruning(ticket, data, added):
     there = ticket.transfer(added, "none")
     assert pairs_of(added, there) == pairs_of(added)
     with torch.no_grad():
-        expected = ticket.model(added.x, SimpleGraph.of(added.edge_index, 41)[0].edge_index())
+        expected = ticket.model(added.x, Edges.from_columns(added.edge_index, 41)[0].edge_index)
     torch.testing.assert_close(there.logits(added), expected)
 
 
@@ -102,7 +102,7 @@ def test_nodes_are_known_by_their_ids(found, order, gone):
     data.node_ids = [f"n{i}" for i in range(40)]
     left = order[gone:]
     number = {old: new for new, old in enumerate(left)}
-    graph, _ = SimpleGraph.of(data.edge_index, 40)
+    graph, _ = Edges.from_columns(data.edge_index, 40)
     pairs = [(number[a], number[b]) for a, b in graph.pairs.t().tolist()
              if a in number and b in number]  # fmt: skip
     changed = data.clone()

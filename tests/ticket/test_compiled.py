@@ -12,8 +12,8 @@ from torch_geometric import nn as pyg
 
 import teddy
 from conftest import small_graph
-from teddy import jit
-from teddy.edges import SimpleGraph
+from teddy.graph import Edges
+from teddy.kernels import jit
 from teddy.models import MODELS, build_model
 from teddy.ticket import CompiledTicket
 from teddy.ticket.speed import dense_like, four_ways, measure
@@ -66,14 +66,14 @@ def test_the_logits_are_those_of_the_masked_model(name, seed, layers, kind, shar
     model = build_model(name, FEATURES, 3, hidden=16, layers=layers)
     mask(model, kind, share)
     x = torch.rand(NODES, FEATURES) * (torch.rand(NODES, FEATURES) < (1.0 if dense else 0.15))
-    graph, _ = SimpleGraph.of(torch.randint(0, NODES, (2, edges)), NODES)
-    expected = model.eval()(x, graph.edge_index()).detach()
-    compiled = CompiledTicket(model, x, graph.edge_index())
+    graph, _ = Edges.from_columns(torch.randint(0, NODES, (2, edges)), NODES)
+    expected = model.eval()(x, graph.edge_index).detach()
+    compiled = CompiledTicket(model, x, graph.edge_index)
     same(compiled(), expected)
     same(compiled(x), expected)
     same(compiled(x.to_sparse_csr()), expected)
     assert compiled.num_weights <= sum(p.numel() for p in model.parameters())
-    assert sum(compiled.macs) <= sum(model.layer_macs(*model.prepare(x, graph.edge_index())))
+    assert sum(compiled.macs) <= sum(model.layer_macs(*model.prepare(x, graph.edge_index)))
 
 
 @pytest.mark.parametrize("options", ["unimp:label_rate=0.5", "nagphormer:positions=2:hops=3"])
@@ -83,7 +83,7 @@ def test_options_that_add_inputs(options, dense):
     model = build_model(options, FEATURES, 3, hidden=16)
     mask(model, "columns", 0.5) if "nag" in options else mask(model, "rows", 0.1)
     x = torch.rand(NODES, FEATURES) * (torch.rand(NODES, FEATURES) < (1.0 if dense else 0.15))
-    edge_index = SimpleGraph.of(torch.randint(0, NODES, (2, 30)), NODES)[0].edge_index()
+    edge_index = Edges.from_columns(torch.randint(0, NODES, (2, 30)), NODES)[0].edge_index
     model.learn_labels(torch.arange(NODES) % 3, torch.arange(5))
     compiled = CompiledTicket(model, x, edge_index)
     same(compiled(), model.eval()(x, edge_index).detach())
@@ -186,7 +186,7 @@ def test_the_ways_differ_by_what_they_say(data):
     ways = four_ways(ticket, data)
     graph, keep = ticket.prune(data)
     dense = dense_like(ticket.model)
-    same(ways["dense"](), dense(data.x, graph.edge_index()).detach())
-    same(ways["sparse graph"](), dense(data.x, graph.edge_index(keep)).detach())
+    same(ways["dense"](), dense(data.x, graph.edge_index).detach())
+    same(ways["sparse graph"](), dense(data.x, graph.subset(keep).edge_index).detach())
     same(ways["sparse weights"](), ticket.logits(data))
     same(ways["compiled"](), ticket.logits(data))

@@ -11,8 +11,8 @@ import teddy
 from cli.command import run_forked
 from conftest import small_graph
 from models.test_declared_units import NormedSAGE, TwoGCN
+from teddy.kernels.sparse_weight import SparseWeight
 from teddy.models import MODELS
-from teddy.models.sparse_weight import SparseWeight
 from teddy.ticket import CompiledTicket
 
 SETTINGS = {"graph_sparsity": 0.4, "weight_sparsity": 0.6, "epochs": 3}

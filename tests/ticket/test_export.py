@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 import teddy
 from conftest import small_graph
-from teddy.edges import SimpleGraph
+from teddy.graph import Edges
 from teddy.ticket import export
 
 MODELS = ("gcn", "gat", "gin", "sage")
@@ -184,7 +184,7 @@ def read_edges(path):
 def test_the_table_has_the_kept_edges(ticket, data, tmp_path):
     ticket.export(tmp_path / "a.parquet", data)
     found = read_edges(tmp_path / "a.parquet")
-    graph, _ = SimpleGraph.of(data.edge_index, 40)
+    graph, _ = Edges.from_columns(data.edge_index, 40)
     assert [found["source"], found["target"]] == graph.pairs[:, ticket.keep].tolist()
 
 

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 import teddy
-from teddy.atomic import write_atomically
+from teddy.store.atomic import write_atomically
 from teddy.ticket.file import content_digest
 
 
@@ -173,7 +173,7 @@ def test_killed_while_writing_leaves_nothing_that_looks_finished(tmp_path):
     """kill -9 just before the new file takes its name."""
     code = (
         "import os, pathlib, signal, sys\n"
-        "from teddy.atomic import write_atomically\n"
+        "from teddy.store.atomic import write_atomically\n"
         "pathlib.Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "write_atomically(sys.argv[1], b'new')\n"
     )

@@ -13,7 +13,7 @@ import teddy
 from conftest import LAYERED
 from graph_sets import rings_and_trees
 from models.test_declared_units import TwoGCN
-from teddy.entries import read_entry
+from teddy.store.tensors import read_entry
 from teddy.ticket import CompiledTicket
 from teddy.ticket.speed import measure
 from ticket.test_compiled import same
@@ -157,7 +157,7 @@ def test_kept_edges_of_a_set(graphs):
     assert torch.equal(ticket.edge_index(graphs), sparse.edge_index)
     assert torch.equal(ticket.fields(graphs)["edge_index"], sparse.edge_index)
     graph, keep = ticket.prune(graphs)
-    assert torch.equal(graph.edge_index(keep), sparse.edge_index)
+    assert torch.equal(graph.subset(keep).edge_index, sparse.edge_index)
 
 
 def onnx_session(path):

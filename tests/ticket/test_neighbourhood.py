@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import teddy
 from conftest import edge_lists
-from teddy.edges import SimpleGraph
+from teddy.graph import Edges
 from teddy.ticket.neighbourhood import find_node, neighbourhood, neighbours
 
 
@@ -26,7 +26,7 @@ def distances(graph, node, hops):
 
 @given(graph=edge_lists(), hops=st.integers(1, 2), most=st.integers(1, 12), data=st.data())
 def test_it_is_what_can_be_reached(graph, hops, most, data):
-    simple, _ = SimpleGraph.of(*graph)
+    simple, _ = Edges.from_columns(*graph)
     fates = st.lists(st.booleans(), min_size=simple.num_edges, max_size=simple.num_edges)
     keep = torch.tensor(data.draw(fates), dtype=torch.bool)
     node = data.draw(st.integers(0, simple.num_nodes - 1))
@@ -55,7 +55,7 @@ def test_it_is_what_can_be_reached(graph, hops, most, data):
 
 
 def test_nodes_that_an_edge_still_leads_to_come_first():
-    star = SimpleGraph(7, torch.tensor([[0, 0, 0, 0, 4, 4], [1, 2, 3, 4, 5, 6]]))
+    star = Edges(7, torch.tensor([[0, 0, 0, 0, 4, 4], [1, 2, 3, 4, 5, 6]]))
     keep = torch.tensor([False, False, True, False, True, True])
     assert neighbourhood(star, keep, 0, hops=1).nodes == [0, 3, 4, 1, 2]  # 4: of higher degree
     few = neighbourhood(star, keep, 0, hops=2, most=3)
@@ -63,7 +63,7 @@ def test_nodes_that_an_edge_still_leads_to_come_first():
 
 
 def test_what_can_not_be_looked_at_is_said():
-    path = SimpleGraph(3, torch.tensor([[0, 1], [1, 2]]))
+    path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
     keep = torch.ones(2, dtype=torch.bool)
     with pytest.raises(teddy.InputError, match="node is 3, expected one from 0 to 2"):
         neighbourhood(path, keep, 3)

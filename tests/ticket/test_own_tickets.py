@@ -12,7 +12,7 @@ import teddy
 from conftest import LAYERED, small_graph
 from methods.test_own import Edged, Weighted, own_graph
 from models.test_edge_inputs import ARCS, DENSE, WEIGHTS, matrix
-from teddy.edges import SimpleGraph
+from teddy.graph import Edges
 from teddy.models import build_model
 from teddy.models.plain import Plain
 from teddy.ticket.speed import dense_like, four_ways
@@ -33,7 +33,7 @@ def by_hand(ticket, name, data, pairs):
 
 
 def kept_pairs(ticket, data):
-    graph, _ = SimpleGraph.of(data.edge_index, data.num_nodes)
+    graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
     return {frozenset(ends) for ends in graph.pairs[:, ticket.keep].t().tolist()}
 
 

@@ -13,8 +13,8 @@ import teddy
 from cli.command import refused, run_here
 from conftest import small_graph
 from graph_sets import rings_and_trees
-from teddy.edges import SimpleGraph
 from teddy.errors import TeddyWarning
+from teddy.graph import Edges
 from training.modules import Own
 
 TINY = {"epochs": 2, "hidden": 8}
@@ -190,7 +190,7 @@ def test_the_command_line_takes_the_table_of_kept_edges(tmp_path):
     """What is exported is enough to predict: kept edges and nodes, in tables."""
     data = small_graph()
     names = [f"n{i}" for i in range(40)]
-    pairs = SimpleGraph.of(data.edge_index, 40)[0].pairs.t().tolist()
+    pairs = Edges.from_columns(data.edge_index, 40)[0].pairs.t().tolist()
     lines = ["source,target", *(f"{names[a]},{names[b]}" for a, b in pairs)]
     (tmp_path / "edges.csv").write_text("\n".join(lines) + "\n")
     heading = ",".join(["id", "label", *(f"f{i}" for i in range(12))])

@@ -9,7 +9,7 @@ from torch_geometric import nn as pyg
 
 import teddy
 from conftest import small_graph
-from teddy.edges import SimpleGraph
+from teddy.graph import Edges
 from teddy.models import MODELS, build_model
 
 
@@ -63,7 +63,7 @@ def test_applying_it_keeps_its_edges_whatever_their_order(ticket, data):
 
 
 def test_a_rewired_graph_of_the_same_size_is_an_error(ticket, data):
-    graph, _ = SimpleGraph.of(data.edge_index, 40)
+    graph, _ = Edges.from_columns(data.edge_index, 40)
     pairs = graph.pairs.clone()
     missing = next(
         p for p in itertools.combinations(range(40), 2) if list(p) not in pairs.t().tolist()
@@ -78,7 +78,7 @@ def test_a_rewired_graph_of_the_same_size_is_an_error(ticket, data):
 @pytest.mark.parametrize("name", MODELS)
 def test_the_listing_of_the_edges_does_not_matter(name, data):
     """Once, twice, shuffled, with duplicates and self-loops: the same ticket, the same logits."""
-    once = SimpleGraph.of(data.edge_index, 40)[0].pairs
+    once = Edges.from_columns(data.edge_index, 40)[0].pairs
     loops = torch.arange(40).expand(2, 40)
     listings = [data.edge_index, once, once.flip(0).flip(1), torch.cat([once, loops, once], dim=1)]
     tickets, logits = [], []

@@ -204,8 +204,9 @@ def steps(kind, loader, teach=True, data=None, epochs=3):
     with seeded(0):
         model = problem.initial_model()
         result = train(
-            model, graph, problem.config, teacher=teacher if teach else None,
-            unseen=problem.growth.unseen(None), loader=as_loader(loader), task=problem.task,
+            model, graph, problem.config, head=problem.head_for(model),
+            teacher=teacher if teach else None, unseen=problem.growth.unseen(None),
+            loader=as_loader(loader), task=problem.task,
             after_step=lambda: gradients.append([
                 None if p.grad is None else p.grad.clone() for p in model.parameters()
             ]),
@@ -295,8 +296,7 @@ def fresh(kind):
     """The model with its initial weights."""
     problem = make_problem(KINDS[kind][0](), model_of(kind), Settings.from_dict(settings_of(kind)))
     with seeded(0):
-        model = problem.initial_model()
-    return problem.network(model)
+        return problem.initial_model()
 
 
 def test_a_step_of_links_is_over_those_with_both_ends_in_a_batch():

@@ -25,7 +25,7 @@ from teddy.errors import InputError, ProcessError
 from teddy.methods.resume import SearchFolder
 from teddy.models import build_model
 from teddy.training import FromFunction, Partitions, TrainConfig, World, seeded, train
-from teddy.training.layerwise import LayerwiseForward
+from teddy.training.layerwise import LayerwiseAdapter
 
 
 def processes(count, work, folder):
@@ -104,7 +104,7 @@ def test_processes_share_the_evaluation(tmp_path):
         model = build_model("gat", 12, 3, hidden=4, layers=3)
 
     def logits(*_):
-        return LayerwiseForward(model, data.x, data.edge_index, block=7).evaluation_logits()
+        return LayerwiseAdapter(model, data.x, data.edge_index, block=7).evaluation_outputs()
 
     alone = logits()
     for found in processes(3, logits, tmp_path):

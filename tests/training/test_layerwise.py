@@ -13,8 +13,9 @@ from cli.command import run_forked
 from conftest import edge_lists, small_graph
 from teddy.models import build_model
 from teddy.training import layerwise, seeded
-from teddy.training.forward import SharedForward, WholeForward
-from teddy.training.layerwise import LayerwiseForward, evaluation_passes
+from teddy.training.adapters import BuiltInAdapter, ModuleAdapter
+from teddy.training.layerwise import LayerwiseAdapter
+from teddy.training.runner import Runner
 
 BY_LAYER = ("gcn", "gat", "gin", "sage")
 
@@ -34,7 +35,7 @@ def model_of(name, layers=2, **options):
 def test_logits_equal_those_of_one_pass(name, layers, block, sparse):
     data, model = small_graph(), model_of(name, layers)
     x = data.x.to_sparse_csr() if sparse else data.x + 0.01
-    found = LayerwiseForward(model, x, data.edge_index, block).evaluation_logits()
+    found = LayerwiseAdapter(model, x, data.edge_index, block).evaluation_outputs()
     with torch.no_grad():
         expected = model.eval()(x, data.edge_index)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
@@ -45,7 +46,7 @@ def test_logits_equal_those_of_one_pass_on_any_graph(graph, name, block):
     edge_index, num_nodes = graph
     x = torch.randn(num_nodes, 12, generator=torch.Generator().manual_seed(num_nodes))
     model = model_of(name)
-    found = LayerwiseForward(model, x, edge_index, block).evaluation_logits()
+    found = LayerwiseAdapter(model, x, edge_index, block).evaluation_outputs()
     with torch.no_grad():
         torch.testing.assert_close(found, model.eval()(x, edge_index), rtol=1e-4, atol=1e-5)
 
@@ -57,7 +58,7 @@ def test_logits_equal_those_of_one_pass_on_directed_graphs_with_weights(graph, n
     generator = torch.Generator().manual_seed(seed)
     weight = torch.rand(edge_index.size(1), generator=generator)
     x, model = torch.randn(num_nodes, 12, generator=generator), model_of(name)
-    found = LayerwiseForward(model, x, edge_index, block, weight).evaluation_logits()
+    found = LayerwiseAdapter(model, x, edge_index, block, weight).evaluation_outputs()
     with torch.no_grad():
         expected = model.eval()(x, edge_index, weight)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
@@ -67,39 +68,45 @@ def test_logits_equal_those_of_one_pass_on_directed_graphs_with_weights(graph, n
 def test_rows_of_neighbours_alone_give_the_same(name, monkeypatch):
     """As on a GPU, which gets those rows that a block needs."""
     data, model = small_graph(), model_of(name, 3)
-    expected = LayerwiseForward(model, data.x, data.edge_index, 7).evaluation_logits()
+    expected = LayerwiseAdapter(model, data.x, data.edge_index, 7).evaluation_outputs()
 
     def block(x, adjacency, start, end):
         rows, neighbours = layerwise._compact(adjacency.rows(start, end))
         return layerwise.Block(start, end, x[start:end], rows, neighbours)
 
     monkeypatch.setattr(layerwise, "_block", block)
-    found = LayerwiseForward(model, data.x + 0, data.edge_index, 7)
+    found = LayerwiseAdapter(model, data.x + 0, data.edge_index, 7)
     assert max(block.neighbours.numel() for block in found.blocks) < 40
-    torch.testing.assert_close(found.evaluation_logits(), expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(found.evaluation_outputs(), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_logits_of_some_nodes_and_of_changed_weights():
     data, model = small_graph(), model_of("gcn")
-    forward = LayerwiseForward(model, data.x, data.edge_index, 7)
-    before = forward.evaluation_logits()
+    forward = LayerwiseAdapter(model, data.x, data.edge_index, 7)
+    before = forward.evaluation_outputs()
     kept, nodes = before.clone(), torch.tensor([3, 30])
-    assert torch.equal(forward.evaluation_logits(nodes), before[nodes])
+    assert torch.equal(forward.evaluation_outputs(nodes), before[nodes])
     with torch.no_grad():
         model.weights[1].mul_(2)
-    torch.testing.assert_close(forward.evaluation_logits(), 2 * kept)
+    torch.testing.assert_close(forward.evaluation_outputs(), 2 * kept)
     assert torch.equal(before, kept)  # what was handed out stays
 
 
 def test_other_models_are_evaluated_in_one_pass():
     data = small_graph()
-    assert isinstance(evaluation_passes(model_of("unimp"), data.x, data.edge_index), SharedForward)
+    graph = data.x, data.edge_index
+    by_layer = Runner(model_of("gcn"), *graph, by_layer=True)
+    assert isinstance(by_layer.adapter, LayerwiseAdapter)
+    with pytest.raises(NotImplementedError):
+        by_layer.training_logits()
+    unimp = Runner(model_of("unimp"), *graph, by_layer=True)
+    assert isinstance(unimp.adapter, BuiltInAdapter)
 
     class Own(nn.Linear):
         def forward(self, x, edge_index):
             return super().forward(x)
 
-    assert isinstance(evaluation_passes(Own(12, 3), data.x, data.edge_index), WholeForward)
+    assert isinstance(Runner(Own(12, 3), *graph, by_layer=True).adapter, ModuleAdapter)
 
 
 class Largest(TorchDispatchMode):
@@ -127,9 +134,9 @@ def test_memory_is_that_of_a_block(name):
         x = torch.randn(nodes, 12)
         model = model_of(name)
         hidden = model.channels[1]
-        forward = LayerwiseForward(model, x, edge_index, block=100)
+        forward = LayerwiseAdapter(model, x, edge_index, block=100)
         with Largest() as largest:
-            forward.evaluation_logits(torch.tensor([0]))
+            forward.evaluation_outputs(torch.tensor([0]))
         assert largest.numel < nodes * hidden / 4
         seen[nodes] = largest.numel
     assert seen[1000] == seen[4000]
@@ -147,15 +154,15 @@ def test_what_lies_between_layers_and_the_logits_are_on_the_disk(monkeypatch):
 
     monkeypatch.setattr(layerwise, "scratch", scratch)
     data = small_graph()
-    forward = LayerwiseForward(model_of("gcn", 3), data.x, data.edge_index, 7)
-    forward.evaluation_logits()
-    forward.evaluation_logits(torch.tensor([0]))
+    forward = LayerwiseAdapter(model_of("gcn", 3), data.x, data.edge_index, 7)
+    forward.evaluation_outputs()
+    forward.evaluation_outputs(torch.tensor([0]))
     assert made == [(40, 8), (40, 8), (40, 3), (40, 3), (40, 3)]  # the logits handed out are kept
 
 
 def test_a_full_disk_is_an_error_not_a_signal():
     code = (
-        "import resource, teddy.training.scratch as s\n"
+        "import resource, teddy.store.scratch as s\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
         "try:\n    s.scratch(1000, 1000)\nexcept OSError as error:\n    print(error.strerror)\n"
     )

@@ -12,8 +12,7 @@ from torch_geometric.nn import GCNConv, Linear
 from conftest import small_graph
 from teddy.errors import InputError
 from teddy.models import GCN
-from teddy.models.headed import Headed
-from teddy.training.passes import forward_passes
+from teddy.training.runner import Runner
 from teddy.training.used_parameters import unused_text, used_parameters
 
 
@@ -50,7 +49,7 @@ class SkipsLayers(nn.Module):
 
 def used(model):
     data = small_graph()
-    return used_parameters(model, forward_passes(model, data.x, data.edge_index))
+    return used_parameters(Runner(model, data.x, data.edge_index))
 
 
 def test_a_head_that_is_never_called_is_not_used():
@@ -80,10 +79,10 @@ def test_nothing_is_changed():
     model = TwoHeads()
     model.norm.eval()
     data = small_graph()
-    forward = forward_passes(model, data.x, data.edge_index)
+    runner = Runner(model, data.x, data.edge_index)
     before, numbers = copy.deepcopy(model.state_dict()), torch.get_rng_state()
     modes = [module.training for module in model.modules()]
-    used_parameters(model, forward)
+    used_parameters(runner)
     assert torch.equal(torch.get_rng_state(), numbers)
     assert [module.training for module in model.modules()] == modes
     assert all(p.grad is None for p in model.parameters())
@@ -92,10 +91,11 @@ def test_nothing_is_changed():
 
 
 def test_built_in_models_cost_no_pass():
-    class Never:
-        def training_logits(self):
+    class Never(Runner):
+        def training_logits(self, nodes=None):
             raise AssertionError
 
-    model = GCN(12, 3)
-    for whole in (model, Headed(model, nn.Identity())):
-        assert len(used_parameters(whole, Never())) == len(list(model.parameters()))
+    model, data = GCN(12, 3), small_graph()
+    for head in (None, nn.Identity()):
+        runner = Never(model, data.x, data.edge_index, head=head)
+        assert len(used_parameters(runner)) == len(list(model.parameters()))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teddy
-from teddy import jit
+from teddy.kernels import jit
 from teddy.weights import L0Projection, count_nonzero
 
 VALUES = st.lists(st.floats(-4, 4, width=32).map(lambda v: round(v, 1)), min_size=1, max_size=9)

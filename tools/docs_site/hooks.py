@@ -17,7 +17,7 @@ from tools.docs_site.pages import (
     spaced,
     titled,
 )
-from tools.docs_site.reference import command_page, room_page, rooms, top_page
+from tools.docs_site.reference import command_page, subpackage_page, subpackages, top_page
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -27,7 +27,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made = {uri: (ROOT / path).read_text() for uri, path in OUTSIDE.items()}
     for notebook in sorted((ROOT / "docs").glob("*.ipynb")):
         made[f"{notebook.stem}.md"] = to_markdown(notebook)
-    made |= {f"reference/{room}.md": room_page(room) for room in rooms()}
+    made |= {
+        f"reference/{subpackage}.md": subpackage_page(subpackage) for subpackage in subpackages()
+    }
     made |= {"reference/teddy.md": top_page(), "reference/commands.md": command_page()}
     for uri, text in made.items():
         files.append(File.generated(config, uri, content=text))

@@ -1,4 +1,4 @@
-"""Pages of the reference: the public names of each room, and the commands."""
+"""Pages of the reference: the public names of each subpackage, and the commands."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def tree(module: str) -> ast.Module:
     return ast.parse(file.read_text())
 
 
-def rooms() -> list[str]:
-    """Rooms with public names: packages of the library, the command line apart.
+def subpackages() -> list[str]:
+    """Subpackages with public names: packages of the library, the command line apart.
 
     Example:
-        >>> rooms()[:2]
-        ['data', 'edges']
+        >>> subpackages()[:2]
+        ['data', 'graph']
     """
     found = (path.parent.name for path in SOURCE.glob("teddy/*/__init__.py"))
-    return sorted(room for room in found if room != "cli")
+    return sorted(subpackage for subpackage in found if subpackage != "cli")
 
 
 def imported(module: str) -> dict[str, str]:
@@ -50,25 +50,25 @@ def imported(module: str) -> dict[str, str]:
 
 
 def exported(module: str) -> list[str]:
-    """``__all__``, or what is imported under TYPE_CHECKING where it is made from that.
+    """Names in ``__all__``; those imported under TYPE_CHECKING where it is made from them.
 
     Example:
         >>> exported("teddy.scale")
-        ['ENGINES', 'sparsify_table']
+        ['ENGINES', 'TABLE_SCORES', 'sparsify_table']
     """
     for node in tree(module).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             if isinstance(node.value, ast.List):
                 return [str(ast.literal_eval(item)) for item in node.value.elts]
             return sorted(imported(module), key=str.lower)
-    raise LookupError(f"{module} has no __all__")
+    return []
 
 
 def summary(module: str, name: str) -> str:
     """First paragraph of the docstring of a name, from where it is defined.
 
     Example:
-        >>> summary("teddy.edges", "prune_edges")
+        >>> summary("teddy.prune", "prune_edges")
         'Choose the edges that stay (Algorithm 1, *Searching Subgraph*).'
     """
     origin = imported(module).get(name)
@@ -81,7 +81,7 @@ def summary(module: str, name: str) -> str:
 
 
 def public_paths(module: str) -> list[str]:
-    """Where the public names of a room are; one that a file is called, too, is in that file.
+    """Where the public names of a subpackage are; one that a file is called, too, is in that file.
 
     Example:
         >>> public_paths("teddy.methods")[5:7]
@@ -94,12 +94,12 @@ def public_paths(module: str) -> list[str]:
     ]
 
 
-def room_page(room: str) -> str:
-    """The room's docstring, its public names, and those of the packages in it."""
-    module = f"teddy.{room}"
+def subpackage_page(subpackage: str) -> str:
+    """The subpackage's docstring, its public names, and those of the packages in it."""
+    module = f"teddy.{subpackage}"
     lines = [f"# {module}", f"::: {module}", *BARE]
     lines += [f"::: {path}\n" for path in public_paths(module)]
-    for package in sorted(SOURCE.glob(f"teddy/{room}/*/__init__.py")):
+    for package in sorted(SOURCE.glob(f"teddy/{subpackage}/*/__init__.py")):
         inner = f"{module}.{package.parent.name}"
         names = [name for name in imported(inner) if name not in exported(module)]
         lines += [f"## {inner}", f"::: {inner}", *BARE]
@@ -108,8 +108,8 @@ def room_page(room: str) -> str:
 
 
 def top_page() -> str:
-    """The names of ``teddy`` itself, each with its line, linked to its room."""
-    lines = ["# teddy", "What most programs need; the rooms have the rest.", ""]
+    """The names of ``teddy`` itself, each with its line, linked to its subpackage."""
+    lines = ["# teddy", "What most programs need; the subpackages have the rest.", ""]
     lines += ["| name | |", "|---|---|"]
     for name in exported("teddy"):
         origin = imported("teddy")[name]

@@ -1,6 +1,6 @@
-"""The command ``teddy``: one file a command.
+"""The command line ``teddy``, with one file for each command.
 
-May import every room. Heavy imports wait until a command runs.
+A command imports torch and the other heavy packages when it runs, so that ``--help`` is quick.
 """
 
 from teddy.cli.app import main

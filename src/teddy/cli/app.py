@@ -5,22 +5,22 @@ from __future__ import annotations
 import logging
 import sys
 import warnings
+from importlib.metadata import entry_points
 from typing import Any
 
 import typer
 
 from teddy.cli import launched
 from teddy.cli.bench import bench
-from teddy.cli.command import PanelCommand
 from teddy.cli.datasets import datasets
 from teddy.cli.export import export
 from teddy.cli.find import find
 from teddy.cli.inspect import inspect
 from teddy.cli.listing import listing
+from teddy.cli.panels import PanelCommand
 from teddy.cli.predict import predict
 from teddy.cli.push import push
 from teddy.cli.report import report
-from teddy.cli.reproduce import reproduce
 from teddy.cli.search import search
 from teddy.cli.sparsify import sparsify
 from teddy.cli.sweep import sweep
@@ -39,11 +39,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for command in (
-    find, sweep, search, tune, reproduce, report, sparsify, inspect, predict, export, push,
+    find, sweep, search, tune, report, sparsify, inspect, predict, export, push,
     datasets, bench,
 ):  # fmt: skip
     app.command(cls=PanelCommand)(command)
 app.command("list", cls=PanelCommand)(listing)
+for entry in sorted(entry_points(group="teddy.commands"), key=lambda entry: entry.name):
+    app.command(entry.name, cls=PanelCommand)(entry.load())
 
 
 @app.callback(invoke_without_command=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from teddy.cli.bench_ticket import bench_ticket
 from teddy.cli.options import Json, OwnModule, words
@@ -33,28 +34,23 @@ def bench(
     settings: dict[str, Any],
     subject: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="TICKET|DATASET",
             help="A ticket file or hub:owner/name; or a data set's name, or its file or folder.",
         ),
     ] = "citeseer",
     graph: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="DATASET",
             help="The ticket's graph: a name, file or folder; default: the one it names.",
-            show_default=False,
         ),
     ] = None,
     models: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Separated by commas, as of `teddy find`: {MODELS}.", show_default=False
-        ),
+        str | None, Option(help=f"Separated by commas, as of `teddy find`: {MODELS}.")
     ] = None,
     epochs: Annotated[
-        int | None,
-        typer.Option(help=f"Epochs of a turn: {EPOCHS}; all take three turns.", show_default=False),
+        int | None, Option(help=f"Epochs of a turn: {EPOCHS}; all take three turns.")
     ] = None,
     json_: Json = False,
     module: OwnModule = None,
@@ -94,8 +90,8 @@ def _bench_training(dataset: str, models: str, settings: dict[str, Any], json_: 
         raise InputError(f"epochs is {asked.train.epochs}, expected a whole number from {fewest}")
     import torch
 
-    from teddy import jit
-    from teddy.cli.tables import print_table
+    from teddy.cli.printing import print_table
+    from teddy.kernels import jit
     from teddy.methods.load_data import load_data
     from teddy.methods.make_problem import make_problem
     from teddy.methods.plugin import check_model, read_model
@@ -158,18 +154,14 @@ def _epoch_times(problem: Problem) -> list[float]:
 
     from teddy.methods.record import Choice
     from teddy.training import seeded
-    from teddy.training.inputs import of_edges
-    from teddy.training.passes import forward_passes
 
     ends: list[tuple[int, float]] = []  # epochs that are validated
     choice = Choice(problem.choose(SPARSITY, "teddy"), SPARSITY, "teddy")
     width, data = problem.num_outputs, problem.data
     with seeded(problem.seed, problem.device):
         if problem.loader is None:  # your own module may have more outputs
-            passes = forward_passes(
-                problem.initial_model(), data.x, data.edge_index, **of_edges(data)
-            )
-            width = passes.evaluation_logits().size(1)
+            runner = problem.runner(problem.initial_model(), data)
+            width = runner.evaluation_logits().size(1)
         teacher = torch.randn(data.y.size(0), width, device=problem.device)
     problem.train(
         choice, teacher, SPARSITY,

@@ -30,7 +30,7 @@ def bench_ticket(
     """Time a pass of the dense model and of a ticket, by threads and devices."""
     import torch
 
-    from teddy.cli.tables import print_table, print_text
+    from teddy.cli.printing import print_table, print_text
     from teddy.cli.ticket_data import load_graph, load_ticket
     from teddy.ticket.file import read_ticket
     from teddy.ticket.speed import Pass, measure

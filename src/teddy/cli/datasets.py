@@ -12,7 +12,7 @@ from teddy.cli.options import Json
 
 def datasets(json_: Json = False) -> None:
     """List the data sets known by name."""
-    from teddy.cli.tables import print_table
+    from teddy.cli.printing import print_table
     from teddy.data import list_datasets
 
     known = list_datasets()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument
 
 from teddy.cli.options import DataDir, Nodes, OwnModule
 from teddy.cli.ticket_data import (
@@ -23,7 +24,7 @@ def export(
     ticket: TicketFile,
     out: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="File to write: .onnx or .pt2 (torch.export), the network; "
             ".parquet, the kept edges."
         ),
@@ -36,7 +37,7 @@ def export(
     data_dir: DataDir = None,
 ) -> None:
     """Write a ticket's network as ONNX or for torch.export, or its edges as Parquet."""
-    from teddy.atomic import check_writable
+    from teddy.store.atomic import check_writable
     from teddy.ticket.export import check_kind, signature
     from teddy.ticket.file import read_ticket
 

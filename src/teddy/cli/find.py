@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
-from teddy.atomic import check_writable
 from teddy.cli.options import (
     CheckpointFolder,
     CheckpointSeconds,
@@ -19,12 +19,14 @@ from teddy.cli.options import (
     Report,
     Track,
     check_report,
+    load_files,
     report_tuned,
 )
 from teddy.cli.settings_options import takes_settings
 from teddy.numbers import check_count, check_seed
 from teddy.settings import Settings
 from teddy.settings.tree import LOADING
+from teddy.store.atomic import check_writable
 
 
 @takes_settings
@@ -32,38 +34,30 @@ def find(
     settings: dict[str, Any],
     dataset: Dataset = "citeseer",
     model: ModelName = "gin",
-    graph_sparsity: Annotated[float, typer.Option(help="Share of edges to remove.")] = 0.64,
-    weight_sparsity: Annotated[float, typer.Option(help="Share of weights to remove.")] = 0.64,
-    seeds: Annotated[int, typer.Option(help="Number of seeds, from --seed on.")] = 1,
+    graph_sparsity: Annotated[float, Option(help="Share of edges to remove.")] = 0.64,
+    weight_sparsity: Annotated[float, Option(help="Share of weights to remove.")] = 0.64,
+    seeds: Annotated[int, Option(help="Number of seeds, from --seed on.")] = 1,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the ticket here; of several seeds, the best on validation.",
-            show_default=False,
-        ),
+        Path | None, Option(help="Write the ticket here; of several seeds, the best on validation.")
     ] = None,
     report: Report = None,
     json_: Json = False,
     method: Annotated[
         str,
-        typer.Option(
+        Option(
             help="teddy, ugs, wd-glt, random, degree-high, ...; options after colons, "
             "as in ugs:weights=projection."
         ),
     ] = "teddy",
     structure: Annotated[
         str | None,
-        typer.Option(
-            help="neurons: remove whole hidden units, for speed; an option of the method.",
-            show_default=False,
-        ),
+        Option(help="neurons: remove whole hidden units, for speed; an option of the method."),
     ] = None,
     teacher: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="A ticket whose network teaches, on the whole graph, in place of the dense "
-            "training; such as one of sparsities 0.",
-            show_default=False,
+            "training; such as one of sparsities 0."
         ),
     ] = None,
     load: Load = None,
@@ -71,7 +65,7 @@ def find(
     checkpoint_seconds: CheckpointSeconds = 30.0,
     track: Track = None,
     seed: Annotated[
-        int, typer.Option(help="The seed, or the first of several; picks one of several splits.")
+        int, Option(help="The seed, or the first of several; picks one of several splits.")
     ] = 0,
 ) -> None:
     """Find a ticket and compare it with the dense model."""
@@ -81,10 +75,10 @@ def find(
         if path is not None:
             check_writable(path)
     check_report(report)
+    from teddy.cli.find_tables import find_tables
     from teddy.cli.progress import resumable, seed_progress
-    from teddy.cli.tables import find_tables
     from teddy.methods.load_data import load_data
-    from teddy.methods.plugin import load_file, read_model
+    from teddy.methods.plugin import read_model
     from teddy.methods.resume import SearchFolder
     from teddy.methods.spec import MethodSpec
     from teddy.sweep import find_over_seeds
@@ -93,8 +87,7 @@ def find(
     from teddy.training import as_loader, connected
 
     asked = Settings.from_dict(settings)
-    for path in load or []:
-        load_file(path)
+    load_files(load)
     chosen = MethodSpec.parse(method if structure is None else f"{method}:structure={structure}")
     if asked.train.tuned:
         report_tuned([dataset], [model])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from teddy.cli.options import DataDir, Json, Nodes
 from teddy.cli.ticket_data import (
@@ -31,17 +32,12 @@ if TYPE_CHECKING:
 def inspect(
     ticket: TicketFile,
     dataset: TicketDataset = None,
-    node: Annotated[
-        str | None, typer.Option(help="Id of a node to look at.", show_default=False)
-    ] = None,
+    node: Annotated[str | None, Option(help="Id of a node to look at.")] = None,
     picture: Annotated[
         Path | None,
-        typer.Option(
-            help="Draw the node's neighbourhood, before and after: .png, .svg or .pdf.",
-            show_default=False,
-        ),
+        Option(help="Draw the node's neighbourhood, before and after: .png, .svg or .pdf."),
     ] = None,
-    hops: Annotated[int, typer.Option(help="How far the neighbourhood goes, 1 or 2.")] = 2,
+    hops: Annotated[int, Option(help="How far the neighbourhood goes, 1 or 2.")] = 2,
     json_: Json = False,
     split: TicketSplit = None,
     split_seed: TicketSplitSeed = None,
@@ -138,7 +134,7 @@ def _draw(
     hops: int,
     picture: Path,
 ) -> None:
-    from teddy.report.neighbourhood import draw_neighbourhood
+    from teddy.report.draw_neighbourhood import draw_neighbourhood
     from teddy.report.save import save_figure
 
     own, classes = [-1] * len(names), list[str]()

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from teddy.cli.tables import (
-    describe_split,
-    edge_rows,
-    health_rows,
-    hits_rows,
-    print_table,
-    print_text,
-)
+from teddy.cli.find_tables import describe_split, edge_rows, health_rows, hits_rows
+from teddy.cli.printing import print_table, print_text
 
 #: Neighbours that are named in a line.
 _NAMED = 20
@@ -21,13 +15,7 @@ _WHAT = {"train": "train", "val": "validate", "test": "test"}
 
 
 def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
-    """Print all of it.
-
-    Args:
-        name: Of the ticket's file.
-        info: Its :class:`~teddy.ticket.TicketInfo`.
-        facts: As ``--json`` has them.
-    """
+    """Print a ticket's metadata, and the facts that ``--json`` has beside them."""
     model = info.model.get("name") or info.model["class"]
     epoch = info.dense.best_epoch  # a teacher that was given has none
     print_table(

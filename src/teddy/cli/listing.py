@@ -6,33 +6,30 @@ import json
 from typing import Annotated, Any
 
 import typer
+from typer import Argument
 
-from teddy.cli.options import Json, Load
+from teddy.cli.options import Json, Load, load_files
 from teddy.errors import InputError
 
 _KINDS = ("models", "methods", "tasks")
 
 
 def listing(
-    kind: Annotated[
-        str | None, typer.Argument(help="models, methods or tasks; default: all.")
-    ] = None,
+    kind: Annotated[str | None, Argument(help="models, methods or tasks; default: all.")] = None,
     json_: Json = False,
     load: Load = None,
 ) -> None:
     """List models, methods and tasks, with their options and defaults."""
     if kind not in (None, *_KINDS):
         raise InputError(f"kind is '{kind}', expected one of: {', '.join(_KINDS)}")
-    from teddy.cli.tables import print_table
+    from teddy.cli.printing import print_table
     from teddy.methods import METHODS
-    from teddy.methods.plugin import load_file
     from teddy.models import MODELS
     from teddy.settings import TrainConfig
     from teddy.training.config import resolved
     from teddy.training.tasks import TASKS
 
-    for path in load or []:
-        load_file(path)
+    load_files(load)
     found: dict[str, dict[str, dict[str, Any]]] = {"models": {}, "methods": {}, "tasks": {}}
     for name in MODELS:
         config = resolved(TrainConfig(), name)

@@ -9,78 +9,51 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from teddy.errors import InputError
 from teddy.settings import ENTRIES
 
 Dataset = Annotated[
-    str,
-    typer.Argument(help="A name (see `teddy datasets`), or a graph's file or folder."),
+    str, Argument(help="A name (see `teddy datasets`), or a graph's file or folder.")
 ]
 ModelName = Annotated[
     str,
-    typer.Option(
+    Option(
         help="gcn, gat, gin, sage, unimp, nagphormer or specformer; options after colons, as in "
         "nagphormer:hops=3. Or FILE.py:NAME: your own module, or a function that makes one."
     ),
 ]
-Nodes = Annotated[
-    Path | None,
-    typer.Option("--nodes", help=ENTRIES["nodes"].declaration.help, show_default=False),
-]
-DataDir = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-dir",
-        envvar="TEDDY_DATA",
-        help=ENTRIES["data_dir"].declaration.help,
-        show_default=False,
-    ),
-]
+Nodes = Annotated[Path | None, Option(help=ENTRIES["nodes"].help)]
+DataDir = Annotated[Path | None, Option(envvar="TEDDY_DATA", help=ENTRIES["data_dir"].help)]
 Load = Annotated[
     list[Path] | None,
-    typer.Option(
-        "--load",
-        help="A Python file that registers methods or edge scores of your own; may be repeated.",
-        show_default=False,
+    Option(
+        help="A Python file that registers methods or edge scores of your own; may be repeated."
     ),
 ]
 OwnModule = Annotated[
     str | None,
-    typer.Option(
-        "--module",
+    Option(
         metavar="FILE.py:NAME",
         help="Your own module, for a ticket of it: the module, or a class or function that makes "
         "one, without arguments or from data, in a Python file.",
-        show_default=False,
     ),
 ]
-Report = Annotated[
-    Path | None,
-    typer.Option("--report", help="Write an HTML page of the results here.", show_default=False),
-]
+Report = Annotated[Path | None, Option(help="Write an HTML page of the results here.")]
 CheckpointFolder = Annotated[
     Path | None,
-    typer.Option(
-        "--checkpoint",
-        help="Keep in this folder how far it is; the same command goes on from there.",
-        show_default=False,
-    ),
+    Option(help="Keep in this folder how far it is; the same command goes on from there."),
 ]
-CheckpointSeconds = Annotated[
-    float, typer.Option(help="From one writing of a checkpoint to the next.")
-]
+CheckpointSeconds = Annotated[float, Option(help="From one writing of a checkpoint to the next.")]
 Track = Annotated[
     list[str] | None,
-    typer.Option(
-        "--track",
+    Option(
         help="Follow it with tensorboard:FOLDER, mlflow[:EXPERIMENT] or wandb[:PROJECT]; may be "
-        "repeated.",
-        show_default=False,
+        "repeated."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON object.")]
 
 
 def words(text: str) -> list[str]:
@@ -91,6 +64,14 @@ def words(text: str) -> list[str]:
         ['gcn', 'gin']
     """
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def load_files(load: Iterable[Path] | None) -> None:
+    """Run the Python files of ``--load``."""
+    from teddy.methods.plugin import load_file
+
+    for path in load or []:
+        load_file(path)
 
 
 def report_tuned(datasets: Iterable[str], models: Iterable[str]) -> None:

@@ -11,9 +11,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
-from teddy.atomic import check_writable, write_atomically
 from teddy.cli.options import DataDir, Json, Nodes, OwnModule
 from teddy.cli.ticket_data import (
     TicketDataset,
@@ -24,6 +23,7 @@ from teddy.cli.ticket_data import (
     load_ticket,
 )
 from teddy.errors import InputError
+from teddy.store.atomic import check_writable, write_atomically
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,24 +36,18 @@ if TYPE_CHECKING:
 def predict(
     ticket: TicketFile,
     dataset: TicketDataset = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Write here, not to stdout.", show_default=False)
-    ] = None,
+    out: Annotated[Path | None, Option(help="Write here, not to stdout.")] = None,
     json_: Json = False,
     changed: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="The graph isn't the one that the ticket was found on; which edges stay: scored, "
-            "training (with --original) or none.",
-            show_default=False,
+            "training (with --original) or none."
         ),
     ] = None,
     original: Annotated[
         str | None,
-        typer.Option(
-            help="The graph that it was found on: edges of it keep their fate, new ones stay.",
-            show_default=False,
-        ),
+        Option(help="The graph that it was found on: edges of it keep their fate, new ones stay."),
     ] = None,
     split: TicketSplit = None,
     split_seed: TicketSplitSeed = None,

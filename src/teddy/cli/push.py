@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from teddy.cli.ticket_data import TicketFile
 
 
 def push(
     ticket: TicketFile,
-    repo: Annotated[str, typer.Argument(help="owner/name; it is made unless it is there.")],
+    repo: Annotated[str, Argument(help="owner/name; it is made unless it is there.")],
     private: Annotated[
-        bool, typer.Option("--private", help="Only its owner may see the repository.")
+        bool, Option("--private", help="Only its owner may see the repository.")
     ] = False,
-    revision: Annotated[
-        str | None,
-        typer.Option(help="A branch; it is made unless it is there.", show_default=False),
-    ] = None,
+    revision: Annotated[str | None, Option(help="A branch; it is made unless it is there.")] = None,
 ) -> None:
     """Put a ticket and a card of it on the Hugging Face Hub; `hub:owner/name` reads it."""
     from teddy.ticket import hub

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from teddy.cli.options import Json
 
@@ -14,24 +15,17 @@ from teddy.cli.options import Json
 def report(
     run: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             help="A sweep's folder, which may still be running, or its results.parquet; "
-            "or the folder of `teddy reproduce`.",
-            show_default=False,
+            "or the folder of `teddy reproduce`."
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page: one HTML file.")] = Path(
+    out: Annotated[Path, Option("--out", "-o", help="The page: one HTML file.")] = Path(
         "report.html"
     ),
-    title: Annotated[
-        str | None,
-        typer.Option(help="Of the page; default: what was compared.", show_default=False),
-    ] = None,
+    title: Annotated[str | None, Option(help="Of the page; default: what was compared.")] = None,
     plots: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder for the charts of the metric as PNG and PDF, too.", show_default=False
-        ),
+        Path | None, Option(help="Folder for the charts of the metric as PNG and PDF, too.")
     ] = None,
     json_: Json = False,
 ) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
-from teddy.cli.options import Dataset, Json, Load, ModelName
+from teddy.cli.options import Dataset, Json, Load, ModelName, load_files, report_tuned
 from teddy.cli.settings_options import takes_settings
 from teddy.errors import InputError
 from teddy.settings import Settings
@@ -20,63 +21,47 @@ def search(
     settings: dict[str, Any],
     dataset: Dataset = "citeseer",
     model: ModelName = "gin",
-    method: Annotated[str, typer.Option(help="With options, as of `teddy sweep`.")] = "teddy",
+    method: Annotated[str, Option(help="With options, as of `teddy sweep`.")] = "teddy",
     tolerance: Annotated[
-        float, typer.Option(help="Points of the metric that a ticket may be below dense.")
+        float, Option(help="Points of the metric that a ticket may be below dense.")
     ] = 0.5,
     confidence: Annotated[
-        float, typer.Option(help="That no answer is below by more, on validation.")
+        float, Option(help="That no answer is below by more, on validation.")
     ] = 0.95,
     seeds: Annotated[
-        int, typer.Option(help="Seeds of a level at most; fewer where fewer are enough.")
+        int, Option(help="Seeds of a level at most; fewer where fewer are enough.")
     ] = 10,
     frontier: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--frontier",
             help="Edges and weights apart: all pairs of levels none of which beats another.",
         ),
     ] = False,
-    most: Annotated[int, typer.Option(help="The sparsest simulation of the paper to try.")] = 40,
-    step: Annotated[
-        int | None,
-        typer.Option(help="From level to level: 1, with --frontier 5.", show_default=False),
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes: seeds side by side.")] = 1,
+    most: Annotated[int, Option(help="The sparsest simulation of the paper to try.")] = 40,
+    step: Annotated[int | None, Option(help="From level to level: 1, with --frontier 5.")] = None,
+    jobs: Annotated[int, Option(help="Processes: seeds side by side.")] = 1,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder, as of a sweep; the same again goes on. Default: one under runs/.",
-            show_default=False,
-        ),
+        Option(help="Folder, as of a sweep; the same again goes on. Default: one under runs/."),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", help="Draw it here, as PNG or PDF.", show_default=False),
-    ] = None,
+    plot: Annotated[Path | None, Option(help="Draw it here, as PNG or PDF.")] = None,
     ticket: Annotated[
         Path | None,
-        typer.Option(
-            "--ticket",
-            help="Save the answer's ticket here, the best of its seeds on validation.",
-            show_default=False,
-        ),
+        Option(help="Save the answer's ticket here, the best of its seeds on validation."),
     ] = None,
     json_: Json = False,
     load: Load = None,
 ) -> None:
     """Find the sparsest winning ticket; the same command again goes on."""
-    from teddy.cli.options import report_tuned
     from teddy.cli.progress import resumable, work_progress
     from teddy.cli.search_tables import search_tables
-    from teddy.methods.plugin import load_file
     from teddy.report import save_picture, search_chart
     from teddy.report.save import check_picture
     from teddy.sweep import search_sparsest
     from teddy.sweep.grid import file_name
 
-    for path in load or []:
-        load_file(path)
+    load_files(load)
     if plot is not None:
         check_picture(plot)
     if step is None:

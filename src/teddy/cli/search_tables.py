@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from teddy.cli.tables import print_table, print_text
+from teddy.cli.printing import print_table, print_text
 from teddy.sweep import Answer, Point, Sparsest, Tried
 
 
@@ -22,25 +21,19 @@ def search_tables(found: Sparsest, folder: Path, ticket: str | None) -> None:
     if found.undecided:
         print_text(
             f"Undecided with {rule.seeds} seeds, counted as not accepted: simulation "
-            f"{_names(found.undecided)}"
+            f"{', '.join(map(str, sorted(found.undecided)))}"
         )
     if found.against:
-        against = ", ".join(f"{_name(t.point)} {t.judgement.verdict}" for t in found.against)
+        against = ", ".join(f"{t.point} {t.judgement.verdict}" for t in found.against)
         print_text(
             "Against the assumption that nothing sparser is good again, by cells of this folder: "
             f"simulation {against}"
         )
     if found.answers:
+        hits = [] if metric.hits is None else [f"dense {metric.hits}", f"ticket {metric.hits}"]
         print_table(
             f"Test {metric.name} % of the answer, not looked at before it stood; 95% interval",
-            (
-                "simulation",
-                "seeds",
-                "dense",
-                "ticket",
-                "difference",
-                *(() if metric.hits is None else (f"dense {metric.hits}", f"ticket {metric.hits}")),
-            ),
+            ("simulation", "seeds", "dense", "ticket", "difference", *hits),
             [_test(answer) for answer in found.answers],
         )
     print_text(_line(found))
@@ -50,8 +43,8 @@ def search_tables(found: Sparsest, folder: Path, ticket: str | None) -> None:
         f"{found.grid}. {found.computed} computed now: {folder}"
     )
     if ticket is not None and found.sparsest is not None:
-        name = _name(found.sparsest.tried.point)
-        print_text(f"Ticket (simulation {name}, seed {found.sparsest.seed}): {ticket}")
+        point, seed = found.sparsest.tried.point, found.sparsest.seed
+        print_text(f"Ticket (simulation {point}, seed {seed}): {ticket}")
 
 
 def _line(found: Sparsest) -> str:
@@ -60,7 +53,9 @@ def _line(found: Sparsest) -> str:
     if not found.answers:
         return f"No level was accepted as at most {tolerance} below dense, with {sure} confidence."
     answers = [
-        f"simulation {_name(a.tried.point)}, {_removed(a.tried)} removed" for a in found.answers
+        f"simulation {tried.point}, {100 * tried.graph_sparsity:.1f}% of edges and "
+        f"{100 * tried.weight_sparsity:.1f}% of weights removed"
+        for tried in (answer.tried for answer in found.answers)
     ]
     most = Point(found.levels[-1], found.levels[-1])
     end = any(answer.tried.point == most for answer in found.answers)
@@ -71,15 +66,10 @@ def _line(found: Sparsest) -> str:
     )
 
 
-def _removed(tried: Tried) -> str:
-    edges, weights = (100 * s for s in (tried.graph_sparsity, tried.weight_sparsity))
-    return f"{edges:.1f}% of edges and {weights:.1f}% of weights"
-
-
 def _row(tried: Tried) -> tuple[Any, ...]:
     judgement = tried.judgement
     return (
-        _name(tried.point),
+        str(tried.point),
         f"{-100 * tried.graph_sparsity or 0.0:.1f}%",
         f"{-100 * tried.weight_sparsity or 0.0:.1f}%",
         judgement.seeds,
@@ -89,34 +79,7 @@ def _row(tried: Tried) -> tuple[Any, ...]:
 
 
 def _test(answer: Answer) -> tuple[Any, ...]:
-    test = answer.test
-    interval = "" if test.low is None else f" [{test.low:+.2f}, {test.high:+.2f}]"
-    return (
-        _name(answer.tried.point),
-        len(answer.ticket),
-        f"{sum(answer.dense) / len(answer.dense):.2f}",
-        f"{sum(answer.ticket) / len(answer.ticket):.2f}",
-        f"{test.mean:+.2f}{interval}",
-        *(f"{sum(part) / len(part):.2f}" for part in _hits(answer)),
-    )
-
-
-def _hits(answer: Answer) -> list[list[float]]:
-    """Hits@k of dense models and tickets, where links are predicted."""
-    return [] if answer.hits is None else [answer.hits["dense"], answer.hits["ticket"]]
-
-
-def _names(points: Sequence[Point]) -> str:
-    return ", ".join(_name(point) for point in sorted(points))
-
-
-def _name(point: Point) -> str:
-    """A level, or those of edges and weights.
-
-    Example:
-        >>> _name(Point(5, 5)), _name(Point(5, 20))
-        ('5', '5/20')
-    """
-    if point.edges == point.weights:
-        return str(point.edges)
-    return f"{point.edges}/{point.weights}"
+    metrics = [answer.dense, answer.ticket]
+    hits = [] if answer.hits is None else [answer.hits["dense"], answer.hits["ticket"]]
+    means = [f"{sum(values) / len(values):.2f}" for values in (*metrics, *hits)]
+    return str(answer.tried.point), len(answer.ticket), *means[:2], answer.test, *means[2:]

@@ -55,15 +55,13 @@ def takes_settings(command: Callable[..., None]) -> Callable[..., None]:
 
 def _parameter(entry: Entry) -> inspect.Parameter:
     """The parameter from which Typer makes the option."""
-    declared = entry.declaration
     flag = f"--{entry.name.replace('_', '-')}"
     kind: Any = str if entry.kind is object else entry.kind
-    kind = (list[str] if declared.many else kind) | None
-    shown = entry.default is not None and entry.kind is not bool and not declared.many
+    kind = (list[str] if entry.many else kind) | None
+    shown = entry.default is not None and entry.kind is not bool and not entry.many
     option = typer.Option(
-        flag, help=declared.help + (f" [default: {entry.default}]" if shown else ""),
-        rich_help_panel=declared.panel, envvar=declared.envvar, show_envvar=False,
-        show_default=False,
+        flag, help=entry.help + (f" [default: {entry.default}]" if shown else ""),
+        rich_help_panel=entry.panel, envvar=entry.envvar, show_envvar=False,
     )  # fmt: skip
     return inspect.Parameter(
         entry.name, inspect.Parameter.KEYWORD_ONLY, default=None,

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from teddy.cli.options import Json
 from teddy.errors import InputError
@@ -21,37 +22,38 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
 
 def sparsify(
     table: Annotated[
-        str, typer.Argument(metavar="IN", help="Parquet, CSV or TSV: a file, a folder or a glob.")
+        str, Argument(metavar="IN", help="Parquet, CSV or TSV: a file, a folder or a glob.")
     ],
     out: Annotated[
-        str, typer.Argument(metavar="OUT", help="A .parquet or .csv file, or a folder of files.")
+        str, Argument(metavar="OUT", help="A .parquet or .csv file, or a folder of files.")
     ],
-    sparsity: Annotated[float, typer.Option(help="Share of edges to remove, 0 to 1.")],
+    sparsity: Annotated[float, Option(help="Share of edges to remove, 0 to 1.")],
+    score: Annotated[
+        str,
+        Option(help="teddy, degree-high, degree-low, two-hop, resistance or random."),
+    ] = "teddy",
+    seed: Annotated[int, Option(help="Seed of the random score.")] = 0,
     engine: Annotated[
-        str, typer.Option(help="auto, memory, stream, duckdb or spark; all give the same edges.")
+        str, Option(help="auto, memory, stream, duckdb or spark; all give the same edges.")
     ] = "auto",
     directed: Annotated[
-        bool, typer.Option("--directed", help="An edge and its reverse are two.")
+        bool, Option("--directed", help="An edge and its reverse are two.")
     ] = False,
     source: Annotated[
-        str | None,
-        typer.Option(help="Column of one end; default: source, src, ...", show_default=False),
+        str | None, Option(help="Column of one end; default: source, src, ...")
     ] = None,
     target: Annotated[
-        str | None,
-        typer.Option(help="Column of the other; default: target, dst, ...", show_default=False),
+        str | None, Option(help="Column of the other; default: target, dst, ...")
     ] = None,
-    ids: Annotated[str, typer.Option(help="integer, text, or auto: as they look.")] = "auto",
+    ids: Annotated[str, Option(help="integer, text, or auto: as they look.")] = "auto",
     memory: Annotated[
-        str | None,
-        typer.Option(help="What it may take, as 4GB; default: what is free.", show_default=False),
+        str | None, Option(help="What it may take, as 4GB; default: what is free.")
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace OUT; of folders, those of earlier runs.")
+        bool, Option("--overwrite", help="Replace OUT; of folders, those of earlier runs.")
     ] = False,
     spark_master: Annotated[
-        str | None,
-        typer.Option(help="Where Spark runs; default: local, on all cores.", show_default=False),
+        str | None, Option(help="Where Spark runs; default: local, on all cores.")
     ] = None,
     json_: Json = False,
 ) -> None:
@@ -64,6 +66,8 @@ def sparsify(
             table,
             out,
             sparsity,
+            score=score,
+            seed=seed,
             engine=engine,
             directed=directed,
             source=source,
@@ -98,14 +102,14 @@ def read_bytes(text: str) -> int:
 
 
 def _print(done: Sparsified, out: str) -> None:
-    from teddy.cli.tables import print_table, print_text
+    from teddy.cli.printing import print_table, print_text
 
     def share(counts: dict[str, int]) -> str:
         return f"{100 * counts['kept'] / counts['total']:.1f}%" if counts["total"] else ""
 
     degrees = done.degrees
     print_table(
-        f"{out}: by {done.engine} ({done.reason}) in {done.seconds['total']:.1f} s",
+        f"{out}: {done.score}, by {done.engine} ({done.reason}) in {done.seconds['total']:.1f} s",
         ("", "before", "after", "left"),
         [
             ("edges", f"{done.edges['total']:,}", f"{done.edges['kept']:,}", share(done.edges)),
@@ -115,8 +119,11 @@ def _print(done: Sparsified, out: str) -> None:
             ("degree: mean, median, most",
              f"{degrees.mean:.1f}, {degrees.median:,}, {degrees.max:,}", "", ""),
             ("components",
-             "", "not counted" if done.components is None else f"{done.components:,}", ""),
+             "", "not counted" if done.components is None else f"{done.components:,}", "")
         ],
     )  # fmt: skip
-    if done.edges["kept"] < done.edges["total"]:
-        print_text(f"The last edge that went has the score {done.threshold.score:.6g}.")
+    if done.threshold is not None:
+        seed = "" if done.seed is None else f", seed {done.seed}"
+        print_text(
+            f"The last removed edge has the {done.score} score {done.threshold.score:.6g}{seed}."
+        )

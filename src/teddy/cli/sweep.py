@@ -8,73 +8,65 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from teddy.atomic import check_writable
-from teddy.cli.options import Json, Load, Report, check_report, words
+from teddy.cli.options import Json, Load, Report, check_report, load_files, report_tuned, words
 from teddy.cli.settings_options import takes_settings
 from teddy.errors import InputError
 from teddy.numbers import check_count
 from teddy.settings import Settings
+from teddy.store.atomic import check_writable
 
 
 @takes_settings
 def sweep(
     settings: dict[str, Any],
     datasets: Annotated[
-        list[str] | None,
-        typer.Argument(help="Names or files of graphs; default: citeseer.", show_default=False),
+        list[str] | None, Argument(help="Names or files of graphs; default: citeseer.")
     ] = None,
     methods: Annotated[
         str,
-        typer.Option(
+        Option(
             help="Separated by commas; options after colons: "
             "teddy:distill=0, ugs:weights=projection, random:only=edges."
         ),
     ] = "teddy,random",
     models: Annotated[
         str,
-        typer.Option(
+        Option(
             help="Separated by commas, as of `teddy find`; options after colons: gcn,gat:heads=4."
         ),
     ] = "gin",
     simulations: Annotated[
-        str, typer.Option(help="Levels, 0,1,5 or 1-20: level i removes 1 - 0.95^i, 0 nothing.")
+        str, Option(help="Levels, 0,1,5 or 1-20: level i removes 1 - 0.95^i, 0 nothing.")
     ] = "0,1,5,10,15,20",
-    seeds: Annotated[int, typer.Option(help="How many seeds: 0, 1, ...")] = 5,
-    jobs: Annotated[int, typer.Option(help="Processes at a time.")] = 1,
-    out: Annotated[Path, typer.Option(help="Folder; the same again goes on.")] = Path("runs/sweep"),
+    seeds: Annotated[int, Option(help="How many seeds: 0, 1, ...")] = 5,
+    jobs: Annotated[int, Option(help="Processes at a time.")] = 1,
+    out: Annotated[Path, Option(help="Folder; the same again goes on.")] = Path("runs/sweep"),
     summary: Annotated[
-        bool, typer.Option("--summary", help="Only say what is in the folder; run nothing.")
+        bool, Option("--summary", help="Only say what is in the folder; run nothing.")
     ] = False,
-    against: Annotated[
-        str | None,
-        typer.Option(help="Compare the other methods with this one.", show_default=False),
-    ] = None,
+    against: Annotated[str | None, Option(help="Compare the other methods with this one.")] = None,
     report: Report = None,
     json_: Json = False,
     memory: Annotated[
         float | None,
-        typer.Option(
-            help="GiB that a process may take; default: an equal share of what is free.",
-            show_default=False,
-        ),
+        Option(help="GiB that a process may take; default: an equal share of what is free."),
     ] = None,
     backend: Annotated[
-        str, typer.Option(help="Of joblib: loky (processes here), dask or ray (a cluster).")
+        str, Option(help="Of joblib: loky (processes here), dask or ray (a cluster).")
     ] = "loky",
     keep_tickets: Annotated[
-        bool, typer.Option("--keep-tickets", help="Write each cell's ticket, too.")
+        bool, Option("--keep-tickets", help="Write each cell's ticket, too.")
     ] = False,
     load: Load = None,
 ) -> None:
     """Compare methods over a grid; the same command again goes on."""
-    from teddy.methods.plugin import load_file
     from teddy.methods.spec import MethodSpec
     from teddy.sweep.folder import Folder
-    from teddy.sweep.table import read_table
+    from teddy.sweep.results_table import read_table
 
-    for path in load or []:
-        load_file(path)
+    load_files(load)
     if report is not None:
         check_writable(report)
     check_report(report)
@@ -90,7 +82,6 @@ def sweep(
         _show(rows, against, json_, facts)
         _write_report(out, report)
         return
-    from teddy.cli.options import report_tuned
     from teddy.cli.progress import cell_progress, resumable
     from teddy.sweep import Grid, run_sweep
     from teddy.sweep.grid import Cell
@@ -112,7 +103,9 @@ def sweep(
             grid, out, asked, jobs=jobs, backend=backend, memory=memory,
             keep_tickets=keep_tickets, plugins=load or (), progress=progress,
         )  # fmt: skip
-    _report_failures(outcome)
+    for line in outcome.repaired:
+        print(f"teddy: {line.removesuffix('; delete it')}; tried again", file=sys.stderr)
+    _print_failures(outcome.failures)
     report = report if outcome.rows else None
     facts = {
         "folder": str(out),
@@ -156,12 +149,6 @@ def parse_simulations(text: str) -> list[int]:
             raise InputError(f"simulations has '{word}', expected such as 5 or 1-20")
         levels.extend(part)
     return levels
-
-
-def _report_failures(outcome: Any) -> None:
-    for line in outcome.repaired:
-        print(f"teddy: {line.removesuffix('; delete it')}; tried again", file=sys.stderr)
-    _print_failures(outcome.failures)
 
 
 def _lines(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:

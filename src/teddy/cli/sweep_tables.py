@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from teddy.cli.tables import print_table, print_text
+from teddy.cli.printing import print_table, print_text
 from teddy.sparsity import simulation_sparsity
 from teddy.sweep.metric import Metric
-from teddy.sweep.statistics import ENOUGH_SEEDS, TOO_FEW, Difference
+from teddy.sweep.statistics import ENOUGH_SEEDS, TOO_FEW
 from teddy.sweep.summary import Summary, best_methods, sparsest_winning
 
 _MARK = {"winning": "w", "losing": "l", "undecided": "?", TOO_FEW: "f"}
@@ -17,40 +16,30 @@ _JUDGED = ("winning", "losing", "undecided")
 
 def sweep_tables(summaries: list[Summary], against: str | None) -> None:
     """Print, for each data set and model, the metric by method and level; then the winners."""
-    best, metric = best_methods(summaries), _metric_of(summaries)
+    best = best_methods(summaries)
+    metric = summaries[0].metric if summaries else Metric()
     for dataset, model in dict.fromkeys((s.dataset, s.model) for s in summaries):
         here = [s for s in summaries if (s.dataset, s.model) == (dataset, model)]
         by_place = {(s.method, s.simulation): s for s in here}
         simulations = sorted({s.simulation for s in here} - {0})
+        cells = {s.method: [by_place.get((s.method, i)) for i in simulations] for s in here}
         seeds = max(s.seeds for s in here)
-        rows = [
-            (
-                method,
-                *(
-                    _cell(by_place.get((method, i)), best[dataset, model, i] == method, seeds)
-                    for i in simulations
-                ),
-            )
-            for method in dict.fromkeys(s.method for s in here)
-        ]
-        headings = (
-            "simulation",
-            *(f"{i} (-{100 * simulation_sparsity(i):.0f}%)" for i in simulations),
-        )
+        whole = next(s for s in here if s.seeds == seeds)  # for the mean of the dense models
+        levels = [f"{i} (-{100 * simulation_sparsity(i):.0f}%)" for i in simulations]
         print_table(
             f"{dataset}, {model}: test {metric.name} %, {seeds} seed{'s' * (seeds > 1)}, "
-            f"dense {_of_all_seeds(here, seeds).dense:.2f}",
-            headings,
-            rows,
+            f"dense {whole.dense:.2f}",
+            ("simulation", *levels),
+            [(method, *(_cell(s, best, seeds) for s in row)) for method, row in cells.items()],
         )
         if metric.hits is not None:
             print_table(
                 f"{dataset}, {model}: test {metric.hits} %, the second metric, "
-                f"dense {_hits(_of_all_seeds(here, seeds).dense_hits)}",
-                headings,
+                f"dense {_hits(whole.dense_hits)}",
+                ("simulation", *levels),
                 [
-                    (method, *(_cell_hits(by_place.get((method, i))) for i in simulations))
-                    for method in dict.fromkeys(s.method for s in here)
+                    (method, *("-" if s is None else _hits(s.hits) for s in row))
+                    for method, row in cells.items()
                 ],
             )
     print_text(
@@ -84,24 +73,14 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
             f"Difference to {against}, paired over seeds, 95% interval",
             ("", "simulation", "difference"),
             [
-                (f"{s.dataset} {s.model} {s.method}", s.simulation, _difference(s.against))
+                (f"{s.dataset} {s.model} {s.method}", s.simulation, s.against)
                 for s in summaries
                 if s.against is not None and s.simulation > 0
             ],
         )
 
 
-def _metric_of(summaries: Sequence[Summary]) -> Metric:
-    """The metric of summaries, which share it; accuracy where there are none."""
-    return summaries[0].metric if summaries else Metric()
-
-
-def _of_all_seeds(here: list[Summary], seeds: int) -> Summary:
-    """A cell that has all seeds, for the mean of the dense models."""
-    return next(s for s in here if s.seeds == seeds)
-
-
-def _cell(summary: Summary | None, highest: bool, seeds: int) -> str:
+def _cell(summary: Summary | None, best: dict[tuple[str, str, int], str], seeds: int) -> str:
     if summary is None:
         return "-"
     mean = f"{summary.mean:.1f}"
@@ -109,11 +88,8 @@ def _cell(summary: Summary | None, highest: bool, seeds: int) -> str:
         mean += f"±{summary.deviation:.1f}"
     if summary.seeds < seeds:
         mean += f" ({summary.seeds})"
+    highest = best[summary.dataset, summary.model, summary.simulation] == summary.method
     return f"{mean} {_MARK[summary.verdict]}{'*' if highest else ' '}"
-
-
-def _cell_hits(summary: Summary | None) -> str:
-    return "-" if summary is None else _hits(summary.hits)
 
 
 def _hits(value: float | None) -> str:
@@ -122,12 +98,6 @@ def _hits(value: float | None) -> str:
 
 def _winner(key: tuple[str, ...], found: Summary) -> tuple[Any, ...]:
     share = max(found.graph_sparsity, found.weight_sparsity)
-    removed, mean = f"{100 * share:.1f}%", f"{found.mean:.2f}"
     hits = () if found.metric.hits is None else (_hits(found.hits),)
-    return " ".join(key), found.simulation, removed, mean, _difference(found.difference), *hits
-
-
-def _difference(difference: Difference) -> str:
-    if difference.low is None or difference.high is None:
-        return f"{difference.mean:+.2f}"
-    return f"{difference.mean:+.2f} [{difference.low:+.2f}, {difference.high:+.2f}]"
+    mean = f"{found.mean:.2f}"
+    return " ".join(key), found.simulation, f"{100 * share:.1f}%", mean, found.difference, *hits

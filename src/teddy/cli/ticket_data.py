@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from teddy.atomic import StrPath
 from teddy.errors import InputError
+from teddy.store.atomic import StrPath
 
 if TYPE_CHECKING:
     from torch import nn
@@ -17,24 +17,13 @@ if TYPE_CHECKING:
 
     from teddy.ticket import Ticket
 
-TicketFile = Annotated[Path, typer.Argument(help="A ticket file, or hub:owner/name.")]
+TicketFile = Annotated[Path, Argument(help="A ticket file, or hub:owner/name.")]
 TicketDataset = Annotated[
-    str | None,
-    typer.Argument(
-        help="Its graph: a name, file or folder; default: the one it names.", show_default=False
-    ),
+    str | None, Argument(help="Its graph: a name, file or folder; default: the one it names.")
 ]
-TicketSplit = Annotated[
-    str | None,
-    typer.Option("--split", help="As of teddy find; default: the ticket's.", show_default=False),
-]
+TicketSplit = Annotated[str | None, Option(help="As of teddy find; default: the ticket's.")]
 TicketSplitSeed = Annotated[
-    int | None,
-    typer.Option(
-        "--split-seed",
-        help="Seed of a split that is drawn; default: the ticket's.",
-        show_default=False,
-    ),
+    int | None, Option(help="Seed of a split that is drawn; default: the ticket's.")
 ]
 
 

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
-from teddy.cli.options import Dataset, Json, Load, ModelName
+from teddy.cli.options import Dataset, Json, Load, ModelName, load_files, words
 from teddy.cli.settings_options import takes_settings
 from teddy.numbers import check_count
 from teddy.settings import ENTRIES, Settings
 
 #: Settings that can be searched.
-_SEARCHED = ", ".join(name for name, entry in ENTRIES.items() if entry.declaration.tune)
+_SEARCHED = ", ".join(name for name, entry in ENTRIES.items() if entry.tune)
 
 
 @takes_settings
@@ -22,38 +23,33 @@ def tune(
     settings: dict[str, Any],
     dataset: Dataset = "citeseer",
     model: ModelName = "gin",
-    method: Annotated[str, typer.Option(help="With options, as of `teddy sweep`.")] = "teddy",
+    method: Annotated[str, Option(help="With options, as of `teddy sweep`.")] = "teddy",
     search: Annotated[
-        str, typer.Option(help=f"Settings to search, of {_SEARCHED}; separated by commas.")
+        str, Option(help=f"Settings to search, of {_SEARCHED}; separated by commas.")
     ] = "distill",
-    simulation: Annotated[int, typer.Option(help="Level of the paper to tune at.")] = 20,
-    trials: Annotated[int, typer.Option(help="Settings to try, those of before among them.")] = 20,
-    seeds: Annotated[int, typer.Option(help="Seeds that judge a setting: 0, 1, ...")] = 3,
-    jobs: Annotated[int, typer.Option(help="Processes: seeds side by side.")] = 1,
+    simulation: Annotated[int, Option(help="Level of the paper to tune at.")] = 20,
+    trials: Annotated[int, Option(help="Settings to try, those of before among them.")] = 20,
+    seeds: Annotated[int, Option(help="Seeds that judge a setting: 0, 1, ...")] = 3,
+    jobs: Annotated[int, Option(help="Processes: seeds side by side.")] = 1,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder; the same again goes on. Default: one under runs/ for each search.",
-            show_default=False,
-        ),
+        Option(help="Folder; the same again goes on. Default: one under runs/ for each search."),
     ] = None,
     json_: Json = False,
     load: Load = None,
 ) -> None:
     """Tune lambda by the task's validation metric; the same command again goes on."""
+    from teddy.cli.printing import print_table
     from teddy.cli.progress import cell_progress, resumable
-    from teddy.cli.tables import print_table
     from teddy.methods import Level
-    from teddy.methods.plugin import load_file
     from teddy.sweep.grid import file_name
     from teddy.sweep.metric import Metric
     from teddy.sweep.tune import Search
     from teddy.sweep.tune import tune as run_tune
 
     check_count(seeds, "seeds")
-    for path in load or []:
-        load_file(path)
-    names = tuple(word.strip() for word in search.split(",") if word.strip())
+    load_files(load)
+    names = tuple(words(search))
     what = Search(dataset, model, method, Level.simulation(simulation), tuple(range(seeds)), names)
     asked = Settings.from_dict(settings)
     which = f"{method} {names} {simulation} {seeds} {asked.to_dict()}"

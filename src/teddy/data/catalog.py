@@ -20,14 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What is known of a data set before it is read.
+    """Sizes of a data set, known before it is read.
 
     Attributes:
         name: The name that :func:`teddy.data.load_dataset` takes.
-        nodes: Number of nodes.
         edges: Number of undirected edges of the simple graph.
-        features: Number of features.
-        classes: Number of classes.
         bundled: Whether it comes with the package.
         graphs: Number of graphs; above 1, the other numbers are of all together.
     """
@@ -43,12 +40,7 @@ class DatasetInfo:
 
 @dataclass(frozen=True)
 class DatasetEntry:
-    """A data set and how to read it.
-
-    Attributes:
-        info: Its sizes.
-        read: Gets the folder of raw files that the user named, or ``None``; returns the graph.
-    """
+    """A data set, and a function that reads it from the user's folder of raw files, or None."""
 
     info: DatasetInfo
     read: Callable[[Path | None], Data]

@@ -13,13 +13,13 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from teddy.data.targets import TARGETS
-from teddy.data.tensors import are_integers, as_integers, as_tensor, dtype_text, shape_text
 from teddy.errors import InputError
+from teddy.graph.canonical import check_edges
+from teddy.graph.columns import LINK_FIELDS as LINK_FIELDS
+from teddy.tensors import are_integers, as_tensor, dtype_text, shape_text
 
 _LAYOUTS = (torch.strided, torch.sparse_csr, torch.sparse_coo, torch.sparse_csc)
 MASKS = ("train_mask", "val_mask", "test_mask")
-#: What links have, as PyG calls it: their ends, and whether there is an edge.
-LINK_FIELDS = ("edge_label_index", "edge_label")
 #: What ``Ticket.apply`` notes in a graph, so that no ticket prunes it a second time.
 PRUNED_BY = "pruned_by"
 
@@ -150,25 +150,6 @@ def check_features(features: Any, source: str = "data", integers: bool = False) 
             f"{source}: x[{row}, {column}] is {value}, expected finite features{limit}"
         )
     return as_float
-
-
-def check_edges(
-    edges: Any, num_nodes: int, source: str = "data", name: str = "edge_index"
-) -> Tensor:
-    """Return edges as int64, or raise unless they are ``[2, E]`` within ``num_nodes``."""
-    edge_index = as_tensor(edges, name, "an integer tensor of shape [2, E]", source)
-    if edge_index.dim() != 2 or edge_index.size(0) != 2:
-        raise InputError(f"{source}: {name} has shape {shape_text(edge_index)}, expected [2, E]")
-    edge_index = as_integers(edge_index, name, source)
-    outside = (edge_index < 0) | (edge_index >= num_nodes)
-    if outside.any():
-        end, column = outside.nonzero()[0].tolist()
-        node = int(edge_index[end, column])
-        raise InputError(
-            f"{source}: {name}[{end}, {column}] is {node}, "
-            f"expected a node from 0 to {num_nodes - 1}"
-        )
-    return edge_index
 
 
 def check_masks(

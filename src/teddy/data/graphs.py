@@ -11,13 +11,14 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from teddy.data.arcs import check_edge_values
-from teddy.data.checks import MASKS, PRUNED_BY, check_edges, check_features, check_masks
+from teddy.data.checks import MASKS, PRUNED_BY, check_features, check_masks
 from teddy.data.splits import Masks, split_nodes
 from teddy.data.targets import TARGETS
-from teddy.data.tensors import as_integers, as_tensor
 from teddy.errors import InputError
+from teddy.graph.canonical import check_edges
+from teddy.graph.edge_values import check_edge_values
 from teddy.numbers import check_seed
+from teddy.tensors import as_integers, as_tensor
 
 #: A ``Batch``, or a list or a PyG data set of graphs.
 GraphsLike: TypeAlias = Data | Sequence[Data]

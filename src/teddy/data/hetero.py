@@ -3,95 +3,19 @@
 from __future__ import annotations
 
 import copy
-import warnings
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
-from teddy.data.arcs import simple_arcs
-from teddy.data.checks import MASKS, check_data, check_edges, check_features, check_graph
+from teddy.data.checks import MASKS, check_data, check_features, check_graph
 from teddy.errors import InputError
-
-#: Type of the source, name, type of the target; as PyG calls a relation.
-EdgeType = tuple[str, str, str]
-
-
-def relation_text(edge_type: EdgeType) -> str:
-    """A relation as it is named in a message.
-
-    Example:
-        >>> relation_text(("author", "writes", "paper"))
-        '(author, writes, paper)'
-    """
-    return f"({', '.join(edge_type)})"
-
-
-def nodes_of_types(data: HeteroData, source: str = "data") -> dict[str, int]:
-    """How many nodes each type has, sorted by type; those that relations name among them.
-
-    Example:
-        >>> data = HeteroData(paper={"x": torch.ones(3, 1)}, author={"num_nodes": 2})
-        >>> nodes_of_types(data)
-        {'author': 2, 'paper': 3}
-    """
-    if not isinstance(data, HeteroData):
-        kind = type(data).__name__
-        raise InputError(f"{source}: is a {kind}, expected a torch_geometric.data.HeteroData")
-    ends = {end for first, _, last in data.edge_types for end in (first, last)}
-    found = {}
-    for name in sorted({*data.node_types, *ends}):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # where it can't be known, that is said below
-            count = data[name].num_nodes if name in data.node_types else None
-        if count is None:
-            raise InputError(
-                f"{source}: node type '{name}' has no number of nodes, expected x or num_nodes"
-            )
-        found[name] = int(count)
-    return found
-
-
-def check_relations(
-    data: HeteroData, nodes: dict[str, int], source: str = "data"
-) -> dict[EdgeType, Tensor]:
-    """Return the edges of each relation as int64 ``[2, E]``, sorted by relation, or raise.
-
-    Args:
-        data: The graph.
-        nodes: Nodes of each type.
-        source: Where it came from, for the message.
-
-    Example:
-        >>> data = HeteroData(paper={"num_nodes": 3}, author={"num_nodes": 2})
-        >>> data["author", "writes", "paper"].edge_index = torch.tensor([[2], [2]])
-        >>> check_relations(data, nodes_of_types(data))
-        Traceback (most recent call last):
-        ...
-        teddy.errors.InputError: data (author, writes, paper): edge_index[0, 0] is 2, expected a
-        node from 0 to 1
-    """
-    found = {}
-    for edge_type in sorted(data.edge_types):
-        where = f"{source} {relation_text(edge_type)}"
-        store = data[edge_type]
-        if "edge_index" not in store:
-            raise InputError(f"{where}: there is no edge_index, expected one for each relation")
-        counts = nodes[edge_type[0]], nodes[edge_type[2]]
-        edges = check_edges(store.edge_index, max(counts), where)
-        for end, count in enumerate(counts):
-            outside = edges[end] >= count
-            if outside.any():
-                column = int(outside.nonzero()[0])
-                raise InputError(
-                    f"{where}: edge_index[{end}, {column}] is {int(edges[end, column])}, "
-                    f"expected a node from 0 to {count - 1}"
-                )
-        found[edge_type] = edges
-    if not found:
-        raise InputError(f"{source}: there are no relations, expected at least one")
-    return found
+from teddy.graph.edges import Edges
+from teddy.graph.groups import EdgeType, relation_text
+from teddy.graph.relations import Pairing, nodes_of_types, relation_edges
 
 
 def check_target(data: HeteroData, target: str | None) -> str:
@@ -219,12 +143,12 @@ def with_reverses(data: HeteroData, source: str = "data") -> HeteroData:
         values = {"edge_weight": store.edge_weight} if "edge_weight" in store else {}
         if first == last:
             try:
-                index, values = simple_arcs(
+                edges = Edges.from_index(
                     store.edge_index, data[first].num_nodes, values, self_loops=True
                 )
             except InputError as error:
                 raise InputError(f"{source} {relation_text(kind)}: {error}") from None
-            found[kind].update({"edge_index": index, **values})
+            found[kind].update({"edge_index": edges.edge_index, **edges.messages.values})
         else:
             reverse = {"edge_index": store.edge_index.flip(0), **values}
             found[last, f"rev_{name}", first].update(reverse)
@@ -239,3 +163,24 @@ def _is_reverse(data: HeteroData, one: EdgeType, other: EdgeType) -> bool:
         return True
     edges, back = data[one].edge_index, data[other].edge_index.flip(0)
     return torch.equal(edges.unique(dim=1), back.unique(dim=1))
+
+
+def target_edges(
+    data: HeteroData,
+    target: str,
+    budget: str = "each",
+    names: Iterable[str] = (),
+    pairing: Pairing | None = None,
+) -> Edges:
+    """Edges of a heterogeneous graph with the features of all types but the target's.
+
+    Args:
+        data: The graph.
+        target: The node type whose features come from elsewhere.
+        budget: ``each`` or ``all``, see :func:`teddy.graph.relation_edges`.
+        names: Of ``edge_weight`` and ``edge_attr``, the values that the model takes.
+        pairing: Relations that are one, where that is known.
+    """
+    edges, _ = relation_edges(data, budget, names, pairing)
+    features = other_features(data, target, nodes_of_types(data))
+    return replace(edges, target=target, features=features)

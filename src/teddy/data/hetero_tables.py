@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from teddy.data.hetero import EdgeType
+    from teddy.graph.groups import EdgeType
 
 _TABLES = (".csv", ".parquet")
 

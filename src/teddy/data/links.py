@@ -13,12 +13,14 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from teddy.data.arcs import check_edge_values, simple_arcs
-from teddy.data.checks import LINK_FIELDS, MASKS, check_edges, check_graph, check_masks
+from teddy.data.checks import LINK_FIELDS, MASKS, check_graph, check_masks
 from teddy.data.node_pairs import Keys, draw_no_edges, pair_keys, pairs_of
 from teddy.data.splits import shares_of
 from teddy.data.targets import TARGETS
 from teddy.errors import InputError
+from teddy.graph.canonical import check_edges
+from teddy.graph.edge_values import check_edge_values
+from teddy.graph.edges import Edges
 from teddy.numbers import check_seed
 
 #: Shares of edges that train, validate and test, where nothing else is asked for.
@@ -76,8 +78,9 @@ def split_links(
         if name in graph
     }
     values |= _further(graph)
-    arcs, values = simple_arcs(graph.edge_index, num_nodes, values, self_loops=True)
-    edges = pair_keys(arcs[:, arcs[0] < arcs[1]])
+    messages = Edges.from_index(graph.edge_index, num_nodes, values, self_loops=True).messages
+    index, values = messages.index, dict(messages.values)
+    edges = pair_keys(index[:, index[0] < index[1]])
     counts = [round(val * edges.size), round(test * edges.size)]
     if 0 in counts or sum(counts) >= edges.size:
         raise InputError(
@@ -91,11 +94,11 @@ def split_links(
     apart = draw_no_edges(trained, num_nodes, trained.size, (seed, 2))
     parts = [(trained, apart)]
     parts += zip(*(np.split(keys, [counts[0]]) for keys in (held, absent)), strict=True)
-    loop = arcs[0] == arcs[1]
-    stays = torch.from_numpy(np.isin(pair_keys(arcs), trained)).to(arcs.device) | loop
+    loop = index[0] == index[1]
+    stays = torch.from_numpy(np.isin(pair_keys(index), trained)).to(index.device) | loop
     found = Data(
         x=graph.x,
-        edge_index=arcs[:, stays],
+        edge_index=index[:, stays],
         **{name: value[stays] for name, value in values.items()},
         **_listed(parts),
         num_nodes=num_nodes,
@@ -220,7 +223,7 @@ def _further(graph: Data) -> dict[str, Tensor]:
             continue
         if not _rows(value, graph.x.size(0)) or "edge" in name:
             with suppress(InputError):
-                simple_arcs(graph.edge_index, graph.x.size(0), {name: value})
+                Edges.from_index(graph.edge_index, graph.x.size(0), {name: value})
                 found[name] = value
     return found
 

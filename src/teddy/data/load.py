@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import copy
-import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 from torch import Tensor
 from torch_geometric.data import Batch, Data, HeteroData
 
-from teddy.data.arcs import check_edge_values, simple_arcs
-from teddy.data.catalog import DATASETS
 from teddy.data.checks import (
     MASKS,
     PRUNED_BY,
@@ -21,25 +17,23 @@ from teddy.data.checks import (
     count_splits,
 )
 from teddy.data.features import compact
-from teddy.data.files import read_path
 from teddy.data.graphs import TASK as OF_GRAPHS
 from teddy.data.graphs import as_batch, graph_set, of_graphs
 from teddy.data.hetero import (
-    check_relations,
     check_target,
-    nodes_of_types,
     other_features,
-    relation_text,
     target_nodes,
     with_target_nodes,
 )
 from teddy.data.links import LINKS, check_links, with_links
-from teddy.data.simple_edges import normalise_edges
+from teddy.data.source import StrPath, read_source
 from teddy.data.splits import CHOICES, Masks, one_split, split_nodes, split_number
 from teddy.data.targets import TARGETS
 from teddy.errors import InputError
-
-StrPath = str | os.PathLike[str]
+from teddy.graph.edge_values import check_edge_values
+from teddy.graph.edges import Edges
+from teddy.graph.groups import relation_text
+from teddy.graph.relations import check_relations, nodes_of_types
 
 
 def load_dataset(
@@ -99,14 +93,14 @@ def load_dataset(
     if task == LINKS:
         if directed:
             raise InputError(f"links have no direction, expected no directed graph for {LINKS}")
-        raw, source, label = _read(name, data_dir, nodes, task, ())
+        raw, source, label = read_source(name, data_dir, nodes, task, ())
         return _load_links(raw, source, label, split, seed)
-    raw, source, label = _read(name, data_dir, nodes, task, None, target, directed)
+    raw, source, label = read_source(name, data_dir, nodes, task, None, target, directed)
     if isinstance(raw, HeteroData):
-        target = check_target(raw, target)
-        nodes_of_target, where = target_nodes(raw, target), f"{source} '{target}'"
-        found = _with_split(nodes_of_target, where, split, seed, task, integers=True)
-        return with_target_nodes(_hetero(raw, target, source, label), target, found)
+        return _hetero(
+            raw, target, source, label,
+            lambda nodes, where: _with_split(nodes, where, split, seed, task, integers=True),
+        )  # fmt: skip
     if isinstance(raw, Batch):
         came = "public" if split is None and MASKS[0] in raw else split
         batch = graph_set(raw, came, seed, source)
@@ -148,8 +142,12 @@ def _with_split(
     return graph
 
 
-def _hetero(raw: HeteroData, target: str, source: str, label: str) -> HeteroData:
-    """A heterogeneous graph, checked but for the target's nodes, with its name."""
+def _hetero(
+    raw: HeteroData, target: str | None, source: str, label: str, check: Callable[[Data, str], Data]
+) -> HeteroData:
+    """A heterogeneous graph, checked, with its name; ``check`` returns the target's nodes."""
+    target = check_target(raw, target)
+    of_target = check(target_nodes(raw, target), f"{source} '{target}'")
     data, nodes = copy.copy(raw), nodes_of_types(raw, source)
     for name, x in other_features(raw, target, nodes).items():
         data[name].x = x
@@ -160,7 +158,7 @@ def _hetero(raw: HeteroData, target: str, source: str, label: str) -> HeteroData
                 where, columns = f"{source} {relation_text(kind)}", edge_index.size(1)
                 data[kind][key] = check_edge_values(key, raw[kind][key], columns, where)
     data.name = label
-    return data
+    return with_target_nodes(data, target, of_target)
 
 
 def load_to_predict(
@@ -177,23 +175,21 @@ def load_to_predict(
 ) -> Data | HeteroData:
     """Return a graph of which labels are to be predicted: they and a split may be missing.
 
-    The same as :func:`load_dataset` otherwise, with the masks that came with the data if any did.
+    The same as :func:`load_dataset` otherwise, with the masks that came with the data if any did;
+    the arguments that are not listed here are described there.
 
     Args:
-        name: As there.
-        classes: Names of those that the model has learned, in the order of their numbers, which
-            labels of a table get; any label has to be one of them. None: they have none, and labels
-            are their numbers.
-        data_dir: As there.
-        nodes: As there.
-        task: As there.
-        directed: As there.
+        name: A name or a path.
+        classes: Names of the classes that the model has learned, in the order of their numbers,
+            which labels of a table get; any label has to be one of them. None: they have none, and
+            labels are their numbers.
         self_loops: Whether self-loops are kept, for a module that is given them.
         integers: Whether integer ``x``, ids that a module looks up, stays as it is.
-        target: As there; without labels it has to be given.
+        target: Node type that is predicted; without labels it has to be given.
 
     Example:
         >>> import tempfile
+        >>> from pathlib import Path
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = Path(folder, "edges.csv").write_text("source,target\\nann,bob\\n")
         ...     _ = Path(folder, "nodes.csv").write_text("id,label,size\\nann,,1.5\\nbob,dog,2\\n")
@@ -201,12 +197,12 @@ def load_to_predict(
         >>> data.y.tolist(), "test_mask" in data
         ([-1, 1], False)
     """
-    raw, source, label = _read(name, data_dir, nodes, task, classes or (), target, directed)
+    raw, source, label = read_source(name, data_dir, nodes, task, classes or (), target, directed)
     if isinstance(raw, HeteroData):
-        target = check_target(raw, target)
-        nodes_of_target, where = target_nodes(raw, target), f"{source} '{target}'"
-        found = _to_predict(nodes_of_target, where, task, classes, integers=True)
-        return with_target_nodes(_hetero(raw, target, source, label), target, found)
+        return _hetero(
+            raw, target, source, label,
+            lambda nodes, where: _to_predict(nodes, where, task, classes, integers=True),
+        )  # fmt: skip
     if task == LINKS:
         data = check_links(raw, source, labelled=False) if "edge_label_index" in raw else _bare(raw)
         data.x, data.name = compact(data.x), label
@@ -285,60 +281,12 @@ def _named(data: Data, raw: Data, of_classes: bool = True) -> Data:
 
 def _edges(graph: Data, directed: bool, source: str, self_loops: bool = False) -> dict[str, Tensor]:
     """The simple graph, perhaps with self-loops, and weights of edges where they have any."""
-    num_nodes = graph.x.size(0)
-    if not directed and not self_loops and "edge_weight" not in graph:
-        return {"edge_index": normalise_edges(graph.edge_index, num_nodes)}
     values = {}
     if "edge_weight" in graph:
         columns = graph.edge_index.size(1)
         values["edge_weight"] = check_edge_values("edge_weight", graph.edge_weight, columns, source)
-    edge_index, values = simple_arcs(graph.edge_index, num_nodes, values, directed, self_loops)
-    return {"edge_index": edge_index, **values}
-
-
-def _read(
-    name: StrPath,
-    data_dir: StrPath | None,
-    nodes: StrPath | None,
-    task: str,
-    classes: Sequence[str] | None = None,
-    target: str | None = None,
-    directed: bool = False,
-) -> tuple[Data, str, str]:
-    """Return the graph, or graphs, as they came, the name in messages, and the name."""
-    key = name.lower() if isinstance(name, str) else ""
-    path = _home(name)
-    looks_like_a_path = not isinstance(name, str) or os.sep in name or path.suffix or path.exists()
-    if name and key not in DATASETS and looks_like_a_path:
-        table = None if nodes is None else _home(nodes)
-        raw, source = read_path(path, table, task, classes, target, directed)
-        label = path.name or path.resolve().name
-    else:
-        entry = DATASETS[key]
-        if nodes is not None:
-            raise InputError(f"nodes (--nodes) is '{nodes}', expected only beside an edge list")
-        raw, source, label = entry.read(None if data_dir is None else Path(data_dir)), key, key
-    if isinstance(raw, list):
-        raw = as_batch(raw, source)
-    if isinstance(raw, HeteroData) and task in (LINKS, OF_GRAPHS):
-        raise InputError(
-            f"{source}: has several kinds of nodes, expected one kind for the task {task}"
-        )
-    if target is not None and not isinstance(raw, HeteroData):
-        raise InputError(f"{source}: has one kind of node, expected no target (--target)")
-    if isinstance(raw, Batch) and task not in (OF_GRAPHS, "classification"):
-        raise InputError(f"{source}: is a set of graphs, expected the task {OF_GRAPHS} (--task)")
-    if task == OF_GRAPHS and not isinstance(raw, Batch):
-        raise InputError(f"{source}: is one graph, expected several for the task {OF_GRAPHS}")
-    return raw, source, label
-
-
-def _home(path: StrPath) -> Path:
-    """Expand a leading ~ where that means something."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        return Path(path)
+    edges = Edges.from_index(graph.edge_index, graph.x.size(0), values, directed, self_loops)
+    return {"edge_index": edges.edge_index, **edges.messages.values}
 
 
 def _public(raw: Data, source: str) -> Masks | None:

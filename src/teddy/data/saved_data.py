@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
-from torch_geometric.data.storage import (
-    BaseStorage,
-    EdgeStorage,
-    GlobalStorage,
-    NodeStorage,
-)
+from torch_geometric.data.storage import BaseStorage, EdgeStorage, GlobalStorage, NodeStorage
 
 from teddy.data.checks import LINK_FIELDS, MASKS, PRUNED_BY
 from teddy.data.reading import reading

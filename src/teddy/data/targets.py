@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from teddy.data.tensors import as_integers, as_tensor, dtype_text, shape_text
 from teddy.errors import InputError
 from teddy.registry import Registry
+from teddy.tensors import as_integers, as_tensor, dtype_text, shape_text
 
 # The last layer has a weight per class: a label such as a year-month-day is a mistake, not a class.
 _MOST_CLASSES = 100_000

@@ -1,8 +1,7 @@
 """Ways to find tickets, one file each: teddy, ugs, wd_glt; scores makes one of each edge score,
 auto chooses among them.
 
-All share one scheme (search) and one start (problem). May import: data, edges, weights, models,
-training, ticket, tracking.
+All share one scheme (search) and one start (problem).
 """
 
 from teddy.methods import auto, scores, teddy, ugs, wd_glt

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 
-from teddy.edges import SCORES
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.method import METHODS, method
 from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
+from teddy.prune import SCORES
 from teddy.ticket import Ticket
 from teddy.ticket.inference import scores_any_graph
 
@@ -82,7 +82,7 @@ def auto(
     Args:
         problem: Graph, model, seed and settings.
         levels: How sparse.
-        scores: Names in ``teddy.edges.SCORES``, joined by ``+``.
+        scores: Names in ``teddy.prune.SCORES``, joined by ``+``.
         weights: As of :func:`~teddy.methods.teddy.teddy`.
         structure: As of :func:`~teddy.methods.teddy.teddy`.
         weighted: As of :func:`~teddy.methods.teddy.teddy`.

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
-from teddy.atomic import StrPath
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.make_problem import make_problem
@@ -23,6 +22,7 @@ from teddy.methods.spec import MethodSpec
 from teddy.methods.teacher import TeacherLike
 from teddy.models import parse_model
 from teddy.settings import ENTRIES, Settings, TrainConfig
+from teddy.store.atomic import StrPath
 from teddy.ticket import Ticket
 from teddy.tracking import Tracking, TrackLike
 from teddy.training.device import limited_threads

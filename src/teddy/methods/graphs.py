@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -13,24 +13,20 @@ from torch_geometric.data import Data
 from teddy.data.checks import MASKS
 from teddy.data.features import select_rows
 from teddy.data.graphs import GraphsLike, as_batch, graph_set, left_out
-from teddy.edges import Arcs, GraphUnion, Signals
 from teddy.errors import InputError
+from teddy.graph import Edges, Groups
 from teddy.methods.growth import Growth, Stage
 from teddy.methods.headed import HeadedProblem
-from teddy.methods.level import Level
 from teddy.methods.model_source import ModelLike
 from teddy.methods.record import Choice, Dense
-from teddy.models import GNN
 from teddy.models.edge_inputs import Inputs, takes
-from teddy.models.graph_head import ByBatch, Readout, network_of, of_graphs
-from teddy.models.macs import count_macs
+from teddy.models.graph_head import readout_for
 from teddy.numbers import check_seed
+from teddy.prune import Signals, choose_edges
 from teddy.settings import Settings
 from teddy.ticket.fingerprint import borders_fingerprint
 from teddy.ticket.info import Count
 from teddy.training import TrainResult, Unseen, seeded
-from teddy.training.forward import dense_input
-from teddy.training.inputs import of_edges, own_types
 from teddy.training.tasks import GraphClassification, parse_task
 
 #: What a union of graphs has beside ``x`` and edges.
@@ -48,7 +44,7 @@ class GraphGrowth(Growth):
         held_out: The graphs that validate, those that test, and those in no part.
         whole: All graphs.
         parts: bool ``[M]`` of each part, training's first: its edges among all.
-        budget: ``graph`` or ``all``.
+        budget: ``each`` or ``all``.
     """
 
     held_out: tuple[Stage, Stage, Stage]
@@ -58,23 +54,23 @@ class GraphGrowth(Growth):
 
     @staticmethod
     def of_graphs(
-        data: Data, arcs: Arcs, of_node: Tensor, budget: str, inference: str, seed: int
+        data: Data, edges: Edges, of_node: Tensor, budget: str, inference: str, seed: int
     ) -> GraphGrowth:
         """Of a union of graphs.
 
         Args:
             data: ``x``, and ``y`` and masks of graphs.
-            arcs: The edges.
+            edges: The edges.
             of_node: The graph of each node.
-            budget: ``graph`` or ``all``.
+            budget: ``each`` or ``all``.
             inference: ``scored``: the score prunes held-out graphs; else they keep all edges.
             seed: For scores that draw.
         """
         masks = [data[key] for key in MASKS]
         rest = ~torch.stack(masks).any(dim=0)
-        found = [_part(data, arcs, of_node, mask) for mask in (*masks, rest)]
+        found = [_part(data, edges, of_node, mask, budget) for mask in (*masks, rest)]
         (train, *held_out), parts = zip(*found, strict=True)
-        whole, _ = _part(data, arcs, of_node, torch.ones_like(rest))
+        whole, _ = _part(data, edges, of_node, torch.ones_like(rest), budget)
         return GraphGrowth(train, None, inference, seed, tuple(held_out), whole, parts, budget)
 
     @property
@@ -98,12 +94,13 @@ class GraphGrowth(Growth):
             return keep
         if self.inference != "scored" or choice.score is None:
             return torch.ones_like(stage.known)
-        union, signals = union_at(stage), Signals(stage.data.x)
-        weights = stage.arcs.weights if choice.weighted else None
-        chosen = choice.sparsity, choice.score, self.seed
+        edges = stage.edges
         if stage is self.held_out[-1]:
-            return union.keep_alone(*chosen, signals, weights)
-        return union.keep(*chosen, self.budget, signals, weights)
+            assert edges.groups is not None
+            edges = replace(edges, groups=replace(edges.groups, budget="each", alone=True))
+        return choose_edges(
+            edges, choice.sparsity, choice.score, self.seed, choice.weighted, Signals(stage.data.x)
+        )
 
     def unseen(self, choice: Choice | None) -> Unseen:
         """The graphs to validate and test on."""
@@ -121,19 +118,18 @@ class GraphGrowth(Growth):
         return Unseen(*graphs)
 
 
-def union_at(stage: Stage) -> GraphUnion:
-    """The graphs of a stage."""
-    return GraphUnion(stage.graph, stage.data.graph_of_node, stage.data.y.size(0))
-
-
-def _part(data: Data, arcs: Arcs, of_node: Tensor, graphs: Tensor) -> tuple[Stage, Tensor]:
+def _part(
+    data: Data, edges: Edges, of_node: Tensor, graphs: Tensor, budget: str
+) -> tuple[Stage, Tensor]:
     """Some of the graphs, numbered anew, and their edges among all, bool ``[M]``."""
     nodes = graphs[of_node]
-    part, within = arcs.induced(nodes)
+    part, within = edges.induced(nodes)
     number = graphs.long().cumsum(0) - 1
     fields = {key: data[key][graphs] for key in _OF_GRAPHS}
     fields |= {"x": select_rows(data.x, nodes), "graph_of_node": number[of_node[nodes]]}
-    known = torch.ones(part.graph.num_edges, dtype=torch.bool, device=nodes.device)
+    groups = Groups.of_graphs(fields["graph_of_node"], int(graphs.sum()), budget)
+    part = replace(part, groups=groups)
+    known = torch.ones_like(part.pairs[0], dtype=torch.bool)
     return Stage(part, part.data(fields), known), within
 
 
@@ -159,8 +155,7 @@ class GraphProblem(HeadedProblem):
         self.split_seed = settings.data.split_seed
         super().__init__(data, model, settings, seed, **named)
         with seeded(self.seed, self.device):
-            # Can it be one of graphs?
-            self.reads_out = not isinstance(self.make_model(), ByBatch)
+            self.reads_out = self.head_for(self.make_model()) is not None
 
     def _checked(self, data: Any) -> Data:
         batch = as_batch(data, "data")
@@ -189,80 +184,27 @@ class GraphProblem(HeadedProblem):
             )
         return inputs
 
-    def _growth(self, fields: Data, arcs: Arcs) -> Growth:
+    def _growth(self, fields: Data, edges: Edges) -> Growth:
         of_node = self.given.graph_of_node.to(self.device)
         inference = self.settings.task.inference
-        return GraphGrowth.of_graphs(fields, arcs, of_node, self.budget, inference, self.seed)
+        return GraphGrowth.of_graphs(fields, edges, of_node, self.budget, inference, self.seed)
 
     def _shown(self, fields: Data) -> Tensor:
         mask: Tensor = fields.train_mask
         return mask
 
-    def head(self) -> nn.Module:
-        """The readout."""
-        return Readout(self.readout)
-
-    def around(self, network: nn.Module) -> nn.Module:
-        """A network of nodes and the readout, or a module that takes ``batch``."""
-        return of_graphs(network, self.readout)
-
-    def network(self, model: nn.Module) -> nn.Module:
-        """The network of nodes, or the module that takes ``batch``."""
-        return network_of(model)
-
-    def macs(self, model: nn.Module, choice: Choice | None = None) -> list[int] | None:
-        """Multiply-accumulates of each layer, over all graphs."""
-        keep = None if choice is None else self.growth.kept(self.deployed, choice)
-        data = self.deployed.subgraph(keep)
-        values = of_edges(data)
-        if not isinstance(model, ByBatch):
-            model = self.network(model)
-            del values["graph_of_node"]
-        x = data.x if isinstance(model, GNN) else dense_input(model, data.x)
-        return count_macs(model, x, data.edge_index, **own_types(values, x))
-
-    def choose(
-        self,
-        sparsity: float,
-        score: str,
-        weighted: bool = False,
-        signals: Signals | None = None,
-    ) -> Tensor:
-        """The edges of the training graphs that a score keeps, bool ``[M]``."""
-        weights = self.seen.arcs.weights if weighted else None
-        return union_at(self.seen).keep(sparsity, score, self.seed, self.budget, signals, weights)
-
-    def keep_highest(self, scores: Tensor, sparsity: float) -> Tensor:
-        """Keep all edges but those of lowest score, of each training graph or of all of them."""
-        return union_at(self.seen).keep_highest(scores, sparsity, self.budget)
-
-    def num_pruned(self, level: Level) -> int:
-        """Edges of the training graphs that go."""
-        return int(union_at(self.seen).num_pruned(level.graph_sparsity, self.budget).sum())
-
-    def _check_choice(self, method: str, level: Level, keep: Tensor) -> None:
-        super()._check_choice(method, level, keep)
-        union = union_at(self.seen)
-        if self.budget == "all":
-            return
-        gone = torch.bincount(union.graph_of_edge[~keep], minlength=union.num_graphs)
-        wrong = gone != union.num_pruned(level.graph_sparsity)
-        if wrong.any():
-            graph = int(wrong.nonzero()[0])
-            expected = int(union.num_pruned(level.graph_sparsity)[graph])
-            raise InputError(
-                f"{method} removed {int(gone[graph])} edges of training graph {graph}, "
-                f"expected {expected}"
-            )
+    def head_for(self, network: nn.Module) -> nn.Module | None:
+        """The readout; None for a module that takes ``batch``."""
+        return readout_for(network, self.readout)
 
     def identity(self) -> dict[str, Any]:
         """What decides the result beside the graphs, the model and the training."""
         borders = borders_fingerprint(self.given.graph_of_node)
         return {"budget": self.budget, "readout": self.readout, "borders": borders}
 
-    def belongs_to(self, choice: Choice) -> tuple[Arcs, Tensor]:
+    def belongs_to(self, choice: Choice) -> tuple[Edges, Tensor]:
         """All graphs, and which of their edges stay."""
-        return self.whole.arcs, self.growth.kept(self.whole, choice)
+        return self.whole.edges, self.growth.kept(self.whole, choice)
 
     @property
     def whole(self) -> Stage:

@@ -11,8 +11,9 @@ from torch_geometric.data import Data
 
 from teddy.data.checks import MASKS
 from teddy.data.features import select_rows
-from teddy.edges import Arcs, Signals, SimpleGraph
+from teddy.graph import Edges
 from teddy.methods.record import Choice
+from teddy.prune import Signals
 from teddy.ticket.inference import edges_at_inference
 from teddy.training import Unseen
 
@@ -22,44 +23,38 @@ class Stage:
     """The graph of some nodes.
 
     Attributes:
-        arcs: Its edges, and what belongs to them.
-        data: ``x``, ``y``, masks and the arcs' fields of these nodes.
+        edges: Its edges, and the values of messages.
+        data: ``x``, ``y``, masks, messages and other inputs of these nodes.
         known: bool ``[M]``: which edges are of the training graph.
     """
 
-    arcs: Arcs
+    edges: Edges
     data: Data
     known: Tensor
-
-    @property
-    def graph(self) -> SimpleGraph:
-        """The undirected edges."""
-        return self.arcs.graph
 
     def subgraph(self, keep: Tensor | None) -> Data:
         """The graph with the kept edges only; all of them for None."""
         if keep is None:
             return self.data
         sparse = copy.copy(self.data)
-        for name, value in self.arcs.fields(keep).items():
+        for name, value in self.edges.fields(keep).items():
             sparse[name] = value
         return sparse
 
 
-def transductive(data: Data, arcs: Arcs) -> Stage:
+def transductive(data: Data, edges: Edges) -> Stage:
     """The whole graph, which training sees.
 
     Args:
         data: ``x``, ``y`` and the masks.
-        arcs: The edges.
+        edges: The edges.
     """
     fields = {key: data[key] for key in ("x", "y", *MASKS)}
-    pairs = arcs.graph.pairs
-    every = torch.ones(pairs.size(1), dtype=torch.bool, device=pairs.device)
-    return Stage(arcs, arcs.data(fields), every)
+    every = torch.ones_like(edges.pairs[0], dtype=torch.bool)
+    return Stage(edges, edges.data(fields), every)
 
 
-def inductive(data: Data, arcs: Arcs) -> tuple[Stage, Stage, Stage]:
+def inductive(data: Data, edges: Edges) -> tuple[Stage, Stage, Stage]:
     """The graph as it grows: of the training nodes, with those that validate, whole.
 
     Nothing of a node that comes later is in an earlier stage: no feature, label, edge or degree.
@@ -67,15 +62,15 @@ def inductive(data: Data, arcs: Arcs) -> tuple[Stage, Stage, Stage]:
     Example:
         >>> masks = {name: torch.arange(3) == i for i, name in enumerate(MASKS)}
         >>> data = Data(x=torch.eye(3), y=torch.tensor([0, 1, 1]), **masks)
-        >>> arcs = Arcs.of(torch.tensor([[0, 0], [1, 2]]), 3)
-        >>> [stage.graph.num_edges for stage in inductive(data, arcs)]
+        >>> edges = Edges.from_index(torch.tensor([[0, 0], [1, 2]]), 3)
+        >>> [stage.edges.num_edges for stage in inductive(data, edges)]
         [0, 1, 2]
     """
     everyone = torch.ones_like(data.train_mask)
-    _, trained = arcs.induced(data.train_mask)
+    _, trained = edges.induced(data.train_mask)
     stages = []
     for nodes in (data.train_mask, data.train_mask | data.val_mask, everyone):
-        part, within = arcs.induced(nodes)
+        part, within = edges.induced(nodes)
         fields = {key: data[key][nodes] for key in ("y", *MASKS)}
         fields["x"] = select_rows(data.x, nodes)
         stages.append(Stage(part, part.data(fields), trained[within]))
@@ -101,19 +96,19 @@ class Growth:
     seed: int
 
     @staticmethod
-    def of(data: Data, arcs: Arcs, grows: bool, inference: str, seed: int) -> Growth:
+    def of(data: Data, edges: Edges, grows: bool, inference: str, seed: int) -> Growth:
         """Of a graph with masks.
 
         Args:
             data: ``x``, ``y`` and the masks.
-            arcs: The edges.
+            edges: The edges.
             grows: Whether training sees the graph of its own nodes only.
             inference: The rule.
             seed: The seed.
         """
         if not grows:
-            return Growth(transductive(data, arcs), None, inference, seed)
-        seen, *grown = inductive(data, arcs)
+            return Growth(transductive(data, edges), None, inference, seed)
+        seen, *grown = inductive(data, edges)
         return Growth(seen, (grown[0], grown[1]), inference, seed)
 
     @property
@@ -126,7 +121,7 @@ class Growth:
         if self.grown is None:
             return choice.keep
         return edges_at_inference(
-            self.inference, stage.arcs, stage.known, choice.keep, choice.sparsity, choice.score,
+            self.inference, stage.edges, stage.known, choice.keep, choice.sparsity, choice.score,
             self.seed, choice.weighted, Signals(stage.data.x),
         )  # fmt: skip
 
@@ -143,7 +138,7 @@ class Growth:
             return None
         graphs = []
         for stage in self.grown:
-            kept = edges_at_inference("training", stage.arcs, stage.known, keep, 0.0, None, 0)
+            kept = edges_at_inference("training", stage.edges, stage.known, keep, 0.0, None, 0)
             graph, count = copy.copy(stage.subgraph(kept)), int(keep.sum())
             graph.mask_of_edge = torch.full_like(stage.known[kept], count, dtype=torch.long)
             graph.mask_of_edge[stage.known[kept]] = torch.arange(count, device=keep.device)

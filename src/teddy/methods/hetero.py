@@ -8,16 +8,14 @@ from typing import Any
 from torch import Tensor, nn
 from torch_geometric.data import Data, HeteroData
 
-from teddy.data.hetero import check_target, nodes_of_types, relation_text, target_data
-from teddy.edges import Arcs, HeteroArcs
-from teddy.edges.relations import groups_between
-from teddy.errors import InputError
-from teddy.methods.level import Level
+from teddy.data.hetero import check_target, target_data, target_edges
+from teddy.graph.edges import Edges
+from teddy.graph.relations import nodes_of_types, pairing_between
 from teddy.methods.model_source import ModelLike
 from teddy.methods.problem import Problem
 from teddy.methods.record import Dense
 from teddy.models.edge_inputs import EDGE_INPUTS
-from teddy.models.hetero import HeteroModel, check_weighs_relations, hetero_edge_inputs
+from teddy.models.hetero import check_takes_types, check_weighs_relations, hetero_edge_inputs
 from teddy.models.own_module import check_weights
 from teddy.settings import Settings
 from teddy.ticket.hetero import hetero_facts
@@ -28,7 +26,7 @@ class HeteroProblem(Problem):
     """A heterogeneous graph and a module ``forward(x_dict, edge_index_dict)``.
 
     The training is that of any module: it sees the features, targets and masks of the nodes that
-    are predicted, and all else as their surroundings (:class:`~teddy.models.hetero.HeteroModel`).
+    are predicted, and all else in :class:`~teddy.graph.surroundings.Surroundings`.
 
     Args:
         data: The graph.
@@ -45,13 +43,6 @@ class HeteroProblem(Problem):
         self.target = check_target(data, settings.task.target)
         super().__init__(data, model, settings, seed, **named)
 
-    @property
-    def arcs(self) -> HeteroArcs:
-        """The edges and what belongs to them."""
-        arcs = self.seen.arcs
-        assert isinstance(arcs, HeteroArcs)
-        return arcs
-
     def _checked(self, data: Any) -> Data:
         return target_data(data, self.target, self.task.name)
 
@@ -60,50 +51,19 @@ class HeteroProblem(Problem):
         if module is not None:
             check_weights(module)
 
-    def _arcs(self) -> Arcs:
+    def _edges(self) -> Edges:
         present = [name for name in EDGE_INPUTS if name in self.hetero]
         with seeded(self.seed, self.device):
             names = hetero_edge_inputs(self.source.make(0, 0), present, self.hetero.keys())
-        data, groups = copy.copy(self.hetero).to(self.device), None
+        data, pairing = copy.copy(self.hetero).to(self.device), None
         if self.settings.task.inductive:
             training = self.given.train_mask.to(self.device)
-            groups = groups_between(data, self.target, training)
-        return HeteroArcs.of_hetero(data, self.target, names, self.scope, groups)
+            pairing = pairing_between(data, self.target, training)
+        return target_edges(data, self.target, self.scope, names, pairing)
 
-    def make_model(self) -> nn.Module:
-        """Make a model with initial weights."""
-        return self.around(self.source.make(0, 0)).to(self.device)
-
-    def around(self, network: nn.Module) -> nn.Module:
-        """The module as one of the nodes that are predicted."""
-        return HeteroModel(network, self.target)
-
-    def network(self, model: nn.Module) -> nn.Module:
-        """The module of the user's that a model here stands for."""
-        assert isinstance(model, HeteroModel)
-        return model.module
-
-    def keep_highest(self, scores: Tensor, sparsity: float) -> Tensor:
-        """Keep all edges but those of lowest score, within each relation or over all of them."""
-        return self.arcs.relations.keep_highest(scores, sparsity)
-
-    def num_pruned(self, level: Level) -> int:
-        r"""Edges that go, :math:`\lceil p_g M_r \rceil` of each relation, or of all together."""
-        return sum(self.arcs.relations.num_pruned(level.graph_sparsity))
-
-    def _check_choice(self, method: str, level: Level, keep: Tensor) -> None:
-        super()._check_choice(method, level, keep)
-        graph = self.arcs.relations
-        if self.scope == "all":
-            return
-        budgets = graph.num_pruned(level.graph_sparsity)
-        found = zip(graph.relations, keep.split(graph.num_edges), budgets, strict=True)
-        for relation, stays, budget in found:
-            if int((~stays).sum()) != budget:
-                raise InputError(
-                    f"{method} removed {int((~stays).sum())} edges of "
-                    f"{relation_text(relation.edge_types[0])}, expected {budget}"
-                )
+    def head_for(self, network: nn.Module) -> None:
+        """None, or raise for a built-in model."""
+        check_takes_types(network)
 
     def _check_weighs_edges(self, network: nn.Module) -> None:
         check_weighs_relations(network)
@@ -114,5 +74,5 @@ class HeteroProblem(Problem):
 
     def facts(self, keep: Tensor, sparse: TrainResult, dense: Dense) -> dict[str, Any]:
         """What a ticket says of its relations."""
-        facts = hetero_facts(self.arcs, self.target, keep)
+        facts = hetero_facts(self.graph, keep)
         return {"hetero": facts | ({"directed": True} if self.settings.task.directed else {})}

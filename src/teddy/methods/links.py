@@ -68,13 +68,13 @@ class LinkProblem(HeadedProblem):
     def _checked(self, data: Data) -> Data:
         return check_links(data)
 
-    def head(self) -> nn.Module:
+    def head_for(self, network: nn.Module) -> nn.Module:
         """The inner product of both ends' outputs."""
-        return LinkHead(self.given.edge_label_index)
+        return LinkHead(self.given.edge_label_index.to(self.device))
 
     @property
     def num_encoded(self) -> int:
-        """Outputs of a node."""
+        """Outputs of a network that is made here."""
         return self.dimensions
 
     def identity(self) -> dict[str, Any]:

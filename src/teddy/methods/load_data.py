@@ -6,12 +6,12 @@ from typing import Any
 
 from torch_geometric.data import Batch
 
-from teddy.atomic import StrPath
 from teddy.capabilities import check_combination
 from teddy.data import load_dataset
 from teddy.errors import InputError
 from teddy.methods.parts import settings_parts
 from teddy.settings import Settings
+from teddy.store.atomic import StrPath
 from teddy.training.tasks import parse_task
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from torch_geometric.data import Data, HeteroData
 
 from teddy.capabilities import FEATURES, Part
-from teddy.edges import SCORES
-from teddy.edges.prune import needed_signals
 from teddy.models import MODELS, parse_model
+from teddy.prune import SCORES
+from teddy.prune.choose import needed_signals
 from teddy.settings import Settings
 from teddy.training.tasks import TASKS, parse_task
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from teddy.edges import SCORES
 from teddy.errors import InputError
 from teddy.methods.method import METHODS
 from teddy.methods.scores import register_score
 from teddy.models import parse_model
+from teddy.prune import SCORES
 from teddy.training.tasks import TASKS
 
 #: The sha256 of the file that each of the user's own methods, and ``task NAME``, came from.

@@ -17,12 +17,10 @@ from teddy.data import check_data
 from teddy.data.checks import MASKS, check_features
 from teddy.data.features import num_features
 from teddy.data.splits import one_split
-from teddy.edges import Arcs, Signals
-from teddy.edges.beside import Beside
-from teddy.edges.prune import needed_signals
-from teddy.edges.select import lowest_edges
-from teddy.entries import Entry
 from teddy.errors import InputError, warn
+from teddy.graph.beside import Beside
+from teddy.graph.edges import Edges
+from teddy.graph.groups import relation_text
 from teddy.methods.growth import Growth
 from teddy.methods.level import Level
 from teddy.methods.model_source import ModelLike, ModelSource
@@ -35,12 +33,14 @@ from teddy.models import GNN
 from teddy.models.edge_inputs import Inputs, model_inputs
 from teddy.models.layered import hidden_units
 from teddy.models.macs import count_macs
-from teddy.models.masked import check_takes_edge_weights
+from teddy.models.masks import check_takes_edge_weights
 from teddy.models.own_module import check_looks_up
 from teddy.models.wrappers import unwrapped
 from teddy.numbers import check_seed
+from teddy.prune import Signals, choose_edges, keep_highest
+from teddy.prune.choose import needed_signals
 from teddy.settings import Settings
-from teddy.sparsity import num_pruned_edges
+from teddy.store.tensors import Entry
 from teddy.ticket import Accuracy, Ticket
 from teddy.training import (
     Checkpoint,
@@ -52,11 +52,10 @@ from teddy.training import (
 )
 from teddy.training.config import resolved
 from teddy.training.device import check_device
-from teddy.training.forward import dense_input
-from teddy.training.inputs import of_edges, own_types, warn_of_casts
+from teddy.training.inputs import dense_input, of_edges, own_types, warn_of_casts
 from teddy.training.loop import Callback
 from teddy.training.memory_of_graphs import check_computes_afresh
-from teddy.training.passes import forward_passes
+from teddy.training.runner import Runner
 from teddy.training.tasks import parse_task, read_class_weight
 from teddy.weights import FixedMask
 
@@ -132,18 +131,18 @@ class Problem:
         )
         self.task = replace(fitted, **self.task.options())
         fields.y = self.task.encode(fields.y)
-        self.growth = self._growth(fields, self._arcs())
+        self.growth = self._growth(fields, self._edges())
         self.seen, self.deployed = self.growth.seen, self.growth.deployed
         if task.inference != "scored" and self.seen is self.deployed:
             warn(f"inference={task.inference} has no effect, since inductive is False")
-        self.graph, self.data = self.seen.graph, self.seen.data
+        self.graph, self.data = self.seen.edges, self.seen.data
         self.num_outputs = self.task.num_outputs(self.data.y)
         if not self.data.x.is_floating_point():
             with seeded(self.seed, self.device):
+                model = self.make_model()
                 check_looks_up(
-                    self.make_model(), self.data.x, self.data.edge_index, **of_edges(self.data)
+                    model, self.data.x, self.data.edge_index, **self.values_for(model, self.data)
                 )
-
         self._warn_of_casts()
 
     def _warn_of_casts(self) -> None:
@@ -185,12 +184,12 @@ class Problem:
         inductive = self.settings.task.inductive
         return fields.train_mask if inductive else torch.ones_like(fields.train_mask)
 
-    def _growth(self, fields: Data, arcs: Arcs) -> Growth:
+    def _growth(self, fields: Data, edges: Edges) -> Growth:
         """The graph that training sees, those that it is judged on, and the ticket's."""
         task = self.settings.task
-        return Growth.of(fields, arcs, task.inductive, task.inference, self.seed)
+        return Growth.of(fields, edges, task.inductive, task.inference, self.seed)
 
-    def _arcs(self) -> Arcs:
+    def _edges(self) -> Edges:
         """The graph's edges, with their values that the model takes."""
         directed = self.settings.task.directed
         edges = self.given.edge_index
@@ -201,7 +200,7 @@ class Problem:
                 self_loops = self.source.takes_self_loops()
         listed = copy.copy(self.given).to(self.device, "edge_index", *inputs.edges)
         beside = Beside.of_data(self.given, inputs.nodes, inputs.whole).to(self.device)
-        return replace(Arcs.of_data(listed, inputs.edges, directed, self_loops), beside=beside)
+        return replace(Edges.from_data(listed, inputs.edges, directed, self_loops), beside=beside)
 
     def _inputs(self, inputs: Inputs) -> Inputs:
         """The values that the model is given, or raise if they can't be."""
@@ -234,11 +233,12 @@ class Problem:
                 model,
                 self.subgraph(None if choice is None else choice.keep),
                 self.config,
+                head=self.head_for(model),
                 teacher=teacher,
                 weight_sparsity=weight_sparsity,
                 budget=self.weight_budget,
                 not_pruned=self.prunable.excluded(model) if weight_sparsity > 0 else (),
-                units=hidden_units(self.network(model)) if structure == "neurons" else None,
+                units=hidden_units(model) if structure == "neurons" else None,
                 after_step=fixed,
                 callbacks=callbacks,
                 unseen=self.growth.unseen(choice),
@@ -286,11 +286,11 @@ class Problem:
             with seeded(self.seed, self.device):
                 return self.make_model()
 
-        network = self.network(make())
+        network = make()
         half = torch.arange(self.graph.num_edges, device=self.device) % 2 == 0
         if half.numel() > 1 and not isinstance(network, GNN):
-            graphs = self.subgraph(None), self.subgraph(half)
-            check_computes_afresh(make, *graphs, type(network).__name__)
+            head = self.head_for(network)
+            check_computes_afresh(make, head, self.subgraph(None), self.subgraph(half))
 
     def train_ticket(
         self,
@@ -347,10 +347,26 @@ class Problem:
                 f"{method} kept {int(keep.sum())} of {total} edges, expected {expected} "
                 f"at graph sparsity {level.graph_sparsity:.4f}"
             )
+        self._check_groups(method, level, keep)
+
+    def _check_groups(self, method: str, level: Level, keep: Tensor) -> None:
+        """Raise if a group of edges that has a budget of its own lost more or less than that."""
+        groups, budgets = self.graph.groups, self.graph.num_pruned(level.graph_sparsity)
+        if groups is None or groups.budget == "all":
+            return
+        removed = torch.bincount(self.graph.group[~keep], minlength=len(groups))
+        for number in (removed != budgets).nonzero().flatten().tolist():
+            name = f"training graph {number}"
+            if groups.relations:
+                name = relation_text(groups.relations[number][0])
+            raise InputError(
+                f"{method} removed {int(removed[number])} edges of {name}, "
+                f"expected {int(budgets[number])}"
+            )
 
     def num_pruned(self, level: Level) -> int:
         r"""Edges that go, :math:`\lceil p_g M \rceil`."""
-        return num_pruned_edges(level.graph_sparsity, self.graph.num_edges)
+        return int(self.graph.num_pruned(level.graph_sparsity).sum())
 
     def choose(
         self,
@@ -367,7 +383,7 @@ class Problem:
             weighted: Whether its degrees are weighted.
             signals: What it looks at beside the graph.
         """
-        return self.seen.arcs.choose(sparsity, score, self.seed, weighted, signals)
+        return choose_edges(self.graph, sparsity, score, self.seed, weighted, signals)
 
     def keep_highest(self, scores: Tensor, sparsity: float) -> Tensor:
         """Keep all edges but those of lowest score, as many as the edge budget says, bool ``[M]``.
@@ -376,8 +392,7 @@ class Problem:
             scores: float64 ``[M]``, such as magnitudes of learned masks.
             sparsity: Share of edges to remove.
         """
-        budget = num_pruned_edges(sparsity, self.graph.num_edges)
-        return ~lowest_edges(scores, self.graph.pairs, budget)
+        return keep_highest(self.graph, scores, sparsity)
 
     def check_has_signals(self, score: str) -> None:
         """Raise unless the teacher can compute what a score looks at."""
@@ -391,13 +406,13 @@ class Problem:
 
     def check_has_weights(self) -> None:
         """Raise unless degrees can be sums of weights."""
-        if self.seen.arcs.weights is None:
+        if self.graph.weights is None:
             raise InputError("weighted=True came without edge_weight, expected data that have it")
 
     def check_weighs_edges(self) -> None:
         """Raise unless edges can have a weight in the user's own module."""
         with seeded(self.seed, self.device):
-            self._check_weighs_edges(self.network(self.make_model()))
+            self._check_weighs_edges(self.make_model())
 
     def _check_weighs_edges(self, network: nn.Module) -> None:
         """Raise unless edges can have a weight in a network."""
@@ -409,38 +424,54 @@ class Problem:
             return None
         return self.checkpoints(phase)
 
-    def make_model(self) -> nn.Module:
-        """Make a model with initial weights."""
-        network = self.source.make(num_features(self.data.x), self.num_outputs)
-        return self.around(network).to(self.device)
+    @property
+    def num_encoded(self) -> int:
+        """Outputs of a network that is made here."""
+        return self.num_outputs
 
-    def around(self, network: nn.Module) -> nn.Module:
-        """Return the model that is trained of what a ticket holds, as :meth:`network` reverses."""
-        return network
+    def make_model(self) -> nn.Module:
+        """Make a network with initial weights."""
+        network = self.source.make(num_features(self.data.x), self.num_encoded)
+        self.head_for(network)  # can it predict here?
+        return network.to(self.device)
+
+    def head_for(self, network: nn.Module) -> nn.Module | None:
+        """Head of a network, from its outputs to logits, or raise if the network can't have one.
+
+        None: its outputs are the logits.
+        """
+        return None
+
+    def runner(self, network: nn.Module, data: Data, by_layer: bool = False) -> Runner:
+        """Run a network and its head on a graph."""
+        return Runner.from_data(network, data, head=self.head_for(network), by_layer=by_layer)
+
+    def values_for(self, network: nn.Module, data: Data) -> dict[str, Any]:
+        """Values of a graph that a network is given beside features and edges."""
+        values = of_edges(data)
+        if self.head_for(network) is not None:  # which takes it instead
+            values.pop("graph_of_node", None)
+        return values
 
     def check_units(self) -> None:
         """Raise unless the model has hidden units that can go whole."""
         with seeded(self.seed, self.device):
-            hidden_units(self.network(self.initial_model()))
+            hidden_units(self.initial_model())
 
     def initial_model(self) -> nn.Module:
         """Make a model whose parameters are all there, lazy ones too."""
         model = self.make_model()
         if any(isinstance(p, UninitializedParameter) for p in model.parameters()):
-            forward_passes(model, self.data.x, self.data.edge_index, **of_edges(self.data))
-        return model
-
-    def network(self, model: nn.Module) -> nn.Module:
-        """What a ticket holds of a model that :meth:`make_model` made."""
+            self.runner(model, self.data)
         return model
 
     def identity(self) -> dict[str, Any]:
         """Values that decide the result beside the graph, the model and the training."""
         return {}
 
-    def belongs_to(self, choice: Choice) -> tuple[Arcs, Tensor]:
+    def belongs_to(self, choice: Choice) -> tuple[Edges, Tensor]:
         """The graph that a ticket belongs to, and which of its edges stay, bool ``[M]``."""
-        return self.seen.arcs, choice.keep
+        return self.graph, choice.keep
 
     def second_metric(self, logits: Mapping[str, Tensor]) -> dict[str, Any] | None:
         """Another metric of the ``dense`` model and the ``ticket``, where the task has one.
@@ -469,4 +500,5 @@ class Problem:
         keep = None if choice is None else self.growth.kept(self.deployed, choice)
         data = self.deployed.subgraph(keep)
         x = data.x if isinstance(model, GNN) else dense_input(model, data.x)
-        return count_macs(model, x, data.edge_index, **own_types(of_edges(data), x))
+        values = own_types(self.values_for(model, data), x)
+        return count_macs(model, x, data.edge_index, **values)

@@ -9,12 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from teddy.edges.hetero_arcs import Surroundings
 from teddy.errors import warn
-from teddy.models.headed import encoder_of
+from teddy.graph.surroundings import Surroundings
 from teddy.training import seeded
-from teddy.training.inputs import of_edges
-from teddy.training.passes import forward_passes
+from teddy.training.runner import Runner
 from teddy.training.subgraphs import induced
 from teddy.training.used_parameters import unused_text, used_parameters
 from teddy.weights import excluded_parameters
@@ -45,16 +43,14 @@ class PrunableWeights:
         if isinstance(problem.source.model, str):
             return frozenset()
         with seeded(problem.seed, problem.device):
-            model, graph = problem.make_model(), problem.subgraph(None)
-            passes_of, values = model, of_edges(graph)
-            if problem.loader is not None:  # the whole may be more than a pass can take
-                passes_of, graph = encoder_of(model), _few_nodes(graph)
-                values = of_edges(graph)
-                if passes_of is not model:  # a head, which the outputs of nodes stand for
-                    values.pop("graph_of_node", None)
-            forward = forward_passes(passes_of, graph.x, graph.edge_index, **values)
-        used = {id(parameter) for _, parameter in used_parameters(model, forward)}
-        network = problem.network(model)
+            network, graph = problem.make_model(), problem.subgraph(None)
+            if problem.loader is None:
+                runner = problem.runner(network, graph)
+            else:  # the whole may be more than a pass can take, and the head may need all of it
+                graph = _few_nodes(graph)
+                values = problem.values_for(network, graph)
+                runner = Runner(network, graph.x, graph.edge_index, values)
+        used = {id(parameter) for _, parameter in used_parameters(runner)}
         named = [(name, p) for name, p in network.named_parameters() if p.requires_grad]
         text = unused_text(network, [(name, p) for name, p in named if id(p) in used])
         if text is not None:
@@ -63,9 +59,8 @@ class PrunableWeights:
 
     def excluded(self, model: nn.Module) -> list[nn.Parameter]:
         """Parameters of a model that stay dense and do not count."""
-        network = self.problem.network(model)
-        names = excluded_parameters(network, self.problem.weight_budget.exclude) | self.unused
-        return [parameter for name, parameter in network.named_parameters() if name in names]
+        names = excluded_parameters(model, self.problem.weight_budget.exclude) | self.unused
+        return [parameter for name, parameter in model.named_parameters() if name in names]
 
     def pools(self, weight_sparsity: float) -> list[Pool]:
         """Trainable parameters that share a budget, by their places; the others stay dense."""
@@ -75,7 +70,7 @@ class PrunableWeights:
         places = [place for place, weight in enumerate(weights) if id(weight) not in dense]
         found = pools(
             [weights[place].shape for place in places],
-            self.problem.weight_budget.scope_for(self.problem.network(model)),
+            self.problem.weight_budget.scope_for(model),
             weight_sparsity,
         )
         return [Pool(tuple(places[i] for i in pool.places), pool.num_kept) for pool in found]

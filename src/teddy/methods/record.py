@@ -16,7 +16,7 @@ from teddy.models import GNN, MODELS
 from teddy.models.wrappers import class_path
 from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
 from teddy.ticket.features import feature_facts
-from teddy.ticket.fingerprint import arcs_fingerprint, split_fingerprint
+from teddy.ticket.fingerprint import split_fingerprint
 from teddy.ticket.state import structure_of
 from teddy.training import TrainResult, seeded
 from teddy.training.config import recorded
@@ -58,14 +58,14 @@ def make_ticket(
     method: str,
     level: Level,
     choice: Choice,
-    model: nn.Module,
+    network: nn.Module,
     sparse: TrainResult,
     dense: Dense,
     seconds: dict[str, float],
     settings: dict[str, Any],
 ) -> Ticket:
     """Put the parts of a ticket together."""
-    macs = Macs(dense.macs, problem.macs(model, choice))
+    macs = Macs(dense.macs, problem.macs(network, choice))
     where: dict[str, Any] = {"device": str(problem.device), "threads": torch.get_num_threads()}
     if problem.loader is not None:
         where["loader"] = str(problem.loader)
@@ -74,7 +74,6 @@ def make_ticket(
     weight = getattr(problem.task, "weight", None)
     if weight is not None:
         where["class_weight"] = weight.tolist()
-    network = problem.network(model)
     named = [(name, weight) for name, weight in network.named_parameters() if weight.requires_grad]
     weights = [weight for name, weight in named if name not in problem.prunable.unused]
     left_out = {
@@ -82,7 +81,7 @@ def make_ticket(
         "unused": sum(p.numel() for name, p in named if name in problem.prunable.unused),
     }
     where |= problem.weight_budget.settings(network)
-    names, (arcs, keep) = problem.given.get("class_names"), problem.belongs_to(choice)
+    names, (edges, keep) = problem.given.get("class_names"), problem.belongs_to(choice)
     facts = problem.facts(keep, sparse, dense)
     outputs = "outputs" if problem.task.name in ("regression", LINKS) else "classes"
     info = TicketInfo(
@@ -94,16 +93,16 @@ def make_ticket(
         seed=problem.seed,
         model=_model_spec(problem, network) | {kind: n for kind, n in left_out.items() if n},
         graph={
-            "nodes": arcs.num_nodes,
-            "edges": arcs.graph.num_edges,
+            "nodes": edges.graph_nodes,
+            "edges": edges.num_edges,
             **feature_facts(problem.data.x),
             outputs: problem.num_outputs,
-            "fingerprint": arcs_fingerprint(arcs),
-            "kept_fingerprint": arcs_fingerprint(arcs, keep),
-            "directed": arcs.directed,
+            "fingerprint": edges.fingerprint(),
+            "kept_fingerprint": edges.fingerprint(keep),
+            "directed": edges.directed,
             "self_loops": not isinstance(network, GNN),
-            "edge_inputs": arcs.names,
-            **arcs.beside.names(),
+            "edge_inputs": edges.names,
+            **edges.beside.names(),
         },
         graph_sparsity=level.graph_sparsity,
         weight_sparsity=level.weight_sparsity,
@@ -134,10 +133,10 @@ def _inductive(problem: Problem, choice: Choice) -> dict[str, Any] | None:
         "inference": problem.growth.inference,
         "score": choice.score,
         "weighted": choice.weighted,
-        "nodes": problem.deployed.arcs.num_nodes,
+        "nodes": problem.deployed.edges.graph_nodes,
         "edges": asdict(Count(kept.numel(), int(kept.sum()))),
-        "fingerprint": arcs_fingerprint(problem.deployed.arcs),
-        "kept_fingerprint": arcs_fingerprint(problem.deployed.arcs, kept),
+        "fingerprint": problem.deployed.edges.fingerprint(),
+        "kept_fingerprint": problem.deployed.edges.fingerprint(kept),
     }
 
 

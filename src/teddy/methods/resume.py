@@ -19,20 +19,27 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from filelock import FileLock, Timeout
+from filelock import FileLock
 from torch import nn
 from torch.nn.parameter import is_lazy
 
-from teddy.atomic import UNFINISHED, StrPath, write_atomically
 from teddy.data.checks import MASKS
-from teddy.entries import read_entry
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.problem import Problem
 from teddy.methods.store import Files, OfFirst, Store
 from teddy.models.identity import module_digest
 from teddy.numbers import check_number
-from teddy.ticket.fingerprint import arcs_fingerprint
+from teddy.store.atomic import UNFINISHED, StrPath
+from teddy.store.folders import (
+    check_owner,
+    check_same,
+    make_folder,
+    read_record,
+    try_lock,
+    write_record,
+)
+from teddy.store.tensors import read_entry
 from teddy.training import Checkpoint, Epoch, World, seeded
 from teddy.training.config import recorded
 from teddy.training.distributed import digest_of
@@ -103,39 +110,15 @@ class SearchFolder:
             lock.release()
 
     def _open(self, path: Path, lock: FileLock, settings: dict[str, Any]) -> None:
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            names = {p.name for p in path.iterdir() if not p.name.startswith(UNFINISHED)}
-            others = sorted(names - {"lock"})
-            if others and not (path / "search.json").exists():
-                raise InputError(
-                    f"{path}: has {others[0]} but no search.json, expected a search's folder or a "
-                    "new one"
-                )
-            lock.acquire(timeout=_PATIENCE)
-            for unfinished in path.glob(f"{UNFINISHED}*"):  # of a process that was killed
-                unfinished.unlink(missing_ok=True)
-        except Timeout:
-            raise InputError(f"{path}: another process is at work there") from None
-        except OSError as error:
-            raise InputError(f"{path}: can't be made ({error.strerror})") from None
-        self._agree(path / "search.json", settings)
-
-    def _agree(self, file: Path, settings: dict[str, Any]) -> None:
-        settings = json.loads(json.dumps(settings))
-        try:
-            known = json.loads(file.read_bytes()) if file.exists() else settings
-            assert isinstance(known, dict)
-        except (OSError, ValueError, AssertionError):
-            raise InputError(f"{file}: damaged, not a whole file; delete its folder") from None
-        for name in {**known, **settings}:
-            before, now = known.get(name), settings.get(name)
-            if before != now:
-                raise InputError(
-                    f"{file.parent}: holds a search with {name} {before}, got {now}; "
-                    "expected the same, or another folder"
-                )
-        write_atomically(file, (json.dumps(settings, indent=1) + "\n").encode())
+        make_folder(path)
+        check_owner(path, "search.json", ["lock"], "search")
+        if not try_lock(lock, _PATIENCE):
+            raise InputError(f"{path}: another process is at work there")
+        for unfinished in path.glob(f"{UNFINISHED}*"):  # of a process that was killed
+            unfinished.unlink(missing_ok=True)
+        record, settings = path / "search.json", json.loads(json.dumps(settings))
+        check_same(path, read_record(record) if record.exists() else settings, settings, "a search")
+        write_record(record, settings)
 
 
 def folder_of(checkpoint: StrPath | SearchFolder | None) -> SearchFolder:
@@ -151,8 +134,8 @@ def search_settings(
     parts = [x] if x.layout == torch.strided else [x.crow_indices(), x.col_indices(), x.values()]
     tensors = [*parts, problem.given.y]
     tensors += [problem.given[mask] for mask in MASKS]
-    arcs, weight = problem.deployed.arcs, getattr(problem.task, "weight", None)
-    tensors += arcs.tensors()
+    edges, weight = problem.deployed.edges, getattr(problem.task, "weight", None)
+    tensors += edges.tensors()
     return {
         "method": method,
         **options,
@@ -168,7 +151,7 @@ def search_settings(
         "teacher": None if problem.teacher is None else problem.teacher.name,
         "task": str(problem.task),
         "class_weight": None if weight is None else weight.tolist(),
-        "graph": arcs_fingerprint(arcs),
+        "graph": edges.fingerprint(),
         "data": digest_of(tensors),
         **problem.weight_budget.settings(),
         **problem.identity(),

@@ -16,20 +16,19 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from teddy.bits import pack, unpack
 from teddy.capabilities import FEATURES, Part, check_combination
-from teddy.edges import SCORES
-from teddy.edges.prune import needed_signals
-from teddy.entries import Entry
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.parts import score_part
 from teddy.methods.problem import Problem
 from teddy.methods.signals import signals_of
-from teddy.models.headed import Headed, encoder_of
-from teddy.models.masked import Masked
+from teddy.models.masks import Masks
 from teddy.numbers import check_count, check_number
+from teddy.prune import SCORES
+from teddy.prune.choose import needed_signals
 from teddy.sparsity import simulation_sparsity
+from teddy.store.bits import pack, unpack
+from teddy.store.tensors import Entry
 from teddy.ticket import Ticket
 from teddy.training import seeded, train
 from teddy.weights import largest
@@ -221,18 +220,18 @@ class Scheme:
             problem.phases.skip(phase)
             return _from_entry(known, state)
         started = time.perf_counter()
-        masked = self._learn(problem, state, learns_edges, phase)
+        masks = self._learn(problem, state, learns_edges, phase)
         keep, weights = state.keep, state.weights
         if self.score is not None:
             keep = self._scored(problem, step.graph_sparsity)
-        elif masked.edge_mask is not None:
+        elif masks.edge_mask is not None:
             magnitudes = torch.full_like(keep, -torch.inf, dtype=torch.float64)
-            magnitudes[keep] = masked.edge_mask.detach().abs().double()
+            magnitudes[keep] = masks.edge_mask.detach().abs().double()
             keep = problem.keep_highest(magnitudes, step.graph_sparsity)
         if weights is not None:
             magnitudes_left = [
                 learned.detach().abs().masked_fill(~stays, -torch.inf)
-                for learned, stays in zip(masked.weight_masks, weights, strict=True)
+                for learned, stays in zip(masks.weight_masks, weights, strict=True)
             ]
             weights = [torch.ones_like(stays) for stays in weights]
             for pool in problem.prunable.pools(step.weight_sparsity):
@@ -243,28 +242,28 @@ class Scheme:
         problem.store.save(name, _to_entry(state))
         return state
 
-    def _learn(self, problem: Problem, state: State, learns_edges: bool, phase: str) -> Masked:
+    def _learn(self, problem: Problem, state: State, learns_edges: bool, phase: str) -> Masks:
         """Train masks and weights together, from the initial weights; best validation epoch."""
         with seeded(problem.seed, problem.device):
             model = problem.initial_model()
-            encoder, num_edges = encoder_of(model), None
-            if learns_edges:
-                num_edges = int(state.keep.sum())
-            masked = Masked(encoder, num_edges, state.weights)
+            num_edges = int(state.keep.sum()) if learns_edges else None
+            masks = Masks(model, num_edges, state.weights)
 
             def regularizer(logits: Tensor) -> Tensor:
-                penalty = masked.penalty(self.l1_edges, self.l1_weights)
+                penalty = masks.penalty(self.l1_edges, self.l1_weights)
                 return penalty if self.regularizer is None else penalty + self.regularizer(logits)
 
             @torch.no_grad()
             def clamp() -> None:
-                if masked.edge_mask is not None:
-                    masked.edge_mask.clamp_(0, 1)
+                if masks.edge_mask is not None:
+                    masks.edge_mask.clamp_(0, 1)
 
             train(
-                model.around(masked) if isinstance(model, Headed) else masked,
+                model,
                 problem.subgraph(state.keep),
                 problem.config,
+                head=problem.head_for(model),
+                masks=masks,
                 teacher=problem.dense().logits,
                 regularizer=regularizer,
                 after_step=clamp if self.clamp else None,
@@ -273,7 +272,7 @@ class Scheme:
                 checkpoint=problem.checkpoint(phase),
                 task=problem.task,
             )
-        return masked
+        return masks
 
 
 def _to_entry(state: State) -> Entry:

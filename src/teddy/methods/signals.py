@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
-from torch_geometric.data import Data
+from torch import Tensor
 
-from teddy.edges import Signals
-from teddy.entries import Entry
 from teddy.methods.problem import Problem
-from teddy.training.inputs import of_edges
-from teddy.training.passes import forward_passes
+from teddy.prune import Signals
+from teddy.store.tensors import Entry
 from teddy.training.subgraphs import without_edges
 
 
@@ -25,7 +22,7 @@ def signals_of(problem: Problem, needs: Sequence[str]) -> Signals:
 
     Args:
         problem: The problem.
-        needs: Fields of :class:`~teddy.edges.signals.Signals` that a score looks at.
+        needs: Fields of :class:`~teddy.prune.signals.Signals` that a score looks at.
 
     Example:
         >>> import teddy
@@ -54,13 +51,9 @@ def alone(problem: Problem) -> Tensor:
         else:
             # Where another process has trained it there are its logits only: train it once more.
             model = problem.dense_model or problem.train(phase="dense")[0]
-            logits = _without_edges(model, problem.data)
+            with torch.no_grad():
+                runner = problem.runner(model, without_edges(problem.data))
+                logits = runner.evaluation_logits()
         known = Entry({"logits": logits.cpu()}, {})
         problem.store.save("alone", known)
     return known.tensors["logits"].to(problem.device)
-
-
-@torch.no_grad()
-def _without_edges(model: nn.Module, data: Data) -> Tensor:
-    data = without_edges(data)
-    return forward_passes(model, data.x, data.edge_index, **of_edges(data)).evaluation_logits()

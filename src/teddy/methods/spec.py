@@ -23,7 +23,7 @@ COMMON: dict[str, Any] = {
     **{
         name: "" if entry.kind in (str, object) else entry.kind()
         for name, entry in ENTRIES.items()
-        if entry.declaration.per_method
+        if entry.per_method
     },
     "only": "",
     "weight_level": 0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from teddy.entries import Entry, read_entry, write_entry
+from teddy.store.tensors import Entry, read_entry, write_entry
 from teddy.training import World
 
 

@@ -13,17 +13,16 @@ from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data
 
 from teddy.data.links import LINKS
-from teddy.entries import Entry
 from teddy.errors import InputError, warn
 from teddy.models import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS, edge_inputs
+from teddy.store.tensors import Entry
 from teddy.ticket import Accuracy, Ticket
 from teddy.ticket.fingerprint import split_fingerprint
 from teddy.training import seeded
 from teddy.training.distributed import digest_of
 from teddy.training.inputs import of_edges
-from teddy.training.layerwise import evaluation_passes
-from teddy.training.passes import forward_passes
+from teddy.training.runner import Runner
 from teddy.training.subgraphs import without_edges
 
 if TYPE_CHECKING:
@@ -120,19 +119,13 @@ class Teacher:
         }
         return Entry({"logits": shown.cpu()}, facts)
 
-    def model(self, problem: Problem) -> nn.Module | None:
-        """It as a model of the problem, on its device; None if only logits are known."""
-        if self.network is None:
-            return None
-        return problem.around(self.network).to(problem.device)
-
     def _macs(self, problem: Problem) -> list[int] | None:
         """Multiply-accumulates on the whole graph, where they can be counted."""
-        model = self.model(problem)
-        if model is None:
+        if self.network is None:
             return None
         given = [name for name in of_edges(problem.data) if name in EDGE_INPUTS]
-        return problem.macs(model) if self._takes(problem) == given else None
+        network = self.network.to(problem.device)
+        return problem.macs(network) if self._takes(problem) == given else None
 
     def without_edges(self, problem: Problem) -> Tensor:
         """Logits of the nodes that training sees if no message is passed."""
@@ -141,10 +134,10 @@ class Teacher:
     def _takes(self, problem: Problem) -> list[str]:
         """What it takes of the edges beside their ends."""
         assert self.network is not None
-        arcs, present = problem.seen.arcs, [name for name in EDGE_INPUTS if name in problem.given]
-        takes = edge_inputs(self.network, present, arcs.directed)
+        edges, present = problem.seen.edges, [name for name in EDGE_INPUTS if name in problem.given]
+        takes = edge_inputs(self.network, present, edges.directed)
         for name in takes:
-            if name not in arcs.names:
+            if name not in edges.names:
                 raise InputError(f"it takes {name} and the model doesn't, expected both to take it")
         return takes
 
@@ -167,16 +160,17 @@ class Teacher:
     def _logits(self, problem: Problem, data: Data) -> Tensor:
         if self.logits is not None:
             return self.logits.to(problem.device)
-        model, network = self.model(problem), self.network
-        assert model is not None
-        assert network is not None
+        assert self.network is not None
+        network, head = self.network.to(problem.device), problem.head_for(self.network)
         takes = self._takes(problem)
         values = {k: v for k, v in of_edges(data).items() if k not in EDGE_INPUTS or k in takes}
-        passes = forward_passes if problem.loader is None else evaluation_passes
+        by_layer = problem.loader is not None
         try:
             with seeded(problem.seed, problem.device):
-                forward = passes(model, data.x, data.edge_index, **values)
-                outputs = forward.evaluation_logits()
+                runner = Runner(
+                    network, data.x, data.edge_index, values, head=head, by_layer=by_layer
+                )
+                outputs = runner.evaluation_logits()
         except InputError:
             raise
         except Exception as error:  # whatever the user's module raises

@@ -36,7 +36,7 @@ def teddy(
         structure: ``none``, single weights are projected; or ``neurons``, whole hidden units
             (:class:`~teddy.weights.units.UnitProjection`), of gcn, gin and sage, or heads of gat.
         weighted: Whether degrees are sums of ``edge_weight``; see
-            :func:`teddy.edges.scores.teddy.weighted_node_values`.
+            :func:`teddy.prune.scores.teddy.weighted_node_values`.
     """
     scheme = Scheme("teddy", "teddy", weights, structure=structure, weighted=weighted)
     return scheme.tickets(problem, levels)

@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-from teddy import jit
 from teddy.errors import InputError
+from teddy.kernels import jit
 from teddy.machine import free_memory
 from teddy.methods.level import Level
 from teddy.methods.method import METHODS, method
 from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
+from teddy.methods.wasserstein import class_separation, separation_memory
 from teddy.numbers import check_count, check_number
 from teddy.ticket import Ticket
-from teddy.training.wasserstein import class_separation, separation_memory
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,6 @@
 """Graph neural networks as the paper uses them, and the sparse products under them.
 
 Each is a plain ``nn.Module`` with ``forward(x, edge_index)``; ``x`` may be dense or sparse.
-May import: data, edges, weights.
 """
 
 from __future__ import annotations

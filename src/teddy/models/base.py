@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from teddy.data.features import SPARSE_BELOW
 from teddy.errors import InputError
-from teddy.models.dropout import Dropout
-from teddy.models.pattern import Pattern
-from teddy.models.sparse import SparseMatrix
+from teddy.kernels.dropout import Dropout
+from teddy.kernels.pattern import Pattern, edge_pattern
+from teddy.kernels.sparse import SparseMatrix
 from teddy.numbers import check_count
 from teddy.weights.units import Part, Units
 
@@ -156,17 +156,6 @@ def as_features(x: Features) -> Features:
     if isinstance(x, Tensor) and (x.layout != torch.strided or _is_sparse(x)):
         return SparseMatrix.of(x)
     return x
-
-
-def edge_pattern(edge_index: Tensor, num_nodes: int) -> Pattern:
-    """Rows for targets, columns for sources, without self-loops.
-
-    Example:
-        >>> edge_pattern(torch.tensor([[0, 1], [1, 1]]), 2).row
-        tensor([1])
-    """
-    source, target = edge_index[:, edge_index[0] != edge_index[1]]
-    return Pattern.of(target, source, (num_nodes, num_nodes))
 
 
 def linear_units(first: nn.Linear, last: nn.Linear) -> Units:

@@ -8,9 +8,9 @@ from collections import defaultdict
 import torch
 from torch import Tensor, nn
 
+from teddy.kernels.vectors import NARROW, WIDE
 from teddy.models.base import GNN
 from teddy.models.layered import LayeredGNN
-from teddy.models.vectors import NARROW, WIDE
 from teddy.weights.units import Part, Units
 
 # So many narrow vectors at the end of a row take as long as a wide one.

@@ -9,10 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from teddy.kernels.pattern import Pattern
+from teddy.kernels.sparse import SparseMatrix, row_softmax
 from teddy.models.base import Features, product_macs
 from teddy.models.layered import Input, LayeredGNN, Rows, loop_weights, multiply
-from teddy.models.pattern import Pattern
-from teddy.models.sparse import SparseMatrix, row_softmax
 from teddy.weights.units import Part, Units
 
 

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from teddy.kernels.pattern import Pattern
+from teddy.kernels.sparse import SparseMatrix
 from teddy.models.base import Features, product_macs
 from teddy.models.layered import (
     Input,
@@ -18,8 +20,6 @@ from teddy.models.layered import (
     propagate,
     row_sums,
 )
-from teddy.models.pattern import Pattern
-from teddy.models.sparse import SparseMatrix
 from teddy.weights.units import Part, Units
 
 

@@ -1,8 +1,6 @@
-"""Graphs from what a network says of nodes, or a module that says it of graphs itself."""
+"""The readout: from outputs of nodes to logits of graphs."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +8,6 @@ from torch import Tensor, nn
 from teddy.errors import InputError
 from teddy.models.base import GNN
 from teddy.models.edge_inputs import takes
-from teddy.models.headed import Headed
 from teddy.models.layered import LayeredGNN
 from teddy.models.signature import ForwardSignature
 
@@ -59,60 +56,33 @@ class Readout(nn.Module):
         return torch.segment_reduce(outputs, self.kind, lengths=lengths, axis=0)
 
 
-class ByBatch(nn.Module):
-    """A module ``forward(x, edge_index, batch)`` that gives logits of graphs ``[G, C]`` itself.
-
-    Args:
-        module: It is given whatever else of the graphs its forward names.
-    """
-
-    def __init__(self, module: nn.Module) -> None:
-        super().__init__()
-        self.module = module
-
-    def forward(
-        self, x: Tensor, edge_index: Tensor, graph_of_node: Tensor, **of_edges: Any
-    ) -> Tensor:
-        """Logits ``[G, C]``."""
-        given = {"batch": graph_of_node, **of_edges}
-        inputs, named = ForwardSignature.of(self.module).arguments(x, edge_index, given)
-        logits: Tensor = self.module(*inputs, **named)
-        return logits
-
-
-def of_graphs(network: nn.Module, readout: str = "mean") -> Headed | ByBatch:
-    """A model of graphs: a network of nodes and a readout, or a module that takes ``batch``.
+def readout_for(network: nn.Module, readout: str = "mean") -> Readout | None:
+    """The readout of a network of nodes; None for a module that takes ``batch``.
 
     Args:
         network: One of layers, or a module with ``forward(x, edge_index)``, perhaps ``batch``.
-        readout: As of :class:`Readout`.
+        readout: Kind of the :class:`Readout`.
 
     Example:
         >>> from teddy.models import GCN
-        >>> model = of_graphs(GCN(3, 2, hidden=4))
-        >>> model(torch.ones(5, 3), torch.tensor([[0], [1]]), torch.tensor([0, 0, 0, 1, 1])).shape
-        torch.Size([2, 2])
+        >>> readout_for(GCN(3, 2, hidden=4), "max").kind
+        'max'
     """
     head = Readout(readout)
-    if isinstance(network, GNN) and not isinstance(network, LayeredGNN):
+    if isinstance(network, GNN):
+        if isinstance(network, LayeredGNN):
+            return head
         raise InputError(
             f"a {type(network).__name__} takes one graph as a whole, expected a model of layers "
             "(gcn, gat, gin, sage, unimp) or a module for a set of graphs"
         )
-    if not isinstance(network, GNN) and ForwardSignature.of(network).undeclared:
+    if ForwardSignature.of(network).undeclared:
         raise ForwardSignature.of(network).ask("batch")
-    if not isinstance(network, GNN) and takes(network, "batch"):
-        if readout != "mean":
-            raise InputError(
-                f"readout is '{readout}', but a {type(network).__name__} takes batch and reads out "
-                "itself, expected none"
-            )
-        return ByBatch(network)
-    return Headed(network, head)
-
-
-def network_of(model: nn.Module) -> nn.Module:
-    """What a ticket holds of a model of graphs."""
-    network = model.module if isinstance(model, ByBatch) else model.encoder
-    assert isinstance(network, nn.Module)
-    return network
+    if not takes(network, "batch"):
+        return head
+    if readout != "mean":
+        raise InputError(
+            f"readout is '{readout}', but a {type(network).__name__} takes batch and reads out "
+            "itself, expected none"
+        )
+    return None

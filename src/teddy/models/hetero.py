@@ -1,71 +1,73 @@
-"""A module of several node types and relations, as the training runs a module."""
+"""The call of a module of several node types and relations, and checks of its inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from torch import Tensor, nn
 
-from teddy.edges.hetero_arcs import Surroundings
 from teddy.errors import InputError
+from teddy.graph.surroundings import Surroundings
 from teddy.models.base import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS
 from teddy.models.signature import ForwardSignature
 
 
-class HeteroModel(nn.Module):
-    """A module ``forward(x_dict, edge_index_dict)`` as one of the nodes that are predicted.
-
-    It is called with the features of those nodes and their surroundings, and gives their logits.
+def call_hetero(
+    module: nn.Module, x: Tensor, around: Surroundings, run: Callable[..., Any] | None = None
+) -> Tensor:
+    """Logits of the nodes that are predicted, ``[N, C]``, by ``module(x_dict, edge_index_dict)``.
 
     Args:
         module: Made by ``torch_geometric.nn.to_hetero`` or written by hand; it returns logits by
             node type, or those of the target. Where its forward names ``edge_weight`` or
             ``edge_attr``, or either with ``_dict``, it is given those of each relation.
-        target: The type of the nodes that are predicted.
+        x: Features of those nodes.
+        around: All other inputs, and the type of the nodes.
+        run: Called in place of the module, such as the module with other weights.
     """
-
-    def __init__(self, module: nn.Module, target: str) -> None:
-        super().__init__()
-        if isinstance(module, GNN):
+    features = {**around.x_dict, around.target: x}
+    x_dict = {name: _own_type(features[name], x) for name in sorted(features)}
+    named = {
+        name_in_forward(module, name) or name: {k: _own_type(v, x) for k, v in of.items()}
+        for name, of in around.of_edges.items()
+    }
+    try:
+        found: Any = (run or module)(x_dict, dict(around.edge_index_dict), **named)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:120]
+        raise InputError(
+            f"a {type(module).__name__} fails on x_dict and edge_index_dict "
+            f"({type(error).__name__}: {reason}), expected a module for a HeteroData, such as "
+            "to_hetero's"
+        ) from error
+    if isinstance(found, Mapping):
+        if around.target not in found:
+            known = ", ".join(map(str, found)) or "none"
             raise InputError(
-                f"model is a {type(module).__name__}, which knows one kind of node, expected a "
-                "module with forward(x_dict, edge_index_dict) for a HeteroData, such as to_hetero's"
+                f"the model returned logits of {known}, expected '{around.target}' among them"
             )
-        self.module, self.target = module, target
+        found = found[around.target]
+    logits: Tensor = found
+    return logits
 
-    def forward(self, x: Tensor, edge_index: Surroundings) -> Tensor:
-        """Logits of the target's nodes, ``[N, C]``.
 
-        Args:
-            x: Their features.
-            edge_index: All else.
-        """
-        features = {**edge_index.x_dict, self.target: x}
-        x_dict = {name: _own_type(features[name], x) for name in sorted(features)}
-        named = {
-            name_in_forward(self.module, name) or name: {k: _own_type(v, x) for k, v in of.items()}
-            for name, of in edge_index.of_edges.items()
-        }
-        try:
-            found: Any = self.module(x_dict, dict(edge_index.edge_index_dict), **named)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            reason = " ".join(str(error).split())[:120]
-            raise InputError(
-                f"a {type(self.module).__name__} fails on x_dict and edge_index_dict "
-                f"({type(error).__name__}: {reason}), expected a module for a HeteroData, such as "
-                "to_hetero's"
-            ) from error
-        if isinstance(found, Mapping):
-            if self.target not in found:
-                known = ", ".join(map(str, found)) or "none"
-                raise InputError(
-                    f"the model returned logits of {known}, expected '{self.target}' among them"
-                )
-            found = found[self.target]
-        logits: Tensor = found
-        return logits
+def check_takes_types(module: nn.Module) -> None:
+    """Raise for a built-in model, which knows one node type.
+
+    Example:
+        >>> from teddy.models import GCN
+        >>> check_takes_types(GCN(1, 2))
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: model is a GCN, which knows one kind of node, expected a module ...
+    """
+    if isinstance(module, GNN):
+        raise InputError(
+            f"model is a {type(module).__name__}, which knows one kind of node, expected a "
+            "module with forward(x_dict, edge_index_dict) for a HeteroData, such as to_hetero's"
+        )
 
 
 def name_in_forward(module: nn.Module, name: str) -> str | None:

@@ -9,17 +9,17 @@ import torch
 from torch import Tensor, nn
 
 from teddy.errors import InputError
-from teddy.models.base import GNN, Features
-from teddy.models.declared_units import declared_units
-from teddy.models.hidden import Hidden
-from teddy.models.pattern import Pattern
-from teddy.models.sparse import (
+from teddy.kernels.hidden import Hidden
+from teddy.kernels.pattern import Pattern
+from teddy.kernels.sparse import (
     SparseMatrix,
     chain_product,
     narrow_product,
     shifted_product,
 )
-from teddy.models.sparse_weight import SparseWeight
+from teddy.kernels.sparse_weight import SparseWeight
+from teddy.models.base import GNN, Features
+from teddy.models.declared_units import declared_units
 from teddy.weights.units import Units
 
 Input = Features | Hidden

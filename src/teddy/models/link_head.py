@@ -1,4 +1,4 @@
-"""Links from what a network says of nodes."""
+"""The link head: from outputs of nodes to logits of links."""
 
 from __future__ import annotations
 

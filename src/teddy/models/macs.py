@@ -11,13 +11,11 @@ from torch_geometric.nn import MessagePassing
 
 from teddy.models.base import GNN, Features
 from teddy.models.caches import stop_caching
-from teddy.models.signature import ForwardSignature
+from teddy.models.called import ModuleCall
 
 
 @torch.no_grad()
-def count_macs(
-    model: nn.Module, x: Features, edge_index: Tensor, **of_edges: Any
-) -> list[int] | None:
+def count_macs(model: nn.Module, x: Features, edge_index: Any, **of_edges: Any) -> list[int] | None:
     """Count multiply-accumulates, counting only stored non-zeros.
 
     Of the models here, per layer: a product H W costs one for each pair of a stored feature and a
@@ -43,7 +41,6 @@ def count_macs(
     if isinstance(model, GNN):
         return model.layer_macs(*model.prepare(x, edge_index, **of_edges))
     assert isinstance(x, Tensor)
-    inputs, named = ForwardSignature.of(model).arguments(x, edge_index, of_edges)
     seen: list[int] = []
 
     def linear(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -62,7 +59,7 @@ def count_macs(
             hooks.append(module.register_message_forward_hook(message))
     was_training = model.training
     try:
-        stop_caching(model).eval()(*inputs, **named)
+        ModuleCall(stop_caching(model).eval())(x, edge_index, of_edges)
     finally:
         model.train(was_training)
         for hook in hooks:

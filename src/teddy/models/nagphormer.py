@@ -11,11 +11,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from teddy.errors import InputError
+from teddy.kernels.dropout import Dropout
+from teddy.kernels.pattern import Pattern
+from teddy.kernels.sparse import SparseMatrix
 from teddy.machine import free_memory
 from teddy.models.base import GNN, Features, linear_units, product_macs
-from teddy.models.dropout import Dropout
-from teddy.models.pattern import Pattern
-from teddy.models.sparse import SparseMatrix
 from teddy.models.spectrum import positions
 from teddy.weights.units import Part, Units
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.fx import GraphModule
 
 from teddy.errors import InputError
+from teddy.models.called import ModuleCall
 from teddy.models.signature import ForwardSignature
 
 _Parameter = inspect.Parameter
@@ -110,7 +111,7 @@ def check_state(module: nn.Module) -> None:
 
 
 @torch.no_grad()
-def check_looks_up(module: nn.Module, x: Tensor, edge_index: Tensor, **of_edges: Tensor) -> None:
+def check_looks_up(module: nn.Module, x: Tensor, edge_index: Any, **of_edges: Any) -> None:
     """Raise if a module can't compute with integer features; one pass tells.
 
     Args:
@@ -129,8 +130,7 @@ def check_looks_up(module: nn.Module, x: Tensor, edge_index: Tensor, **of_edges:
         embedding with a row for each id, or data.x = data.x.float()
     """
     try:
-        inputs, named = ForwardSignature.of(module).arguments(x, edge_index, of_edges)
-        module.eval()(*inputs, **named)
+        ModuleCall(module.eval())(x, edge_index, of_edges)
     except Exception as error:  # whatever the user's module raises
         reason = " ".join(str(error).split())[:120]
         raise InputError(

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from teddy.kernels.pattern import Pattern
+from teddy.kernels.sparse import SparseMatrix
 from teddy.models.base import Features, product_macs
 from teddy.models.layered import Input, LayeredGNN, Rows, multiply, propagate, row_sums
-from teddy.models.pattern import Pattern
-from teddy.models.sparse import SparseMatrix
 from teddy.weights.units import Part, Units
 
 

@@ -12,12 +12,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from teddy import cache as disk
 from teddy.errors import InputError
+from teddy.kernels.pattern import Pattern
 from teddy.machine import free_memory
-from teddy.models.pattern import Pattern
 from teddy.models.subspace import block_width, smallest_pairs
 from teddy.numbers import check_count
+from teddy.store import cache as disk
 
 Array = NDArray[Any]
 

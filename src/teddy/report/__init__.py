@@ -1,15 +1,14 @@
-"""Plots, and the HTML page of a sweep's results.
+"""Plots of results, and the HTML page of a sweep.
 
-May import: data, edges, weights, models, training, ticket, methods, sweep, paper.
+A chart is plain data (``chart.py``) before it is drawn (``draw.py``) and saved (``save.py``).
 """
 
 from teddy.report.draw import draw
-from teddy.report.metric import metric_chart
-from teddy.report.page import make_page, write_page
+from teddy.report.metric_chart import metric_chart
+from teddy.report.page import make_page, write_page, write_report
 from teddy.report.save import save_chart, save_picture
-from teddy.report.search import search_chart
+from teddy.report.search_chart import search_chart
 from teddy.report.style import looks
-from teddy.report.write import write_report
 
 __all__ = [
     "draw",

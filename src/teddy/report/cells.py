@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from teddy.sweep.resolution import resolution_of
-from teddy.sweep.statistics import paired_difference, spread
+from teddy.sweep.statistics import known_mean, paired_difference, spread
 from teddy.sweep.summary import Row, Summary, summarize
 
 #: Columns of a row whose mean over seeds the page shows as they are.
@@ -82,7 +82,7 @@ def mean_of(rows: Iterable[Row], name: str) -> float | None:
         >>> mean_of([{"macs": 2}, {"macs": 4}, {"macs": None}, {}], "macs")
         3.0
     """
-    return _mean(row.get(name) for row in rows)
+    return known_mean(row.get(name) for row in rows)
 
 
 def finite(value: Any) -> Any:
@@ -144,7 +144,7 @@ def _last(rows: list[Row]) -> dict[str, Any] | None:
         difference = asdict(
             paired_difference(tests, dense, test_rows=test_rows, resolution=resolution)
         )
-    return {"mean": _mean(tests), "deviation": spread(tests), "difference": difference}
+    return {"mean": known_mean(tests), "deviation": spread(tests), "difference": difference}
 
 
 def _ratio(rows: list[Row], above: str, below: str) -> float | None:
@@ -159,12 +159,7 @@ def _level(seeds: list[Row], name: str) -> dict[str, Any] | None:
     values = [row[name] for row in seeds if row.get(name) is not None]
     if not values:
         return None
-    return {"mean": _mean(values), "deviation": spread(values), "seeds": len(values)}
-
-
-def _mean(values: Iterable[Any]) -> float | None:
-    known = [float(value) for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    return {"mean": known_mean(values), "deviation": spread(values), "seeds": len(values)}
 
 
 def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:

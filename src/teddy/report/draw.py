@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
+from functools import wraps
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from teddy.chart import Chart, Heatmap, Line, Panel, Points
 from teddy.errors import InputError
+from teddy.report.chart import Chart, Heatmap, Line, Panel, Points
 from teddy.report.draw_heatmap import draw_heatmap, heatmap_size, shared_reach
 from teddy.report.style import INK, Look, looks
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 #: More points than this are pixels in a PDF, which a reader opens at once.
 _MANY_POINTS = 500
@@ -52,24 +57,31 @@ STYLE: dict[Any, Any] = {
 }
 
 
+def styled(function: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function that draws or saves: it runs with our settings of matplotlib."""
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        import matplotlib as mpl  # takes a while, and most commands draw nothing
+
+        with mpl.rc_context(STYLE):
+            return function(*args, **kwargs)
+
+    return run
+
+
+@styled
 def draw(chart: Chart) -> Figure:
     """Draw a chart: panels in a grid, one legend below them.
 
     Example:
-        >>> from teddy.chart import Chart, Line, Panel
+        >>> from teddy.report.chart import Chart, Line, Panel
         >>> panel = Panel("gin", "edges removed (%)", "accuracy (%)",
         ...     [Line("teddy", [5, 64], [70.0, 70.8], [0.5, 1.2])], level=67.7)
         >>> figure = draw(Chart("accuracy", "Accuracy against sparsity", [panel]))
         >>> len(figure.axes), [text.get_text() for text in figure.legends[0].get_texts()]
         (1, ['teddy', 'dense'])
     """
-    import matplotlib as mpl  # takes a while, and most commands draw nothing
-
-    with mpl.rc_context(STYLE):
-        return _draw(chart)
-
-
-def _draw(chart: Chart) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from teddy.chart import Heatmap
+from teddy.report.chart import Heatmap
 from teddy.report.style import ABOVE, BELOW, EQUAL, INK
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from teddy.report.cells import cells_of, dense_of, finite, mean_of, places_of
+from teddy.report.cells import cells_of, dense_of, finite, places_of
 from teddy.report.heatmaps import heatmaps_of
 from teddy.report.style import ABOVE, BELOW, looks, method_order
 from teddy.sweep.metric import Metric
@@ -43,7 +43,7 @@ def page_data(rows: Sequence[Row], facts: Mapping[str, Any]) -> dict[str, Any]:
             "dataset": dataset,
             "model": model,
             "dense": dense_of(r for r in rows if (r["dataset"], r["model"]) == (dataset, model)),
-            "heatmaps": _heatmaps(cells, index),
+            "heatmaps": heatmaps_of(cells, index),
             "timing": _timing([cell for cell in cells if cell["place"] == index]),
         }
         for index, (dataset, model) in enumerate(places_of(rows))
@@ -65,36 +65,19 @@ def page_data(rows: Sequence[Row], facts: Mapping[str, Any]) -> dict[str, Any]:
     return data
 
 
-def _heatmaps(cells: Sequence[Cell], place: int) -> list[dict[str, Any]]:
-    here = [position for position, cell in enumerate(cells) if cell["place"] == place]
-    maps = heatmaps_of([cells[position] for position in here])
-    for heatmap in maps:
-        heatmap["cells"] = [
-            [None if position is None else here[position] for position in row]
-            for row in heatmap["cells"]
-        ]
-    return maps
-
-
 def _timing(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     """The quickest level of each method, in seconds and in dense trainings."""
     found = []
-    for method in method_order(cell["method"] for cell in cells):
-        tickets = [
-            c for c in cells
-            if c["method"] == method and c["verdict"] != "dense" and c["seconds"]
-        ]  # fmt: skip
-        quickest = sorted(tickets, key=lambda c: float(c["seconds"]))[:1]
-        seconds, relative = mean_of(quickest, "seconds"), mean_of(quickest, "relative")
-        masks, training = (mean_of(quickest, f"seconds_{part}") for part in ("masks", "training"))
-        if seconds and relative and masks is not None and training is not None:
-            found.append(
-                {
-                    "method": method,
-                    "seconds": seconds,
-                    "relative": relative,
-                    "masks": {"seconds": masks, "relative": relative * masks / seconds},
-                    "training": {"seconds": training, "relative": relative * training / seconds},
-                }
-            )
+    timed = [c for c in cells if c["verdict"] != "dense" and c["seconds"]]
+    for method in method_order(cell["method"] for cell in timed):
+        tickets = [c for c in timed if c["method"] == method]
+        quickest = min(tickets, key=lambda c: float(c["seconds"]))
+        seconds, relative = quickest["seconds"], quickest["relative"]
+        parts = {name: quickest[f"seconds_{name}"] for name in ("masks", "training")}
+        if relative and None not in parts.values():
+            shares = {
+                name: {"seconds": part, "relative": relative * part / seconds}
+                for name, part in parts.items()
+            }
+            found.append({"method": method, "seconds": seconds, "relative": relative, **shares})
     return found

@@ -18,11 +18,8 @@ class Headline:
     """What was found for a data set and model.
 
     Attributes:
-        dataset: The graph.
-        model: The model.
         verdict: ``winning``, ``none`` (of the tickets wins), ``too few seeds`` or ``dense`` (only).
-        sentence: What was found.
-        more: What should be known beside it; may be empty.
+        more: Further sentences; may be empty.
     """
 
     dataset: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from teddy.report.style import method_order
@@ -13,27 +13,30 @@ Cell = dict[str, Any]
 _LEVEL_OPTIONS = ("weight_level", "graph_level", "only")
 
 
-def heatmaps_of(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """Maps of the tickets of one data set and model, as positions in ``cells`` (None: not there).
+def heatmaps_of(cells: Sequence[Cell], place: int) -> list[dict[str, Any]]:
+    """Maps of the tickets of one place, as positions in ``cells`` (None: not there).
 
     The first has methods as rows and levels as columns. A method whose tickets vary both
     sparsities apart from each other (``teddy:weight_level=40``) has one over both, too.
 
     Example:
         >>> cells = [{"method": m, "simulation": i, "graph": 5.0 * i, "weight": 5.0 * i,
-        ...     "verdict": "winning"} for m in ("random", "teddy") for i in (1, 2)]
-        >>> one, = heatmaps_of(cells)
+        ...     "place": 0, "verdict": "winning"} for m in ("random", "teddy") for i in (1, 2)]
+        >>> one, = heatmaps_of(cells, 0)
         >>> one["rows"], one["columns"], one["cells"]
         (['teddy', 'random'], ['1', '2'], [[2, 3], [0, 1]])
     """
-    tickets = [(i, cell) for i, cell in enumerate(cells) if cell["verdict"] != "dense"]
+    tickets = [
+        (i, cell)
+        for i, cell in enumerate(cells)
+        if cell["place"] == place and cell["verdict"] != "dense"
+    ]
     if not tickets:
         return []
     maps = [_methods(tickets)]
     for name in method_order(_family(cell["method"]) for _, cell in tickets):
         family = [(i, cell) for i, cell in tickets if _family(cell["method"]) == name]
-        sparsities = _sparsities(name, family)
-        if sparsities is not None:
+        if (sparsities := _sparsities(name, family)) is not None:
             maps.append(sparsities)
     return maps
 
@@ -48,17 +51,17 @@ def _methods(tickets: list[tuple[int, Cell]]) -> dict[str, Any]:
         "columns": [str(column) for column in columns],
         "rows": rows,
         "methods": True,
-        "cells": _table(tickets, rows, columns, lambda c: c["method"], lambda c: c["simulation"]),
+        "cells": _table(
+            {i: (cell["method"], cell["simulation"]) for i, cell in tickets}, rows, columns
+        ),
     }
 
 
 def _sparsities(name: str, family: list[tuple[int, Cell]]) -> dict[str, Any] | None:
     """A map over both sparsities, if it would be more than a diagonal."""
-    rows = sorted({_share(cell["weight"]) for _, cell in family})
-    columns = sorted({_share(cell["graph"]) for _, cell in family})
-    table = _table(
-        family, rows, columns, lambda c: _share(c["weight"]), lambda c: _share(c["graph"])
-    )
+    shares = {i: (round(cell["weight"], 1), round(cell["graph"], 1)) for i, cell in family}
+    rows, columns = (sorted(set(values)) for values in zip(*shares.values(), strict=True))
+    table = _table(shares, rows, columns)
     filled = sum(position is not None for row in table for position in row)
     if min(len(rows), len(columns)) < 2 or 2 * filled <= len(rows) * len(columns):
         return None
@@ -74,17 +77,13 @@ def _sparsities(name: str, family: list[tuple[int, Cell]]) -> dict[str, Any] | N
 
 
 def _table(
-    tickets: list[tuple[int, Cell]],
-    rows: Sequence[Any],
-    columns: Sequence[Any],
-    row_of: Callable[[Cell], Any],
-    column_of: Callable[[Cell], Any],
+    places: dict[int, tuple[Any, Any]], rows: Sequence[Any], columns: Sequence[Any]
 ) -> list[list[int | None]]:
-    # Of two tickets in one place, the one of the plainer name: it comes first.
-    places: dict[tuple[Any, Any], int] = {}
-    for position, cell in tickets:
-        places.setdefault((row_of(cell), column_of(cell)), position)
-    return [[places.get((row, column)) for column in columns] for row in rows]
+    """Positions of tickets by row and column; of two in one place the first, of plainer name."""
+    positions: dict[tuple[Any, Any], int] = {}
+    for position, place in places.items():
+        positions.setdefault(place, position)
+    return [[positions.get((row, column)) for column in columns] for row in rows]
 
 
 def _family(method: str) -> str:
@@ -92,7 +91,3 @@ def _family(method: str) -> str:
     name, *options = method.split(":")
     kept = [option for option in options if option.partition("=")[0] not in _LEVEL_OPTIONS]
     return ":".join([name, *kept])
-
-
-def _share(percent: float) -> float:
-    return round(percent, 1)

@@ -10,12 +10,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from teddy.atomic import write_atomically
 from teddy.errors import InputError
 from teddy.report.figures import page_data
 from teddy.report.headline import Key, headlines
-from teddy.report.tables import settings_rows, verdict_columns, verdict_rows, versions_of
+from teddy.report.metric_chart import metric_chart
+from teddy.report.page_tables import settings_rows, verdict_columns, verdict_rows
+from teddy.report.save import save_chart
+from teddy.store.atomic import check_writable, write_atomically
 from teddy.sweep.metric import Metric
+from teddy.sweep.results_table import read_table
 from teddy.sweep.statistics import Difference
 from teddy.sweep.summary import Row, summarize
 
@@ -64,7 +67,7 @@ def make_page(rows: Sequence[Row], facts: Mapping[str, Any], title: str | None =
         metric=metric,
         verdicts=verdict_rows(data["cells"]),
         settings=settings_rows(facts),
-        versions=versions_of(rows),
+        versions=sorted({str(row["versions"]) for row in rows if row.get("versions")}),
     )
     return page
 
@@ -82,6 +85,43 @@ def write_page(
     """
     write_atomically(path, make_page(rows, facts, title).encode())
     return Path(path)
+
+
+def write_report(
+    run: str | Path, out: str | Path, title: str | None = None, plots: str | Path | None = None
+) -> dict[str, Any]:
+    """Write the page of a sweep, which may still be running.
+
+    Args:
+        run: The sweep's folder, or its ``results.parquet``.
+        out: The HTML file to write.
+        title: Of the page; default: what was compared.
+        plots: Folder for the charts of the metric as PNG and PDF; default: none.
+
+    Returns:
+        ``report`` (its path), ``cells`` (how many) and ``plots`` (their paths), as plain data.
+
+    Example:
+        >>> write_report("no-such-sweep", "report.html")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: no-such-sweep: no results here, expected the folder of a sweep
+    """
+    rows = read_table(run)
+    check_writable(out)
+    path = write_page(rows, read_facts(run), out, title)
+    drawn = [] if plots is None else save_chart(metric_chart(rows), plots)
+    return {"report": str(path), "cells": len(rows), "plots": [str(plot) for plot in drawn]}
+
+
+def read_facts(run: str | Path) -> dict[str, Any]:
+    """What the cells of a sweep have in common; empty where its ``sweep.json`` isn't sound."""
+    folder = Path(run) if Path(run).is_dir() else Path(run).parent
+    try:
+        facts = json.loads((folder / "sweep.json").read_bytes())["row"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
 
 
 def _libraries() -> tuple[Any, Any, Any]:
@@ -115,27 +155,22 @@ def _about(data: Mapping[str, Any]) -> str:
 
 
 def _last_differences(cells: Sequence[Mapping[str, Any]]) -> dict[Key, Difference]:
-    known = [cell for cell in cells if cell["last"] and cell["last"]["difference"]]
     return {
-        (c["dataset"], c["model"], c["method"], c["simulation"]): Difference(
-            **c["last"]["difference"]
-        )
-        for c in known
+        (c["dataset"], c["model"], c["method"], c["simulation"]): Difference(**difference)
+        for c in cells
+        if (difference := c["last"] and c["last"]["difference"])
     }
 
 
 def _policy(*scripts: str) -> str:
     """Only these scripts may run, and nothing may be fetched."""
-    hashes = " ".join(f"'sha256-{_hash(script)}'" for script in scripts)
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (
         f"default-src 'none'; connect-src 'none'; script-src {hashes}; "
         # plotly writes styles into the page; pictures are only those in the page itself.
         "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _hash(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _script(code: str) -> str:

@@ -6,10 +6,10 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from teddy.atomic import StrPath, check_writable, write_atomically
-from teddy.chart import Chart
 from teddy.errors import InputError
-from teddy.report.draw import STYLE, draw
+from teddy.report.chart import Chart
+from teddy.report.draw import draw, styled
+from teddy.store.atomic import StrPath, check_writable, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,13 +23,11 @@ _METADATA: dict[str, Any] = {
 def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
     """Write a chart as ``<name>.png`` and ``<name>.pdf``; the same chart gives the same bytes.
 
-    Args:
-        chart: What to show.
-        folder: Where to; made if it isn't there.
+    The folder is made if it isn't there.
 
     Example:
         >>> import tempfile
-        >>> from teddy.chart import Chart, Line, Panel
+        >>> from teddy.report.chart import Chart, Line, Panel
         >>> chart = Chart("accuracy", "", [Panel("", "x", "y", [Line("teddy", [0, 1], [0, 1])])])
         >>> [path.name for path in save_chart(chart, tempfile.mkdtemp())]
         ['accuracy.png', 'accuracy.pdf']
@@ -52,13 +50,9 @@ def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
 def save_picture(chart: Chart, path: StrPath) -> None:
     """Write a chart to a file, by its ending.
 
-    Args:
-        chart: What to show.
-        path: The file.
-
     Example:
         >>> import tempfile
-        >>> from teddy.chart import Chart, Line, Panel
+        >>> from teddy.report.chart import Chart, Line, Panel
         >>> chart = Chart("accuracy", "", [Panel("", "x", "y", [Line("teddy", [0, 1], [0, 1])])])
         >>> path = Path(tempfile.mkdtemp()) / "mine.png"
         >>> save_picture(chart, path)
@@ -90,13 +84,11 @@ def check_picture(path: StrPath) -> str:
     return kind
 
 
+@styled
 def _content(figure: Figure, kind: str) -> bytes:
     """A figure as a file without dates and versions."""
-    import matplotlib as mpl
-
     buffer = io.BytesIO()
-    with mpl.rc_context(STYLE):
-        figure.savefig(buffer, format=kind[1:], dpi=150, metadata=_METADATA[kind])
+    figure.savefig(buffer, format=kind[1:], dpi=150, metadata=_METADATA[kind])
     content = buffer.getvalue()
     return _small_png(content) if kind == ".png" else content
 

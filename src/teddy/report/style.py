@@ -107,8 +107,7 @@ def class_looks(classes: Iterable[str]) -> dict[str, Look]:
     colours = [*dict.fromkeys(colour for colour, _ in _KNOWN.values()), *_SPARE]
     return {
         name: Look(
-            colours[index % len(colours)],
-            _MARKERS[(index + index // len(colours)) % len(_MARKERS)],
+            colours[index % len(colours)], _MARKERS[(index + index // len(colours)) % len(_MARKERS)]
         )
         for index, name in enumerate(dict.fromkeys(classes))
     }

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teddy.errors import InputError
-from teddy.scale import kernels
+from teddy.kernels import edge_keys as kernels
 from teddy.scale.ahead import map_ahead
 from teddy.scale.writing import writing
 

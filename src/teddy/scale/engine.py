@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from teddy.scale.ahead import map_ahead
 from teddy.scale.output import Output
+from teddy.scale.scores import TableScore
 from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import Threshold
 
@@ -31,6 +32,8 @@ class Job:
         table: The edges.
         work: A folder of its own, which is removed afterwards; of Spark's, a name it resolves.
         directed: Whether an edge and its reverse are two.
+        score: The score of edges.
+        digest_prefix: Text before an edge's own in the md5 that orders edges of equal scores.
         memory: Bytes that it may take.
         progress: To be called as it goes on.
         spark_master: Where Spark runs.
@@ -39,6 +42,8 @@ class Job:
     table: EdgeTable
     work: Path | str
     directed: bool
+    score: TableScore
+    digest_prefix: str
     memory: int
     progress: Progress
     spark_master: str | None = None
@@ -100,7 +105,7 @@ class Engine(ABC):
 
     @abstractmethod
     def score(self) -> None:
-        """Know the graph and the value of each node (Eq. 6 and 7)."""
+        """Know the graph and the value of each node."""
 
     @abstractmethod
     def choose(self, num_pruned: int) -> Threshold:

@@ -1,6 +1,6 @@
-r"""The method as expressions of ibis, one for every engine that speaks SQL (Eq. 6 to 8).
+r"""Scores and cuts as expressions of ibis, one for every engine that speaks SQL.
 
-Numbers come out the same as in ``teddy.edges``: sums run over integers, and square root, division
+Numbers come out the same as in ``teddy.prune``: sums run over integers, and square root, division
 and product of doubles are correctly rounded on every engine. Constants that must be exact are
 written as integers, since SQL takes ``0.1`` for a decimal.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 import ibis
 
-from teddy.edges.scores.teddy import fraction_bits
+from teddy.scale.scores import TableScore, unit
 from teddy.scale.threshold import Threshold
 
 Expr = Any
@@ -34,55 +34,62 @@ def degrees(edges: Expr) -> Expr:
     return _ends(edges).group_by("node").agg(degree=lambda ends: ends.count())
 
 
-def node_values(edges: Expr, degree: Expr, highest: int) -> Expr:
-    r"""``node``, ``value``: :math:`\tilde g`, by an integer sum over neighbours (Eq. 6 and 7)."""
-    scale = ibis.literal(1 << fraction_bits(highest), "int64").cast("float64")
-    g = (1 / degree.degree.cast("float64").sqrt() * scale).floor().cast("int64")
-    others = degree.select(other=degree.node, g=g)
-    ends = _ends(edges).join(others, "other")
+def node_values(edges: Expr, degree: Expr, highest: int, score: TableScore) -> Expr:
+    """``node``, ``value``, with the sum over neighbours in integers."""
+    one = ibis.literal(unit(highest), "int64").cast("float64")
+    nodes = degree.select("node", degree=degree.degree.cast("float64"))
+    if score.summed is None:
+        return nodes.select("node", value=score.value(nodes.degree, None, one))
+    summed = score.summed(nodes.degree, nodes.degree.sqrt(), one).floor().cast("int64")
+    ends = _ends(edges).join(nodes.select(other=nodes.node, summed=summed), "other")
     sums = ends.group_by("node").agg(
-        total=ends.g.sum().cast("int64"), degree=ends.count().cast("float64")
+        total=ends.summed.sum().cast("int64"), degree=ends.count().cast("float64")
     )
-    value = sums.total.cast("float64") / scale / sums.degree / sums.degree
+    value = score.value(sums.degree, sums.total.cast("float64"), one)
     return sums.select("node", value=value)
 
 
-def edge_scores(edges: Expr, values: Expr, low: str = "low", high: str = "high") -> Expr:
-    """The edges with their ``score``, the product of their ends' values (Eq. 8)."""
+def edge_scores(
+    edges: Expr, values: Expr, score: TableScore, low: str = "low", high: str = "high"
+) -> Expr:
+    """The edges with their ``score``."""
     one = values.select(values.node.name(low), one=values.value)
     other = values.select(values.node.name(high), other=values.value)
     both = edges.join(one, low).join(other, high)
-    return both.mutate(score=both.one * both.other).drop("one", "other")
+    return both.mutate(score=score.join(both.one, both.other)).drop("one", "other")
 
 
-def digest(low: Expr, high: Expr) -> Expr:
-    """The md5 of :func:`teddy.edges.ties.pair_text`."""
+def digest(low: Expr, high: Expr, prefix: str) -> Expr:
+    """The md5 of :func:`teddy.prune.ties.pair_digests`."""
     if low.type().is_string():
         text = low.length().cast("string") + ":" + low + "-" + high
     else:
         text = low.cast("string") + "-" + high.cast("string")
-    return text.hexdigest("md5")
+    return (ibis.literal(prefix) + text if prefix else text).hexdigest("md5")
 
 
-def stays(score: Expr, low: Expr, high: Expr, threshold: Threshold) -> Expr:
+def stays(score: Expr, low: Expr, high: Expr, threshold: Threshold, prefix: str) -> Expr:
     """Whether an edge is above the threshold; of equal ones the md5 decides."""
     limit = number(threshold.score)
-    return (score > limit) | ((score == limit) & (digest(low, high) > threshold.digest))
+    return (score > limit) | ((score == limit) & (digest(low, high, prefix) > threshold.digest))
 
 
 def within(score: Expr, low: float, high: float) -> Expr:
-    """Whether a score is in a range."""
-    condition = score >= number(low)
-    return condition if math.isinf(high) else condition & (score <= number(high))
+    """Whether a score is in a range; the infinite one has all."""
+    if math.isinf(high):
+        return ibis.literal(True)
+    return (score >= number(low)) & (score <= number(high))
 
 
 def bin_of(score: Expr, low: float, high: float, count: int) -> Expr:
-    """A whole number that never falls when the score rises, from 0 to about ``count``.
+    """A whole number that never falls when the score rises.
 
-    At first, over all scores, by their 16th roots: they lie many powers of ten apart.
+    At first, over all scores, by their 16th roots, since they may lie many powers of ten apart;
+    in a range, from 0 to ``count``.
     """
     if math.isinf(high):
-        return (score.sqrt().sqrt().sqrt().sqrt() * count).floor().cast("int64")
+        root = (score.abs().sqrt().sqrt().sqrt().sqrt() * count).floor().cast("int64")
+        return ibis.ifelse(score < 0, -root, root)
     width = number(high) - number(low)
     return ((score - number(low)) / width * count).floor().cast("int64")
 

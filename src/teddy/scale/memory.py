@@ -8,11 +8,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from teddy.edges.scores.teddy import teddy_score
-from teddy.edges.select import lowest_edges
-from teddy.edges.simple_graph import SimpleGraph
-from teddy.edges.ties import pair_digests
 from teddy.errors import InputError
+from teddy.graph.edges import Edges
+from teddy.prune.select import lowest_edges
+from teddy.prune.ties import pair_digests
 from teddy.scale.engine import Degrees, Engine, Job
 from teddy.scale.threshold import NOTHING_GOES, Threshold
 
@@ -44,7 +43,7 @@ class MemoryEngine(Engine):
             )
 
     def score(self) -> None:
-        """Know the graph and the score of each edge (Eq. 6 to 8)."""
+        """Know the graph and the score of each edge."""
         import pyarrow as pa
 
         table = self.job.table
@@ -58,11 +57,13 @@ class MemoryEngine(Engine):
         self.num_loops = int((self.edge_of_row < 0).sum())
         counts = torch.bincount(self.graph.degree)
         self.degrees = Degrees.of_counts(dict(enumerate(counts.tolist())))
-        self.scores = teddy_score(self.graph, self.graph.pairs)
+        self.scores = self._scores()
 
     def choose(self, num_pruned: int) -> Threshold:
         """The last edge that goes."""
-        goes = lowest_edges(self.scores, self.graph.pairs, num_pruned, self._digests)
+        goes = lowest_edges(
+            self.scores, num_pruned, lambda edges: self._digests(self.graph.pairs[:, edges])
+        )
         self.stays = ~goes
         self.components = self._components()
         if num_pruned == 0:
@@ -80,8 +81,19 @@ class MemoryEngine(Engine):
         return mask
 
     def _digests(self, pairs: torch.Tensor) -> NDArray[np.bytes_]:
-        lows, highs = (self.ids.take(end.numpy()).to_pylist() for end in pairs)
-        return pair_digests(lows, highs)
+        ends = (self.ids.take(end.numpy()) for end in pairs)
+        text = self.job.table.text_ids
+        lows, highs = (end.to_pylist() if text else end.to_numpy() for end in ends)
+        return pair_digests(lows, highs, self.job.digest_prefix)
+
+    def _scores(self) -> torch.Tensor:
+        graph, score, highest, sums = self.graph, self.job.score, self.degrees.max, None
+        if score.summed is not None:
+            summed = torch.from_numpy(score.summed_of_degrees(highest))
+            sums = graph.sum_over_neighbours(summed).numpy()
+        values = torch.from_numpy(score.node_values(graph.degree.numpy(), sums, highest))
+        scores: torch.Tensor = score.join(values[graph.pairs[0]], values[graph.pairs[1]])
+        return scores
 
     def _components(self) -> int:
         from scipy.sparse import coo_array
@@ -107,12 +119,12 @@ def _number(sources: pa.ChunkedArray, targets: pa.ChunkedArray) -> tuple[Any, to
 
 def _simple_graph(
     edge_index: torch.Tensor, num_nodes: int, directed: bool
-) -> tuple[SimpleGraph, torch.Tensor]:
+) -> tuple[Edges, torch.Tensor]:
     """Each edge once, and which one a row is, -1 for a self-loop; directed, both ways are two."""
     if not directed:
-        return SimpleGraph.of(edge_index, num_nodes)
+        return Edges.from_columns(edge_index, num_nodes)
     no_loop = edge_index[0] != edge_index[1]
     pairs, edge = torch.unique(edge_index[:, no_loop], dim=1, return_inverse=True)
     edge_of_row = torch.full_like(edge_index[0], -1)
     edge_of_row[no_loop] = edge
-    return SimpleGraph(num_nodes, pairs), edge_of_row
+    return Edges(num_nodes, pairs), edge_of_row

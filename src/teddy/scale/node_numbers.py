@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from teddy.errors import InputError
-from teddy.scale import kernels
+from teddy.kernels import edge_keys as kernels
+from teddy.kernels.pair_digests import integer_digests, text_digests
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,8 +29,21 @@ class Numbers(ABC):
         """Numbers of ids, unsigned; ids that are new get the next ones."""
 
     @abstractmethod
-    def ids(self, numbers: Array) -> Sequence[int | str]:
-        """Ids of numbers."""
+    def ids(self, numbers: Array) -> Array:
+        """Ids of numbers, integers only."""
+
+    def digests(
+        self, ones: Array, others: Array, directed: bool, prefix: str = ""
+    ) -> NDArray[np.bytes_]:
+        """md5 of pairs by their ids, as :func:`teddy.prune.ties.pair_digests`.
+
+        Of an undirected pair the lower id is the first.
+
+        Example:
+            >>> RangeNumbers(0, 9).digests(np.array([1]), np.array([0]), directed=False).tolist()
+            [b'c2eb282156233b5d827219971c8b04c2']
+        """
+        return integer_digests(self.ids(ones), self.ids(others), directed, prefix)
 
     @property
     @abstractmethod
@@ -44,7 +57,7 @@ class RangeNumbers(Numbers):
     Example:
         >>> import pyarrow as pa
         >>> numbers = RangeNumbers(10, 20)
-        >>> numbers.of(pa.array([12, 10])).tolist(), numbers.ids(np.array([2]))
+        >>> numbers.of(pa.array([12, 10])).tolist(), numbers.ids(np.array([2])).tolist()
         ([2, 0], [12])
     """
 
@@ -60,10 +73,9 @@ class RangeNumbers(Numbers):
             raise InputError("an id is outside the range that was seen, the table has changed")
         return numbers
 
-    def ids(self, numbers: Array) -> Sequence[int | str]:
+    def ids(self, numbers: Array) -> Array:
         """Ids of numbers."""
-        found: list[int] = (numbers.astype(np.int64) + self._low).tolist()
-        return found
+        return numbers.astype(np.int64) + self._low
 
     @property
     def size(self) -> int:
@@ -84,8 +96,8 @@ class HashedNumbers(Numbers):
         >>> numbers = HashedNumbers(text=True)
         >>> numbers.of(pa.array(["ann", "bob", "ann"])).tolist()
         [0, 1, 0]
-        >>> numbers.ids(np.array([1])), numbers.size
-        (['bob'], 2)
+        >>> numbers.size
+        2
     """
 
     def __init__(self, text: bool, most_bytes: int | None = None, beside: int = 0) -> None:
@@ -119,15 +131,17 @@ class HashedNumbers(Numbers):
                 self._grow(int(ends[place + 1] - ends[place]))
         return numbers
 
-    def ids(self, numbers: Array) -> Sequence[int | str]:
-        """Ids of numbers."""
-        pieces = [
-            self._arena[self._starts[number] : self._starts[number + 1]].tobytes()
-            for number in numbers.tolist()
-        ]
-        if self._text:
-            return [piece.decode() for piece in pieces]
-        return [int.from_bytes(piece, "little", signed=True) for piece in pieces]
+    def ids(self, numbers: Array) -> Array:
+        """Ids of numbers, integers only."""
+        return self._arena[: 8 * self._count].view(np.int64)[numbers]
+
+    def digests(
+        self, ones: Array, others: Array, directed: bool, prefix: str = ""
+    ) -> NDArray[np.bytes_]:
+        """md5 of pairs by their ids."""
+        if not self._text:
+            return super().digests(ones, others, directed, prefix)
+        return text_digests(self._arena, self._starts, ones, others, directed, prefix)
 
     def _grow(self, next_id: int) -> None:
         if 2 * (self._count + 1) > self._slots.size:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from teddy import jit
 from teddy.data.reading import reason
 from teddy.errors import InputError
+from teddy.kernels import jit
 from teddy.machine import free_memory
+from teddy.numbers import check_seed
 from teddy.registry import Registry
 from teddy.scale import memory as memory_engine
 from teddy.scale import stream
@@ -20,6 +21,7 @@ from teddy.scale.engine import Degrees, Engine, Job, Progress
 from teddy.scale.files import output_format
 from teddy.scale.memory import MemoryEngine
 from teddy.scale.output import Output
+from teddy.scale.scores import table_score
 from teddy.scale.stream import StreamEngine
 from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import Threshold
@@ -60,6 +62,8 @@ class Sparsified:
     """What was done.
 
     Attributes:
+        score: Name of the score.
+        seed: Seed of the random score; None for other scores.
         engine: By which engine.
         reason: Why by this one.
         rows: Rows of the table, and of what is left.
@@ -67,10 +71,12 @@ class Sparsified:
         loops: Rows that are self-loops; all of them stay.
         degrees: Of the simple graph, before.
         components: Connected components of what is left; None where they weren't counted.
-        threshold: The last edge that went.
+        threshold: The last edge that went; None where none did.
         seconds: Time of the steps.
     """
 
+    score: str
+    seed: int | None
     engine: str
     reason: str
     rows: dict[str, int]
@@ -78,7 +84,7 @@ class Sparsified:
     loops: int
     degrees: Degrees
     components: int | None
-    threshold: Threshold
+    threshold: Threshold | None
     seconds: dict[str, float]
 
 
@@ -87,6 +93,8 @@ def sparsify_table(
     out: str,
     sparsity: float,
     *,
+    score: str = "teddy",
+    seed: int = 0,
     engine: str = "auto",
     directed: bool = False,
     source: str | None = None,
@@ -107,6 +115,12 @@ def sparsify_table(
         table: Parquet, CSV or TSV: a file, a folder or a glob. It must not change during the run.
         out: ``*.parquet`` or ``*.csv`` for one file, any other name for a folder of files.
         sparsity: Share :math:`p_g` of edges to remove, in [0, 1].
+        score: ``teddy``, ``degree-high``, ``degree-low``, ``two-hop`` or ``resistance``, which
+            remove the same edges as :func:`teddy.prune_edges` does by the method of that name; or
+            ``random``, which orders edges by the md5 of the seed and their two ids. That is
+            another draw than the ``random`` of :func:`teddy.prune_edges`, whose generator needs
+            all edges in one sequence.
+        seed: Seed of ``random``; other scores draw nothing.
         engine: ``memory``, ``stream``, ``duckdb``, ``spark``, or ``auto`` by size and memory.
         directed: Whether an edge and its reverse are two edges. A node's degree is then the number
             of edges that it is in, either way.
@@ -133,6 +147,7 @@ def sparsify_table(
         ('memory', {'total': 4, 'kept': 2})
     """
     check_sparsity(sparsity)
+    chosen_score, seed = table_score(score), check_seed(seed)
     if engine != "auto":
         ENGINES[engine]  # an unknown name is an error before anything is read
     room = _room(memory)
@@ -151,14 +166,16 @@ def sparsify_table(
             output = Output(out, edges, overwrite)
         stack.enter_context(output)
         report = progress or (lambda what, done, total: None)
-        job = Job(edges, output.work, directed, room, report, spark_master)
+        prefix = chosen_score.digest_prefix(seed)
+        job = Job(edges, output.work, directed, chosen_score, prefix, room, report, spark_master)
         worker = ENGINES[name](job)
         stack.callback(worker.close)
         try:
             started = time.perf_counter()
             worker.score()
             scored = time.perf_counter()
-            threshold = worker.choose(num_pruned_edges(sparsity, worker.num_edges))
+            num_pruned = num_pruned_edges(sparsity, worker.num_edges)
+            threshold = worker.choose(num_pruned)
             chosen = time.perf_counter()
             kept = worker.write(output)
             written = time.perf_counter()
@@ -166,16 +183,17 @@ def sparsify_table(
             if FULL in str(error):
                 raise disk_full(output.work, FULL) from error
             raise InputError(f"{name}: {reason(error)}") from error
-    stay = worker.num_edges - num_pruned_edges(sparsity, worker.num_edges)
     return Sparsified(
+        score=score,
+        seed=seed if chosen_score.seeded else None,
         engine=name,
         reason=why,
         rows={"total": edges.num_rows, "kept": kept},
-        edges={"total": worker.num_edges, "kept": stay},
+        edges={"total": worker.num_edges, "kept": worker.num_edges - num_pruned},
         loops=worker.num_loops,
         degrees=worker.degrees,
         components=worker.components,
-        threshold=threshold,
+        threshold=threshold if num_pruned else None,
         seconds={
             "score": scored - started,
             "choose": chosen - scored,

@@ -11,8 +11,8 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from teddy.edges.ties import pair_digests
 from teddy.errors import InputError
+from teddy.prune.ties import pair_digests
 from teddy.scale import expressions
 from teddy.scale.engine import Degrees, Engine, Job
 from teddy.scale.output import Output
@@ -56,7 +56,7 @@ class SQLEngine(Engine):
         """Compute a table and keep it."""
 
     def score(self) -> None:
-        """Know the graph and the value of each node (Eq. 6 and 7)."""
+        """Know the graph and the value of each node."""
         self.rows = rows = self.read()
         self.num_loops = int(rows.filter(rows.source == rows.target).count().execute())
         edges = expressions.distinct_edges(rows, self.job.directed)
@@ -66,13 +66,14 @@ class SQLEngine(Engine):
         counts = degree.group_by("degree").agg(nodes=lambda table: table.count()).to_pyarrow()
         pairs = zip(counts["degree"].to_pylist(), counts["nodes"].to_pylist(), strict=True)
         self.degrees = Degrees.of_counts(dict(pairs))
-        values = expressions.node_values(self.edges, degree, self.degrees.max)
+        values = expressions.node_values(self.edges, degree, self.degrees.max, self.job.score)
         self.values = self._make(3, "node_values", values)
         self.scored = self.scores()
 
     def scores(self) -> Any:
         """The edges with their scores."""
-        return self._make(4, "scores", expressions.edge_scores(self.edges, self.values))
+        scored = expressions.edge_scores(self.edges, self.values, self.job.score)
+        return self._make(4, "scores", scored)
 
     def choose(self, num_pruned: int) -> Threshold:
         """The last edge that goes."""
@@ -81,7 +82,7 @@ class SQLEngine(Engine):
 
     def histogram(self, low: float, high: float) -> Bins:
         """Ranges of all edges with scores from ``low`` to ``high``."""
-        some = self.scored.filter(expressions.within(self.scored.score, low, high))
+        some = self._between(low, high)
         bins = some.group_by(bin=expressions.bin_of(some.score, low, high, _BINS)).agg(
             number=lambda table: table.count(),
             low=lambda table: table.score.min(),
@@ -94,7 +95,7 @@ class SQLEngine(Engine):
     def digest_histogram(self, score: float) -> dict[str, int]:
         """Number of edges of one score by the first four digits of their md5."""
         ties = self._between(score, score)
-        digits = expressions.digest(ties.low, ties.high).substr(0, 4)
+        digits = self._digest(ties).substr(0, 4)
         found = ties.group_by(digits=digits).agg(number=lambda table: table.count()).to_pyarrow()
         return dict(zip(found["digits"].to_pylist(), found["number"].to_pylist(), strict=True))
 
@@ -102,23 +103,25 @@ class SQLEngine(Engine):
         """The edges in a range whose md5 begins with these digits."""
         some = self._between(low, high)
         if digits:
-            some = some.filter(expressions.digest(some.low, some.high).startswith(digits))
+            some = some.filter(self._digest(some).startswith(digits))
         found = some.select("score", "low", "high").to_pyarrow()
 
         def digests(places: Any) -> Any:
             chosen = found.take(places)
-            return pair_digests(chosen["low"].to_pylist(), chosen["high"].to_pylist())
+            lows, highs = chosen["low"].to_pylist(), chosen["high"].to_pylist()
+            return pair_digests(lows, highs, self.job.digest_prefix)
 
         return Candidates(found["score"].to_numpy().astype(np.float64), digests)
 
     def kept(self, rows: Any) -> Any:
         """The rows that stay, self-loops among them, with all of their columns."""
         no_loops = rows.filter(rows.source != rows.target)
-        scored = expressions.edge_scores(no_loops, self.values, "source", "target")
+        scored = expressions.edge_scores(no_loops, self.values, self.job.score, "source", "target")
         low, high = scored.source, scored.target
         if not self.job.directed:
             low, high = ibis.least(low, high), ibis.greatest(low, high)
-        stays = expressions.stays(scored.score, low, high, self.threshold)
+        prefix = self.job.digest_prefix
+        stays = expressions.stays(scored.score, low, high, self.threshold, prefix)
         loops = rows.filter(rows.source == rows.target)
         return ibis.union(scored.filter(stays).select(*rows.columns), loops)
 
@@ -139,6 +142,9 @@ class SQLEngine(Engine):
         begin, end = first_row >> 3, (first_row + batch.num_rows + 7) >> 3
         bits = np.unpackbits(self.stays[begin:end], bitorder="little").astype(bool)
         return bits[first_row & 7 :][: batch.num_rows]
+
+    def _digest(self, edges: Any) -> Any:
+        return expressions.digest(edges.low, edges.high, self.job.digest_prefix)
 
     def _between(self, low: float, high: float) -> Any:
         return self.scored.filter(expressions.within(self.scored.score, low, high))

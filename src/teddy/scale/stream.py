@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +12,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from teddy import jit
-from teddy.edges.scores.teddy import fraction_bits, g_of_degrees, value_of_sums
-from teddy.edges.ties import pair_digests
 from teddy.errors import InputError
-from teddy.scale import kernels
+from teddy.kernels import edge_keys as kernels
+from teddy.kernels import jit
 from teddy.scale.buckets import Buckets, Keys
 from teddy.scale.engine import Degrees, Engine, Job
 from teddy.scale.node_numbers import MOST, HashedNumbers, Numbers, RangeNumbers
@@ -33,8 +32,7 @@ FAR_NODE, TEXT_NODE = NODE + 80, NODE + 112
 #: What everything else takes: Python, torch, chunks of edges, batches of rows.
 FIXED = 1_200_000_000
 
-_BINS = 20  # bits
-_HASHED = 1 << 16
+_BINS = 21  # bits: the sign, the exponent and 9 of the fraction
 
 
 class StreamEngine(Engine):
@@ -52,9 +50,10 @@ class StreamEngine(Engine):
                 "stream"
             )
         self.threshold: Threshold | None = None
+        self.product = job.score.join is operator.mul
 
     def score(self) -> None:
-        """Know the graph and the value of each node (Eq. 6 and 7)."""
+        """Know the graph and the value of each node."""
         self.numbers, node_bits = self._numbers()
         self.buckets = Buckets(
             Path(self.job.work), self.job.table.num_rows, node_bits, self.job.directed
@@ -63,8 +62,7 @@ class StreamEngine(Engine):
         degree = self._count()
         self.num_edges, self.num_loops = self.buckets.num_edges, self.buckets.num_loops
         self.degrees = Degrees.of_counts(_nodes_of_degree(degree))
-        sums = self._sum(degree)
-        self.values = _in_place(sums, degree, fraction_bits(self.degrees.max))
+        self.values = self._values(degree)
 
     def choose(self, num_pruned: int) -> Threshold:
         """The last edge that goes."""
@@ -80,7 +78,7 @@ class StreamEngine(Engine):
         )
         keep = np.empty(sources.size, np.uint8)
         score = self.threshold.score
-        if kernels.compare_rows(0, keep.size, sources, targets, self.values, score, keep):
+        if kernels.compare_rows(sources, targets, self.values, self.product, score, keep):
             equal = np.flatnonzero(keep == 2)
             digests = self._digests(_keys(sources[equal], targets[equal]))
             keep[equal] = digests > self.threshold.digest.encode()
@@ -88,31 +86,31 @@ class StreamEngine(Engine):
 
     def histogram(self, low: float, high: float) -> Bins:
         """Ranges of all edges with scores from ``low`` to ``high``, by the scores' upper bits."""
-        first, last = _bits(low), _bits(min(high, 2.0))
+        first, last = _order(low), _order(high)
         shift = max((last - first).bit_length() - _BINS, 0)
         counts = np.zeros((torch.get_num_threads(), (last - first >> shift) + 1), np.int64)
+        ends = np.uint64(first), np.uint64(last)
         for keys in self._edges("compared"):
             jit.run_parts(
                 kernels.count_scores,
                 [
-                    (keys[begin:end], self.values, first, last, shift, own)
+                    (keys[begin:end], self.values, self.product, *ends, np.uint64(shift), own)
                     for (begin, end), own in zip(jit.split(keys.size), counts, strict=False)
                 ],
             )
 
-        def ends(place: int) -> tuple[float, float]:
+        def range_of(place: int) -> tuple[float, float]:
             start = first + (place << shift)
             return _number(start), _number(min(start + (1 << shift) - 1, last))
 
-        return Bins(counts.sum(axis=0), ends)
+        return Bins(counts.sum(axis=0), range_of)
 
     def digest_histogram(self, score: float) -> dict[str, int]:
         """Number of edges of one score by the first four digits of their md5."""
-        counts: dict[str, int] = {}
+        counts: Counter[str] = Counter()
         for keys in self._found(score, score):
             names, numbers = np.unique(self._digests(keys).astype("S4"), return_counts=True)
-            for name, number in zip(names.tolist(), numbers.tolist(), strict=True):
-                counts[name.decode()] = counts.get(name.decode(), 0) + number
+            counts.update(dict(zip(names.astype(str).tolist(), numbers.tolist(), strict=True)))
         return counts
 
     def candidates(self, low: float, high: float, digits: str = "") -> Candidates:
@@ -162,9 +160,19 @@ class StreamEngine(Engine):
             self.job.progress("edges counted", self.buckets.num_edges, self.job.table.num_rows)
         return degree
 
+    def _values(self, degree: NDArray[np.uint32]) -> NDArray[np.float64]:
+        """Values of nodes, written where their sums were."""
+        score = self.job.score
+        sums = np.zeros(degree.size, np.int64) if score.summed is None else self._sum(degree)
+        values = sums.view(np.float64)
+        for first, last in _parts(degree.size):
+            part = None if score.summed is None else sums[first:last]
+            values[first:last] = score.node_values(degree[first:last], part, self.degrees.max)
+        return values
+
     def _sum(self, degree: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """Sums of g over neighbours, in integers."""
-        table = g_of_degrees(self.degrees.max).numpy()
+        """Sums over neighbours, in integers."""
+        table = self.job.score.summed_of_degrees(self.degrees.max)
         sums = np.zeros(degree.size, np.int64)
         nodes = jit.split(degree.size)
         for keys in self._edges("summed"):
@@ -180,11 +188,12 @@ class StreamEngine(Engine):
         joined, score = 0, self.threshold.score
         for keys in self._edges("joined"):
             places = np.empty(keys.size, np.int64)
-            fewer, count = kernels.join_components(keys, self.values, score, parents, places)
+            fewer, count = kernels.join_components(
+                keys, self.values, self.product, score, parents, places
+            )
             equal = keys[places[:count]]
             stay = equal[self._digests(equal) > self.threshold.digest.encode()]
-            also, _ = kernels.join_components(stay, self.values, 0.0, parents, places)
-            joined += int(fewer) + int(also)
+            joined += int(fewer) + int(kernels.join_all(stay, parents))
         return self.degrees.nodes - joined
 
     def _edges(self, what: str) -> Iterator[Any]:
@@ -204,26 +213,24 @@ class StreamEngine(Engine):
         places = [np.empty(part.size, np.int64) for part in parts]
         counts = jit.run_parts(
             kernels.find_scores,
-            [(part, self.values, low, high, own) for part, own in zip(parts, places, strict=True)],
+            [
+                (part, self.values, self.product, low, high, own)
+                for part, own in zip(parts, places, strict=True)
+            ],
         )
         found = zip(parts, places, counts, strict=True)
         return np.concatenate([part[own[:count]] for part, own, count in found])
 
     def _scores(self, keys: Keys) -> NDArray[np.float64]:
-        """Eq. 8."""
         sources, targets = _ends(keys)
-        scores: NDArray[np.float64] = self.values[sources] * self.values[targets]
+        scores: NDArray[np.float64] = self.job.score.join(
+            self.values[sources], self.values[targets]
+        )
         return scores
 
     def _digests(self, keys: Keys) -> NDArray[np.bytes_]:
         """md5 of edges by their ids, of an undirected one the lower id first."""
-        if keys.size > _HASHED:  # texts take a hundred bytes each
-            parts = range(0, keys.size, _HASHED)
-            return np.concatenate([self._digests(keys[i : i + _HASHED]) for i in parts])
-        pairs: Any = zip(*map(self.numbers.ids, _ends(keys)), strict=True)
-        if not self.job.directed:
-            pairs = map(sorted, pairs)
-        return pair_digests(*zip(*pairs, strict=True)) if keys.size else np.empty(0, "S32")
+        return self.numbers.digests(*_ends(keys), self.job.directed, self.job.digest_prefix)
 
 
 def lie_close(low: int, high: int, num_rows: int) -> bool:
@@ -260,25 +267,28 @@ def _nodes_of_degree(degree: NDArray[np.uint32]) -> Counter[int]:
     return counts
 
 
-def _in_place(sums: NDArray[np.int64], degree: Any, bits: int) -> NDArray[np.float64]:
-    """Values of nodes, where their sums were."""
-    values = sums.view(np.float64)
-    for first, last in _parts(sums.size):
-        part = torch.from_numpy(sums[first:last])
-        degrees = torch.from_numpy(degree[first:last].astype(np.int64))
-        values[first:last] = value_of_sums(part, degrees, bits).numpy()
-    return values
-
-
 def _parts(size: int) -> Iterator[tuple[int, int]]:
     step = 1 << 20
     return ((first, min(first + step, size)) for first in range(0, size, step))
 
 
-def _bits(number: float) -> int:
-    """A positive number's bits, in the order of the numbers."""
-    return int(np.array(number).view(np.uint64))
+def _order(number: float) -> int:
+    """64 bits in the order of the numbers, as by :func:`teddy.kernels.edge_keys.count_scores`.
+
+    Example:
+        >>> _order(-1.0) < _order(-0.5) < _order(0.0) < _order(2.0)
+        True
+    """
+    bits = int(np.array(number).view(np.uint64))
+    return 2**64 - 1 - bits if bits >= 2**63 else bits + 2**63
 
 
-def _number(bits: int) -> float:
+def _number(order: int) -> float:
+    """The number of :func:`_order`.
+
+    Example:
+        >>> [_number(_order(number)) for number in (-1.5, 0.0, 0.1)]
+        [-1.5, 0.0, 0.1]
+    """
+    bits = order - 2**63 if order >= 2**63 else 2**64 - 1 - order
     return float(np.array(bits, np.uint64).view(np.float64))

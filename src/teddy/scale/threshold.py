@@ -7,6 +7,8 @@ table can be compared with by itself, on every engine.
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -23,7 +25,7 @@ class Threshold:
     """The last edge that goes.
 
     Attributes:
-        score: Its score; 0, below all scores, where none goes.
+        score: Its score; where none goes, a number below all scores.
         digest: The md5 of its ends in hexadecimal digits.
     """
 
@@ -31,7 +33,7 @@ class Threshold:
     digest: str
 
 
-NOTHING_GOES = Threshold(0.0, "")
+NOTHING_GOES = Threshold(-sys.float_info.max, "")
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def find_threshold(edges: ScoredEdges, num_pruned: int) -> Threshold:
     """
     if num_pruned == 0:
         return NOTHING_GOES
-    low, high, left, digits = 0.0, float("inf"), num_pruned, ""
+    low, high, left, digits = -math.inf, math.inf, num_pruned, ""
     while True:
         bins = edges.histogram(low, high)
         place, left = _place(bins.counts, left)

@@ -1,10 +1,10 @@
-"""Settings, each declared once: default, help text, allowed values and help panel.
+"""Settings, each declared once with its default, help text, allowed values and help panel.
 
-The Python keywords, command-line options, sweep and tune settings, validation messages and the
-ticket's metadata all come from these declarations. Nothing here imports torch.
+Keywords, command-line options, messages and the ticket's metadata all come from these
+declarations. Nothing here imports torch.
 """
 
-from teddy.settings.declare import Config, Declaration, Entry, declared_settings, setting
+from teddy.settings.declare import Config, Entry, declared_settings, setting
 from teddy.settings.groups import DataConfig, ModelConfig, RunConfig, TaskConfig
 from teddy.settings.train import TrainConfig
 from teddy.settings.tree import ENTRIES, MODEL_ENTRIES, Settings
@@ -15,7 +15,6 @@ __all__ = [
     "MODEL_ENTRIES",
     "Config",
     "DataConfig",
-    "Declaration",
     "Entry",
     "ModelConfig",
     "RunConfig",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from types import NoneType
 from typing import Any, get_args, get_type_hints
@@ -18,74 +17,13 @@ KEY = "setting"
 _LARGEST_COUNT = 2**31 - 1
 
 
-@dataclass(frozen=True)
-class Declaration:
-    """Everything about a setting except for its name, type and default.
-
-    Attributes:
-        help: Help text of the command line and the docs.
-        panel: Group of options that it is listed under.
-        low: Smallest value, itself allowed.
-        above: Bound that a value must exceed.
-        high: Largest value, itself allowed.
-        choices: Allowed values.
-        tune: Range that ``teddy tune`` searches, on a logarithmic scale; None: not searched.
-        per_method: Whether a method of a sweep may have its own value, as in
-            ``teddy:temperature=2``: the dense model, which methods share, does not depend on it.
-        envvar: Environment variable that the command line reads.
-        many: Whether the command-line option may be repeated.
-    """
-
-    help: str
-    panel: str = "Training"
-    low: float | None = None
-    above: float | None = None
-    high: float | None = None
-    choices: tuple[str, ...] = ()
-    tune: tuple[float, float] | None = None
-    per_method: bool = False
-    envvar: str | None = None
-    many: bool = False
-
-    def expected(self, kind: type) -> str:
-        """Allowed values in words.
-
-        Example:
-            >>> Declaration("", above=0, high=1).expected(float)
-            'a number above 0, up to 1'
-            >>> Declaration("", choices=("all", "training")).expected(str)
-            'one of: all, training'
-        """
-        if self.choices:
-            return f"one of: {', '.join(self.choices)}"
-        if kind is bool:
-            return "true or false"
-        if kind is int:
-            return f"a whole number from {self.low or 0:g} to {self.high or _LARGEST_COUNT}"
-        if self.above is not None:
-            return f"a number above {self.above:g}" + (
-                f", up to {self.high:g}" if self.high else ""
-            )
-        return f"a number from {self.low or 0:g}" + (f" to {self.high:g}" if self.high else "")
-
-    def accepts(self, value: float) -> bool:
-        """Whether a number lies within the bounds."""
-        least = 0 if self.low is None and self.above is None else self.low
-        return (
-            math.isfinite(value)
-            and (least is None or value >= least)
-            and (self.above is None or value > self.above)
-            and (self.high is None or value <= self.high)
-        )
-
-
 def setting(default: Any, help: str, **declared: Any) -> Any:
     """Declare a setting as a field of a frozen dataclass that inherits from :class:`Config`.
 
     Args:
         default: Its default.
         help: Its help text.
-        declared: Further attributes of :class:`Declaration`.
+        declared: Further attributes of :class:`Entry`, from ``panel`` on.
 
     Example:
         >>> @dataclass(frozen=True)
@@ -96,7 +34,7 @@ def setting(default: Any, help: str, **declared: Any) -> Any:
         ...
         teddy.errors.InputError: epochs is 0, expected a whole number from 1 to 2147483647
     """
-    return field(default=default, metadata={KEY: Declaration(help, **declared)})
+    return field(default=default, metadata={KEY: {"help": help, **declared}})
 
 
 @dataclass(frozen=True)
@@ -119,7 +57,17 @@ class Entry:
         kind: Type of its values: bool, int, float, str or object.
         optional: Whether None is a value: the default is then made elsewhere.
         default: Its default.
-        declaration: Its declaration.
+        help: Help text of the command line and the docs.
+        panel: Group of options that it is listed under.
+        low: Smallest value, itself allowed.
+        above: Bound that a value must exceed.
+        high: Largest value, itself allowed.
+        choices: Allowed values.
+        tune: Range that ``teddy tune`` searches, on a logarithmic scale; None: not searched.
+        per_method: Whether a method of a sweep may have its own value, as in
+            ``teddy:temperature=2``: the dense model, which methods share, does not depend on it.
+        envvar: Environment variable that the command line reads.
+        many: Whether the command-line option may be repeated.
     """
 
     name: str
@@ -127,14 +75,23 @@ class Entry:
     kind: type
     optional: bool
     default: Any
-    declaration: Declaration
+    help: str
+    panel: str = "Training"
+    low: float | None = None
+    above: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    tune: tuple[float, float] | None = None
+    per_method: bool = False
+    envvar: str | None = None
+    many: bool = False
 
     def check(self, value: Any) -> Any:
         """Return a value in the setting's type, or raise."""
         if value is None and self.optional:
             return None
-        if self.declaration.choices:
-            good = value in self.declaration.choices
+        if self.choices:
+            good = value in self.choices
         elif self.kind is bool:
             good = isinstance(value, bool)
         elif self.kind is int:
@@ -145,16 +102,44 @@ class Entry:
             good = True
         if not good:
             shown = f"'{value}'" if isinstance(value, str) else value
-            expected = self.declaration.expected(self.kind)
-            raise InputError(f"{self.name} is {shown}, expected {expected}")
+            raise InputError(f"{self.name} is {shown}, expected {self.expected()}")
         return value
+
+    def expected(self) -> str:
+        """Allowed values in words.
+
+        Example:
+            >>> from teddy.settings import ENTRIES
+            >>> ENTRIES["weight_ramp"].expected(), ENTRIES["distill_nodes"].expected()
+            ('a number above 0, up to 1', 'one of: all, training')
+        """
+        if self.choices:
+            return f"one of: {', '.join(self.choices)}"
+        if self.kind is bool:
+            return "true or false"
+        if self.kind is int:
+            return f"a whole number from {self.low or 0:g} to {self.high or _LARGEST_COUNT}"
+        if self.above is not None:
+            most = f", up to {self.high:g}" if self.high else ""
+            return f"a number above {self.above:g}{most}"
+        return f"a number from {self.low or 0:g}" + (f" to {self.high:g}" if self.high else "")
+
+    def _accepts(self, value: float) -> bool:
+        """Whether a number lies within the bounds."""
+        least = 0 if self.low is None and self.above is None else self.low
+        return (
+            math.isfinite(value)
+            and (least is None or value >= least)
+            and (self.above is None or value > self.above)
+            and (self.high is None or value <= self.high)
+        )
 
     def _count(self, value: Any) -> tuple[Any, bool]:
         try:
             count = operator.index(value)
         except TypeError:
             return value, False
-        within = self.declaration.accepts(count) and count <= _LARGEST_COUNT
+        within = self._accepts(count) and count <= _LARGEST_COUNT
         return (value, False) if isinstance(value, bool) or not within else (count, True)
 
     def _number(self, value: Any) -> tuple[Any, bool]:
@@ -162,7 +147,7 @@ class Entry:
             number = float(value)
         except (TypeError, ValueError):
             return value, False
-        return (number, True) if self.declaration.accepts(number) else (value, False)
+        return (number, True) if self._accepts(number) else (value, False)
 
 
 def declared_settings(group: Any) -> tuple[Entry, ...]:
@@ -173,24 +158,23 @@ def declared_settings(group: Any) -> tuple[Entry, ...]:
         >>> [entry.name for entry in declared_settings(TrainConfig)][:3]
         ['epochs', 'lr', 'weight_decay']
     """
-    known: tuple[Entry, ...] = _cached(group)
-    return known
+    return _entries(group)
 
 
-def _entries(group: type[Config]) -> Iterator[Entry]:
+@cache
+def _entries(group: Any) -> tuple[Entry, ...]:
     hints, prefix = get_type_hints(group), getattr(group, "PREFIX", "")
-    entry: Field[Any]
-    for entry in fields(group):
-        if KEY not in entry.metadata:
-            continue
-        kinds = get_args(hints[entry.name]) or (hints[entry.name],)
-        kind = next((k for k in kinds if k in (bool, int, float, str)), object)
-        if {int, str} <= set(kinds):
-            kind = object
-        yield Entry(
-            f"{prefix}{entry.name}", entry.name, kind, NoneType in kinds, entry.default,
-            entry.metadata[KEY],
-        )  # fmt: skip
-
-
-_cached: Any = cache(lambda group: tuple(_entries(group)))
+    entries = []
+    for declared in fields(group):
+        if KEY in declared.metadata:
+            kinds = get_args(hints[declared.name]) or (hints[declared.name],)
+            kind = next((k for k in kinds if k in (bool, int, float, str)), object)
+            if {int, str} <= set(kinds):
+                kind = object
+            entries.append(
+                Entry(
+                    f"{prefix}{declared.name}", declared.name, kind, NoneType in kinds,
+                    declared.default, **declared.metadata[KEY],
+                )
+            )  # fmt: skip
+    return tuple(entries)

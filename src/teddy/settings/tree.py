@@ -28,11 +28,6 @@ class Settings:
     """The settings tree: everything about a search but the graph, the method, levels and seeds.
 
     Attributes:
-        train: Training.
-        weights: Weight budget.
-        task: Prediction problem.
-        data: Loading of a data set.
-        run: Machine.
         model_options: Options of a model that is given by name.
 
     Example:

@@ -1,10 +1,11 @@
-"""Many runs: several seeds, a grid that survives a crash, tuning, and what they say together.
+"""Many runs: grids over methods, levels and seeds, statistics, tuning, and the sparsest ticket.
 
-May import: data, edges, weights, models, training, ticket, methods.
+A sweep is a folder with one file for each cell, so a crash loses no finished result.
 """
 
 from teddy.settings import Settings
 from teddy.sweep.grid import Grid
+from teddy.sweep.results_table import read_table
 from teddy.sweep.run import Outcome, run_sweep
 from teddy.sweep.search import search_sparsest
 from teddy.sweep.seeds import Study, find_over_seeds
@@ -12,7 +13,6 @@ from teddy.sweep.sequential import Judgement, Rule
 from teddy.sweep.sparsest import Answer, Sparsest, Tried
 from teddy.sweep.statistics import Difference, paired_difference
 from teddy.sweep.summary import Summary, best_methods, sparsest_winning, summarize
-from teddy.sweep.table import read_table
 from teddy.sweep.walk import Point
 
 __all__ = [

@@ -8,13 +8,13 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from teddy.atomic import StrPath
 from teddy.errors import InputError
 from teddy.methods.spec import MethodSpec
 from teddy.settings import Settings
-from teddy.sweep.datasets import cached_dataset, data_version, held_out
+from teddy.store.atomic import StrPath
+from teddy.sweep.data_versions import cached_dataset, data_version, held_out
 from teddy.sweep.folder import Folder
-from teddy.sweep.grid import Cell, Grid
+from teddy.sweep.grid import Grid
 from teddy.sweep.metric import Metric
 from teddy.sweep.resolution import HeldOut
 from teddy.sweep.run import Outcome, checked, failure_line, run_sweep, source_of
@@ -25,7 +25,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class Candidates:
-    """Points of a data set, model and method.
+    """Points of a data set, model and method, trained in a folder of a sweep.
 
     A search calls :meth:`differences` and :meth:`known`, which read the validation metric only.
 
@@ -34,14 +34,12 @@ class Candidates:
         model: The model.
         spec: The method.
         out: Folder of the sweep.
-        settings: Of all trainings.
+        settings: Settings of all trainings.
         jobs: Processes.
-        plugins: Python files that methods of the user's own come from.
-        progress: Told about seeds that are done.
+        plugins: Python files that your own methods come from.
+        progress: Called with the seeds that are done.
 
     Attributes:
-        dataset: The graph's name, as cells have it.
-        metric: The metric of the task.
         computed: Cells that were not there before.
     """
 
@@ -82,11 +80,11 @@ class Candidates:
     def differences(self, point: Point, seeds: int) -> list[float]:
         """Validation metric, ticket minus dense, of the first seeds; trains what isn't there."""
         self._run(point, range(seeds))
-        return [_validation_difference(row) for row in self._rows(point, seeds)]
+        return self.known(point, seeds)
 
     def known(self, point: Point, seeds: int) -> list[float]:
         """The same of those seeds that are there; trains nothing."""
-        return [_validation_difference(row) for row in self._rows(point, seeds)]
+        return [float(row["val"]) - float(row["dense_val"]) for row in self._rows(point, seeds)]
 
     def best_seed(self, point: Point, seeds: int) -> int:
         """The seed of highest validation metric, the first of equals."""
@@ -108,7 +106,7 @@ class Candidates:
     def ticket(self, point: Point, seed: int) -> Path:
         """The file of a ticket, which is trained if there is none."""
         outcome = self._run(point, [seed], keep_tickets=True)
-        (cell,) = self._cells(point, [seed])
+        (cell,) = self._grid(point, [seed]).cells
         path = Folder(self.out).ticket_path(cell)
         if not path.exists():
             raise _failed(outcome)
@@ -135,12 +133,9 @@ class Candidates:
         method, simulation = place_of(self.spec, point)
         return Grid([self.dataset], [self.model], [method], [simulation], list(seeds))
 
-    def _cells(self, point: Point, seeds: Sequence[int]) -> list[Cell]:
-        return self._grid(point, seeds).cells
-
     def _rows(self, point: Point, seeds: int) -> list[dict[str, Any]]:
         folder = Folder(self.out)
-        cells = self._cells(point, range(seeds))
+        cells = self._grid(point, range(seeds)).cells
         rows = [folder.read_cell(cell) for cell in cells if folder.done(cell)]
         return [row for row in rows if row is not None]
 
@@ -162,10 +157,6 @@ def place_of(spec: MethodSpec, point: Point) -> tuple[str, int]:
     if point.weights == 0:
         return str(replace(spec, only="edges")), point.edges
     return str(replace(spec, weight_level=point.weights)), point.edges
-
-
-def _validation_difference(row: dict[str, Any]) -> float:
-    return float(row["val"]) - float(row["dense_val"])
 
 
 def _failed(outcome: Outcome) -> InputError:

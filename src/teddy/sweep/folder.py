@@ -13,22 +13,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
-from teddy.atomic import UNFINISHED, remove_unfinished, write_atomically
-from teddy.entries import Entry, read_entry, write_entry
 from teddy.errors import InputError
+from teddy.store.atomic import remove_unfinished
+from teddy.store.folders import check_owner, check_same, make_folder, read_record, write_record
+from teddy.store.tensors import Entry, read_entry, write_entry
 from teddy.sweep.grid import Cell, Series
 from teddy.sweep.resolution import completed
-
-FORMAT = 1
 
 _FOLDERS = ("cells", "failures", "locks", "work", "tickets")
 
@@ -50,21 +47,17 @@ class Folder:
 
     def check(self) -> None:
         """Raise if this is another kind of folder, or has lost what says what its cells are."""
-        if not self.path.is_dir() or (self.path / "sweep.json").exists():
-            return
-        # Of a run that has only just begun, there may be empty folders and a file in the making.
-        names = {path.name for path in self.path.iterdir()} - set(_FOLDERS)
-        others = sorted(name for name in names if not name.startswith(UNFINISHED))
-        if others or any((self.path / "cells").glob("*.json")):
-            what = others[0] if others else "cells"
+        # Of a run that has only just begun, there may be empty folders.
+        check_owner(self.path, "sweep.json", _FOLDERS, "sweep")
+        if any((self.path / "cells").glob("*.json")) and not (self.path / "sweep.json").exists():
             raise InputError(
-                f"{self.path}: has {what} but no sweep.json, expected a sweep's folder or a new one"
+                f"{self.path}: has cells but no sweep.json, expected a sweep's folder or a new one"
             )
 
     def create(self) -> None:
         """Make the folders, and delete files that killed processes have left unfinished."""
         for name in _FOLDERS:
-            self._make(self.path / name)
+            make_folder(self.path / name)
         remove_unfinished(self.path)
 
     @property
@@ -86,20 +79,20 @@ class Folder:
 
     def write_cell(self, cell: Cell, row: dict[str, Any]) -> None:
         """Write a result, and forget what went wrong before."""
-        self._make(self.cell_path(cell).parent)
-        _write_json(self.cell_path(cell), row)
+        make_folder(self.cell_path(cell).parent)
+        write_record(self.cell_path(cell), row)
         self.failure_path(cell).unlink(missing_ok=True)
 
     def write_failure(self, cell: Cell, error: str, details: str) -> None:
         """Record what went wrong."""
         row = {**vars(cell), "error": error, "details": details}
-        self._make(self.failure_path(cell).parent)
-        _write_json(self.failure_path(cell), row)
+        make_folder(self.failure_path(cell).parent)
+        write_record(self.failure_path(cell), row)
 
     def read_cell(self, cell: Cell) -> dict[str, Any] | None:
         """A cell's result; None if there is none, an error if it is damaged."""
         path = self.cell_path(cell)
-        row = _read_json(path) if path.exists() else None
+        row = read_record(path) if path.exists() else None
         if row is not None and Cell.of(row) != cell:
             raise InputError(f"{path}: damaged, the result of another cell")
         return row
@@ -116,7 +109,7 @@ class Folder:
         reads: list[Callable[[], object]] = [partial(self.read_cell, cell) for cell in cells or []]
         if cells is None:
             paths = sorted((self.path / "cells").glob("*.json"))
-            reads = [partial(_read_json, path) for path in paths]
+            reads = [partial(read_record, path) for path in paths]
         lines = []
         for read in reads:
             try:
@@ -142,7 +135,7 @@ class Folder:
         """
         path = self.path / "sweep.json"
         with self.lock("sweep"):
-            known = _read_json(path) if path.exists() else {"settings": settings}
+            known = read_record(path) if path.exists() else {"settings": settings}
             self.check_settings(settings)
             for kind, entries in parts.items():
                 for name, value in entries.items():
@@ -152,27 +145,20 @@ class Folder:
                             f"{self.path}: holds results of {name} with other {kind} "
                             f"({_change(before, value)}); expected the same, or another folder"
                         )
-            _write_json(path, known)
+            write_record(path, known)
 
     def check_settings(self, settings: dict[str, Any]) -> None:
         """Raise if the results here were computed with other settings."""
-        known = self.facts().get("settings", settings)
-        for name in settings | known:
-            before, now = known.get(name), settings.get(name)
-            if before != now:
-                raise InputError(
-                    f"{self.path}: holds results with {name} {before}, got {now}; "
-                    "expected the same, or another folder"
-                )
+        check_same(self.path, self.facts().get("settings", settings), settings, "results")
 
     def facts(self) -> dict[str, Any]:
         """What decides the results: settings, data, methods; empty where nothing was recorded."""
         path = self.path / "sweep.json"
-        return _read_json(path) if path.exists() else {}
+        return read_record(path) if path.exists() else {}
 
     def lock(self, name: str) -> FileLock:
         """A lock that the system lets go of when its process ends, however it ends."""
-        self._make(self.path / "locks")
+        make_folder(self.path / "locks")
         return FileLock(self.path / "locks" / f"{name}.lock")
 
     def store(self, series: Series) -> FolderStore:
@@ -183,15 +169,9 @@ class Folder:
     def _read_all(self, kind: str) -> Iterator[dict[str, Any]]:
         for path in sorted((self.path / kind).glob("*.json")):
             try:
-                yield _read_json(path)
+                yield read_record(path)
             except InputError:
                 continue
-
-    def _make(self, path: Path) -> None:
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{path}: can't be made ({error.strerror})") from None
 
 
 #: Entries that are the same for all methods.
@@ -199,13 +179,9 @@ OF_DENSE = ("dense", "alone")
 
 
 class FolderStore:
-    """Entries as files: those of the dense model where other methods find them, rounds apart.
+    """Entries as files: those of the dense model in a folder that other methods share.
 
     A damaged file is as good as none.
-
-    Args:
-        shared: Folder of the dense model.
-        own: Folder of everything else.
     """
 
     def __init__(self, shared: Path, own: Path) -> None:
@@ -225,39 +201,9 @@ class FolderStore:
         return (self.shared if name in OF_DENSE else self.own) / f"{name}.safetensors"
 
 
-def try_lock(lock: FileLock) -> bool:
-    """Take a lock if it is free."""
-    try:
-        lock.acquire(blocking=False)
-        return True
-    except Timeout:
-        return False
-
-
 def _change(before: Any, now: Any) -> str:
     """What differs, in a few words; of a sha256 the beginning."""
     if isinstance(before, dict) and isinstance(now, dict):
         names = [name for name in now if before.get(name) != now[name]]
         return ", ".join(f"{name} {_change(before.get(name), now[name])}" for name in names)
     return f"{str(before)[:8]}, now {str(now)[:8]}"
-
-
-def _write_json(path: Path, row: dict[str, Any]) -> None:
-    content = {"format": FORMAT, "row": row, "sha256": _digest(row)}
-    write_atomically(path, (json.dumps(content, indent=1) + "\n").encode())
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-        row: dict[str, Any] = content["row"]
-        if content["format"] != FORMAT or content["sha256"] != _digest(row):
-            raise ValueError("the checksum doesn't match")
-        return row
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{path}: damaged, not a whole file ({reason}); delete it") from None
-
-
-def _digest(row: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()

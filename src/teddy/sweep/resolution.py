@@ -56,11 +56,7 @@ class HeldOut:
 
 
 def tested_on(info: TicketInfo, data: Data | HeteroData) -> HeldOut:
-    """Size of the test set of a ticket.
-
-    Args:
-        info: Metadata of the ticket.
-        data: The data that the ticket was found on.
+    """Size of the test set of a ticket, in the data that it was found on.
 
     Example:
         >>> import teddy

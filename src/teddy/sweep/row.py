@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from teddy import __version__
-from teddy.edges import HeteroArcs, graph_health
-from teddy.edges.simple_graph import SimpleGraph
+from teddy.graph import graph_health
+from teddy.graph.edges import Edges
 from teddy.machine import peak_memory
 from teddy.methods import Problem
 from teddy.methods.record import Choice
@@ -24,7 +24,6 @@ from teddy.ticket import Ticket
 from teddy.ticket.speed import dense_like
 from teddy.ticket.view import TicketView, ticket_view
 from teddy.training import Task
-from teddy.training.passes import forward_passes
 
 #: Times that a search takes: the dense training, all rounds of masks, the last of them, the ticket.
 SECONDS = ("dense", "search", "round", "sparse")
@@ -37,13 +36,7 @@ _TURNS = 7
 
 
 def ticket_row(cell: Cell, ticket: Ticket, data: Any, tested: HeldOut) -> dict[str, Any]:
-    """The row of a ticket.
-
-    Args:
-        cell: The cell that the ticket is of.
-        ticket: The ticket.
-        data: The graph, or graphs, that it was found on, or tested on where that is another.
-        tested: Size of its test set.
+    """The row of a ticket, on the graph or graphs that it was found on or is tested on.
 
     Example:
         >>> import teddy
@@ -56,14 +49,10 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Any, tested: HeldOut) -> dict[s
         >>> row["task"], row["metric"], row["hits"]
         ('classification', 'accuracy', None)
     """
-    info = ticket.info
+    info, view = ticket.info, ticket_view(ticket, data)
     macs = {"dense": info.macs.dense, "ticket": info.macs.ticket}
-    view = ticket_view(ticket, data)
-    y = data.y if _has_node_classes(ticket.task, view) else None
     return {
-        **vars(cell),
-        "split": info.split,
-        **_measured_by(ticket.task, tested),
+        **_conditions(cell, info.split, ticket.task, tested),
         "graph_sparsity": info.graph_sparsity,
         "weight_sparsity": info.weight_sparsity,
         **asdict(info.ticket),
@@ -74,10 +63,7 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Any, tested: HeldOut) -> dict[s
         **{f"macs_{n}": None if layers is None else sum(layers) for n, layers in macs.items()},
         "distill": info.config["distill"],
         **{f"seconds_{n}": ticket.seconds.get(n, 0.0) for n in SECONDS},
-        **_inference(view),
-        **_health(view, y),
-        "peak_memory": peak_memory(),
-        "versions": versions(),
+        **_measurements(view, ticket.task, data),
     }
 
 
@@ -88,12 +74,8 @@ def dense_row(problem: Problem, cell: Cell, tested: HeldOut) -> dict[str, Any]:
     macs = None if dense.macs is None else sum(dense.macs)
     every = torch.ones_like(problem.graph.pairs[0], dtype=torch.bool)
     edges = problem.belongs_to(Choice(every, 0.0))[1].numel()
-    view = _whole_view(problem)
-    y = problem.deployed.data.y if _has_node_classes(problem.task, view) else None
     return {
-        **vars(cell),
-        "split": str(problem.given.get("split", "given")),
-        **_measured_by(problem.task, tested),
+        **_conditions(cell, str(problem.given.get("split", "given")), problem.task, tested),
         "graph_sparsity": 0.0,
         "weight_sparsity": 0.0,
         **metrics,
@@ -108,10 +90,7 @@ def dense_row(problem: Problem, cell: Cell, tested: HeldOut) -> dict[str, Any]:
         "distill": 0.0,
         **dict.fromkeys((f"seconds_{name}" for name in SECONDS), 0.0),
         "seconds_dense": dense.seconds,
-        **_inference(view),
-        **_health(view, y),
-        "peak_memory": peak_memory(),
-        "versions": versions(),
+        **_measurements(_whole_view(problem), problem.task, problem.deployed.data),
     }
 
 
@@ -125,13 +104,30 @@ def versions() -> str:
     return f"teddy {__version__}, torch {torch.__version__}, python {platform.python_version()}"
 
 
-def _measured_by(task: Task, tested: HeldOut) -> dict[str, Any]:
-    """Metric of a row, and the size of what it was measured on."""
+def _conditions(cell: Cell, split: str, task: Task, tested: HeldOut) -> dict[str, Any]:
+    """The cell of a row, its metric, and the size of the test set."""
     return {
+        **vars(cell),
+        "split": split,
         "task": task.name,
         "metric": task.metric,
         "test_rows": tested.rows,
         "resolution": tested.resolution,
+    }
+
+
+def _measurements(view: TicketView, task: Task, data: Any) -> dict[str, Any]:
+    """Inference time, health of the graph that the pruning leaves, memory and versions."""
+    graph, keep = view.edges.simple(view.keep)
+    # Homophily takes a class of every node, which of a HeteroData one type alone has.
+    classes = task.has_node_classes() and not view.edges.target
+    health = graph_health(graph.pairs[:, keep], graph.num_nodes, data.y if classes else None)
+    return {
+        **_inference(view),
+        "pruned_degree": mean_edge_degree(graph, ~keep),
+        **{name: getattr(health, name) for name in _HEALTH},
+        "peak_memory": peak_memory(),
+        "versions": versions(),
     }
 
 
@@ -149,10 +145,11 @@ def _hits(links: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _whole_view(problem: Problem) -> TicketView:
     """The dense model on the graph with all of its edges."""
-    arcs, data = problem.deployed.arcs, problem.deployed.data
-    everything = torch.ones_like(arcs.graph.pairs[0]).bool()
+    edges, data = problem.deployed.edges, problem.deployed.data
+    everything = torch.ones_like(edges.pairs[0]).bool()
     beside = {name: data[name] for name in ("graph_of_node",) if name in data}
-    return TicketView(problem.initial_model(), data.x, arcs, everything, beside)
+    model = problem.initial_model()
+    return TicketView(model, data.x, edges, everything, beside, problem.head_for(model))
 
 
 @torch.no_grad()
@@ -164,42 +161,27 @@ def _inference(view: TicketView) -> dict[str, float]:
     """
     models = {"dense": dense_like(view.model), "ticket": copy.deepcopy(view.model)}
     keep = {"dense": None, "ticket": view.keep}
-    passes = {
-        name: forward_passes(model.to(view.x.device).eval(), view.x, **view.fields(keep[name]))
+    runners = {
+        name: view.runner(model.to(view.x.device).eval(), keep[name])
         for name, model in models.items()
     }
-    shortest = dict.fromkeys(passes, float("inf"))
+    shortest = dict.fromkeys(runners, float("inf"))
     for turn in range(_TURNS + 1):  # the first warms up
-        for name, forward in passes.items():
+        for name, runner in runners.items():
             started = time.perf_counter()
-            forward.evaluation_logits().sum().item()  # waits for the device
+            runner.evaluation_logits().sum().item()  # waits for the device
             if turn:
                 shortest[name] = min(shortest[name], time.perf_counter() - started)
     return {f"seconds_predict_{name}": seconds for name, seconds in shortest.items()}
 
 
-def mean_edge_degree(graph: SimpleGraph, edges: Tensor) -> float | None:
+def mean_edge_degree(graph: Edges, edges: Tensor) -> float | None:
     """Mean of (deg(i) + deg(j)) / 2 over some edges; None of none.
 
     Example:
-        >>> graph, _ = SimpleGraph.of(torch.tensor([[0, 1, 1], [1, 2, 3]]))
+        >>> graph, _ = Edges.from_columns(torch.tensor([[0, 1, 1], [1, 2, 3]]))
         >>> mean_edge_degree(graph, torch.tensor([True, True, False]))
         2.0
     """
     chosen = graph.degree[graph.pairs[:, edges]].double()
     return float(chosen.mean()) if chosen.numel() else None
-
-
-def _has_node_classes(task: Task, view: TicketView) -> bool:
-    """Whether every node has a class, for homophily; of a HeteroData one type alone has."""
-    return task.has_node_classes() and not isinstance(view.arcs, HeteroArcs)
-
-
-def _health(view: TicketView, y: Tensor | None) -> dict[str, Any]:
-    """Health of the graph that the pruning leaves; of a HeteroData of all relations together."""
-    graph, keep = view.arcs.simple(view.keep)
-    health = graph_health(graph.edge_index(keep), graph.num_nodes, y)
-    return {
-        "pruned_degree": mean_edge_degree(graph, ~keep),
-        **{name: getattr(health, name) for name in _HEALTH},
-    }

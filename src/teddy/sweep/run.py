@@ -21,10 +21,10 @@ from teddy.models import build_model
 from teddy.numbers import check_count
 from teddy.settings import Settings
 from teddy.sweep.backends import check_backend, run_jobs, share_of_memory
-from teddy.sweep.datasets import data_version
+from teddy.sweep.data_versions import data_version
 from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Cell, Grid, level_of, settings_for
-from teddy.sweep.table import write_table
+from teddy.sweep.results_table import write_table
 from teddy.sweep.worker import Job
 from teddy.training.device import check_device
 from teddy.training.loader_specs import loader_text
@@ -38,13 +38,13 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a sweep has done.
+    """Result of a sweep.
 
     Attributes:
         rows: All results in the folder.
-        computed: Cells that this run computed.
-        missing: Cells of the grid without a result.
-        failures: What went wrong.
+        computed: Number of cells that this run computed.
+        missing: Number of cells of the grid without a result.
+        failures: Records of the cells that failed.
         repaired: A line for each damaged cell of the grid that was found at the start.
     """
 

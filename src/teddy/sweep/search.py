@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from teddy.atomic import StrPath, check_writable, write_atomically
 from teddy.errors import InputError
 from teddy.methods.spec import MethodSpec
 from teddy.numbers import check_count
 from teddy.settings import Settings
+from teddy.store.atomic import StrPath, check_writable, write_atomically
 from teddy.sweep.candidates import Candidates, Progress
 from teddy.sweep.sequential import Rule
 from teddy.sweep.sparsest import Answer, Sparsest, Tried

@@ -9,12 +9,12 @@ from typing import Any
 
 from torch_geometric.data import Data, HeteroData
 
-from teddy.atomic import StrPath
-from teddy.edges import GraphHealth, graph_health
 from teddy.errors import InputError
+from teddy.graph import GraphHealth, graph_health
 from teddy.methods import find_ticket
 from teddy.methods.resume import SearchFolder, folder_of
 from teddy.sparsity import nearest_simulation
+from teddy.store.atomic import StrPath
 from teddy.sweep.grid import Cell
 from teddy.sweep.resolution import HeldOut, tested_on
 from teddy.sweep.row import ticket_row
@@ -166,11 +166,11 @@ def find_over_seeds(
         tickets.append(find_ticket(data, seed=seed, **settings))
     study = Study(tickets, tested_on(tickets[0].info, data), {}, 0.0)
     view = ticket_view(study.best, data)
-    graph, keep = view.arcs.simple(view.keep)
+    graph, keep = view.edges.simple(view.keep)
     of_nodes = study.best.task.has_node_classes() and not isinstance(data, HeteroData)
     y = data.y if of_nodes else None
-    for when, stays in (("before", None), ("after", keep)):
-        study.health[when] = graph_health(graph.edge_index(stays), graph.num_nodes, y)
+    for when, edges in (("before", graph), ("after", graph.subset(keep))):
+        study.health[when] = graph_health(edges.pairs, graph.num_nodes, y)
     study.seconds = time.perf_counter() - started
     return study
 

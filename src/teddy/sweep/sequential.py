@@ -37,14 +37,12 @@ _POWER = 2
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the seeds so far say of a ticket.
+    """Verdict on a ticket after some seeds.
 
     Attributes:
-        seeds: How many.
-        mean: Of the differences to dense, in points.
+        mean: Mean difference to dense, in points.
         low: Bound that acceptance depends on.
         high: Bound that rejection depends on.
-        verdict: What they say.
     """
 
     seeds: int

@@ -13,14 +13,7 @@ from teddy.sweep.walk import Point
 
 @dataclass(frozen=True)
 class Tried:
-    """A point that was tried.
-
-    Attributes:
-        point: Its levels.
-        graph_sparsity: Share of edges that went.
-        weight_sparsity: Share of weights that went.
-        judgement: What validation says.
-    """
+    """A point that was tried, with the shares of removed edges and weights, and its judgement."""
 
     point: Point
     graph_sparsity: float
@@ -28,14 +21,10 @@ class Tried:
     judgement: Judgement
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "edges": self.point.edges,
-            "weights": self.point.weights,
-            "graph_sparsity": self.graph_sparsity,
-            "weight_sparsity": self.weight_sparsity,
-            **asdict(self.judgement),
-        }
+        """Plain data, the point and the judgement not nested."""
+        plain = asdict(self)
+        point, judgement = plain.pop("point"), plain.pop("judgement")
+        return {**point, **plain, **judgement}
 
 
 @dataclass(frozen=True)
@@ -43,8 +32,7 @@ class Answer:
     """A point that was accepted with none sparser, and its test metric.
 
     Attributes:
-        tried: The point.
-        seed: Of the ticket of highest validation metric.
+        seed: Seed of the ticket of highest validation metric.
         ticket: Test metric of the tickets, one a seed.
         dense: Test metric of the dense models.
         test: Their difference, paired over seeds, with a 95% interval.
@@ -64,11 +52,8 @@ class Sparsest:
     """What a search has found.
 
     Attributes:
-        dataset: The graph.
-        model: The model.
         method: The method, with its options.
-        rule: What was accepted.
-        levels: Those that could be chosen.
+        levels: Levels to choose from.
         frontier: Whether edges and weights had a level each.
         tried: Points in the order in which they were tried.
         answers: The sparsest level, or the corners of the frontier; nothing if none was accepted.
@@ -78,7 +63,6 @@ class Sparsest:
         dense: Trainings of dense models.
         grid: Trainings of all points and seeds.
         computed: Cells that this run computed; the folder had the others.
-        metric: The metric of the task.
     """
 
     dataset: str
@@ -131,19 +115,17 @@ class Sparsest:
                         "dense": answer.dense,
                         "difference": asdict(answer.test),
                     },
-                    **self._hits(answer),
+                    **(
+                        {}
+                        if answer.hits is None
+                        else {"hits": {"at": self.metric.hits_at, **answer.hits}}
+                    ),
                 }
                 for answer in self.answers
             ],
             "tried": [tried.to_dict() for tried in self.tried],
             "against_the_assumption": [tried.to_dict() for tried in self.against],
             "trainings": {
-                "tickets": self.tickets,
-                "dense": self.dense,
-                "grid": self.grid,
-                "computed": self.computed,
+                name: getattr(self, name) for name in ("tickets", "dense", "grid", "computed")
             },
         }
-
-    def _hits(self, answer: Answer) -> dict[str, Any]:
-        return {} if answer.hits is None else {"hits": {"at": self.metric.hits_at, **answer.hits}}

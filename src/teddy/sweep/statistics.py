@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,12 +27,21 @@ class Difference:
         low: Lower end of the interval; None for one seed, which gives none.
         high: Upper end of the interval; None for one seed.
         seeds: Number of seeds.
+
+    Example:
+        >>> print(Difference(1.0, -0.5, 2.5, 5))
+        +1.00 [-0.50, +2.50]
     """
 
     mean: float
     low: float | None
     high: float | None
     seeds: int
+
+    def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return f"{self.mean:+.2f}"
+        return f"{self.mean:+.2f} [{self.low:+.2f}, {self.high:+.2f}]"
 
     @property
     def verdict(self) -> str:
@@ -138,3 +147,14 @@ def spread(values: Sequence[float]) -> float:
         (1.4142135623730951, 0.0)
     """
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def known_mean(values: Iterable[float | None]) -> float | None:
+    """Mean of the values that are not None; None if there are none.
+
+    Example:
+        >>> known_mean([1.0, None, 2.0]), known_mean([])
+        (1.5, None)
+    """
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

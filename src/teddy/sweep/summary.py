@@ -10,7 +10,7 @@ from typing import Any
 from teddy.errors import InputError
 from teddy.sweep.metric import Metric
 from teddy.sweep.resolution import resolution_of
-from teddy.sweep.statistics import Difference, paired_difference, spread
+from teddy.sweep.statistics import Difference, known_mean, paired_difference, spread
 
 Row = dict[str, Any]
 
@@ -20,13 +20,9 @@ class Summary:
     """The seeds of one cell together.
 
     Attributes:
-        dataset: The graph.
-        model: The model.
-        method: The method, with its options.
-        simulation: The level.
-        graph_sparsity: Share of edges that went.
-        weight_sparsity: Share of weights that went.
-        seeds: How many.
+        graph_sparsity: Share of removed edges.
+        weight_sparsity: Share of removed weights.
+        seeds: Number of seeds.
         mean: Mean of the test metric.
         deviation: Standard deviation of the test metric.
         last: Mean test metric at the last epoch.
@@ -77,7 +73,7 @@ def summarize(rows: Iterable[Row], against: str | None = None) -> list[Summary]:
     """Put the seeds of each cell together.
 
     Args:
-        rows: As of :func:`teddy.sweep.table.read_table`.
+        rows: As of :func:`teddy.sweep.results_table.read_table`.
         against: A method to compare the others with.
 
     Raises:
@@ -164,14 +160,9 @@ def _summary(metric: Metric, ours: dict[int, Row], other: dict[int, Row]) -> Sum
         against=against,
         seconds=_mean([row["seconds_round"] + row["seconds_sparse"] for row in rows]),
         metric=metric,
-        hits=_known_mean(row.get("hits") for row in rows),
-        dense_hits=_known_mean(row.get("dense_hits") for row in rows),
+        hits=known_mean(row.get("hits") for row in rows),
+        dense_hits=known_mean(row.get("dense_hits") for row in rows),
     )
-
-
-def _known_mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return _mean(known) if known else None
 
 
 def _mean(values: list[float]) -> float:

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from teddy.errors import InputError
-from teddy.methods import Level
+from teddy.methods import Level, Problem
 from teddy.methods.make_problem import make_problem
 from teddy.methods.plugin import check_model, load_file, read_model
 from teddy.methods.spec import MethodSpec
 from teddy.numbers import check_count
 from teddy.settings import ENTRIES, Settings
-from teddy.sweep.datasets import cached_dataset, data_version
-from teddy.sweep.folder import Folder, try_lock
+from teddy.store.folders import try_lock
+from teddy.sweep.data_versions import cached_dataset, data_version
+from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Grid, Series, file_name, settings_for
 from teddy.sweep.limits import ended_with_parent
 from teddy.sweep.run import checked, method_facts, recorded, source_of
@@ -26,11 +27,7 @@ from teddy.training.loader_specs import loader_text
 
 #: Settings that can be searched, with their ranges, on a logarithmic scale; the paper searches
 #: lambda in [0.01, 200].
-RANGES = {
-    name: entry.declaration.tune
-    for name, entry in ENTRIES.items()
-    if entry.declaration.tune is not None
-}
+RANGES = {name: entry.tune for name, entry in ENTRIES.items() if entry.tune is not None}
 
 
 @dataclass(frozen=True)
@@ -58,12 +55,9 @@ class Search:
     """What to tune.
 
     Attributes:
-        dataset: The graph.
-        model: The model.
         method: The method, with options.
-        level: How sparse.
         seeds: A setting is judged by the mean over them.
-        names: What to search, of ``RANGES``.
+        names: Settings to search, of ``RANGES``.
     """
 
     dataset: str
@@ -135,7 +129,6 @@ def tune(
     run = _Run(
         out=str(folder.path.absolute()),
         search=search,
-        settings=settings,
         source=source,
         version=version,
         parent=os.getpid() if jobs > 1 else None,
@@ -148,7 +141,7 @@ def tune(
             study.sampler = optuna.samplers.TPESampler(
                 seed=done, n_startup_trials=8, constant_liar=False
             )
-            if done == 0 and _in_range(default := _default(run)):
+            if done == 0 and _in_range(default := run.defaults(settings)):
                 study.enqueue_trial(default)
             trial = study.ask()
             values = {
@@ -157,8 +150,7 @@ def tune(
             tried = _settings(search, settings, values)
             try:
                 scores = Parallel(n_jobs=jobs, batch_size=1)(
-                    delayed(_validation)(replace(run, settings=tried, seed=seed))
-                    for seed in search.seeds
+                    delayed(run.validation)(tried, seed) for seed in search.seeds
                 )
             except InputError as error:
                 if done == 0:
@@ -215,19 +207,6 @@ def _tried(study: Any) -> list[Any]:
     ]
 
 
-def _default(run: _Run) -> dict[str, float]:
-    """Values of the searched settings where none is given; they depend on the model and task."""
-    search = run.search
-    problem = make_problem(
-        cached_dataset(run.source, run.settings, run.version),
-        read_model(search.model),
-        _settings(search, run.settings, {}).loaded(),
-        search.seeds[0],
-        search.method,
-    )
-    return {name: getattr(problem.config, name) for name in search.names}
-
-
 def _in_range(values: dict[str, float]) -> bool:
     return all(RANGES[name][0] <= value <= RANGES[name][1] for name, value in values.items())
 
@@ -240,42 +219,46 @@ def _settings(search: Search, settings: Settings, values: dict[str, float]) -> S
 
 @dataclass(frozen=True)
 class _Run:
-    """One seed of a trial, and all it takes to run it in another process."""
+    """All that it takes to try settings in another process."""
 
     out: str
     search: Search
-    settings: Settings
     source: str
     version: str
     parent: int | None
     plugins: tuple[str, ...]
-    seed: int = 0
 
+    def defaults(self, settings: Settings) -> dict[str, float]:
+        """Values of the searched settings where none is given; they depend on model and task."""
+        own, search = _settings(self.search, settings, {}), self.search
+        problem = self._problem(own, search.seeds[0], search.method)
+        return {name: getattr(problem.config, name) for name in search.names}
 
-def _validation(run: _Run) -> float:
-    """Validation metric of one seed's ticket."""
-    for plugin in run.plugins:
-        load_file(plugin)
-    search, settings = run.search, run.settings
-    spec, config = MethodSpec.parse(search.method), settings.train
-    # Values that are tried stand in for the method's own.
-    spec = replace(spec, settings=tuple((k, v) for k, v in spec.settings if k not in search.names))
-    series = Series(search.dataset, search.model, search.method, run.seed, ())
-    # The dense model depends on its learning rate and penalty; the rounds of masks, on everything.
-    of_dense = f"lr {config.lr} weight decay {config.weight_decay}"
-    trained = replace(config, loader=loader_text(config.loader))
-    store = Folder(run.out).store(replace(series, method=f"{spec} {trained}"))
-    store.shared = store.shared / file_name(of_dense)
-    with limited_threads(settings.run.threads or 1):
-        problem = make_problem(
-            cached_dataset(run.source, settings, run.version),
-            read_model(search.model),
-            settings.loaded(),
-            run.seed,
-            spec,
-            progress=ended_with_parent(run.parent),
-            store=store,
-        )
-        levels: Sequence[Level] = [spec.level(search.level)]
-        (ticket,) = spec.method.tickets(problem, levels, **dict(spec.options))
-    return ticket.info.ticket.val
+    def validation(self, settings: Settings, seed: int) -> float:
+        """Validation metric of one seed's ticket."""
+        for plugin in self.plugins:
+            load_file(plugin)
+        search, config = self.search, settings.train
+        spec = MethodSpec.parse(search.method)
+        # Values that are tried stand in for the method's own.
+        own = tuple((k, v) for k, v in spec.settings if k not in search.names)
+        spec = replace(spec, settings=own)
+        series = Series(search.dataset, search.model, search.method, seed, ())
+        # The dense model depends on its learning rate and penalty; the rounds of masks, on all.
+        trained = replace(config, loader=loader_text(config.loader))
+        store = Folder(self.out).store(replace(series, method=f"{spec} {trained}"))
+        store.shared /= file_name(f"lr {config.lr} weight decay {config.weight_decay}")
+        with limited_threads(settings.run.threads or 1):
+            problem = self._problem(
+                settings, seed, spec, progress=ended_with_parent(self.parent), store=store
+            )
+            levels = [spec.level(search.level)]
+            (ticket,) = spec.method.tickets(problem, levels, **dict(spec.options))
+        return ticket.info.ticket.val
+
+    def _problem(
+        self, settings: Settings, seed: int, method: str | MethodSpec, **options: Any
+    ) -> Problem:
+        data = cached_dataset(self.source, settings, self.version)
+        model = read_model(self.search.model)
+        return make_problem(data, model, settings.loaded(), seed, method, **options)

@@ -20,10 +20,15 @@ class Point:
     Example:
         >>> Point(5, 10).within(Point(5, 20)), Point(5, 10).within(Point(20, 5))
         (True, False)
+        >>> str(Point(5, 5)), str(Point(5, 20))
+        ('5', '5/20')
     """
 
     edges: int
     weights: int
+
+    def __str__(self) -> str:
+        return f"{self.edges}" if self.edges == self.weights else f"{self.edges}/{self.weights}"
 
     def within(self, other: Point) -> bool:
         """Whether the other is as sparse at least, in both."""

@@ -17,8 +17,9 @@ from teddy.methods.make_problem import make_problem
 from teddy.methods.plugin import load_file, read_model
 from teddy.methods.spec import MethodSpec
 from teddy.settings import Settings
-from teddy.sweep.datasets import cached_dataset
-from teddy.sweep.folder import Folder, try_lock
+from teddy.store.folders import try_lock
+from teddy.sweep.data_versions import cached_dataset
+from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Cell, Series, level_of, settings_for
 from teddy.sweep.limits import ended_with_parent, memory_limit, show_messages
 from teddy.sweep.resolution import HeldOut
@@ -32,13 +33,10 @@ class Job:
     """A series and all it takes to compute it in another process.
 
     Attributes:
-        folder: Folder of the sweep.
-        series: The cells to compute.
         settings: Settings that all series share.
         source: Name or path of the data set.
         data: Version of the data set.
         plugins: Files of the user's own to load first.
-        keep_tickets: Whether to write tickets, too.
         memory: Bytes that the process may take; None: any.
         parent: The process to end with; None: go on without it.
         wait: Whether to wait for another process that has the series.

@@ -1,6 +1,6 @@
-"""The result: kept edges, sparse weights, and all that is needed to use and to check them.
+"""A ticket: kept edges, sparse weights and the metadata to use and to check them.
 
-May import: data, edges, weights, models, training.
+Predictions, compilation, export and the file format are here.
 """
 
 from teddy.ticket.compiled import CompiledTicket

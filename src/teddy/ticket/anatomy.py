@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from teddy.edges import GraphHealth, SimpleGraph, graph_health
+from teddy.graph import Edges, GraphHealth, graph_health
 from teddy.ticket.info import Count
 
 
@@ -82,7 +82,7 @@ class GraphAnatomy:
 
 
 def graph_anatomy(
-    graph: SimpleGraph,
+    graph: Edges,
     keep: Tensor,
     y: Tensor | None = None,
     ids: Sequence[int | str] | None = None,
@@ -99,14 +99,14 @@ def graph_anatomy(
 
     Example:
         >>> import torch
-        >>> star = SimpleGraph(5, torch.tensor([[0, 0, 0], [1, 2, 3]]))
+        >>> star = Edges(5, torch.tensor([[0, 0, 0], [1, 2, 3]]))
         >>> found = graph_anatomy(star, torch.tensor([True, False, False]))
         >>> found.hubs[0], found.num_stranded
         (NodeLoss(node=0, before=3, after=1), 2)
         >>> found.before.isolated, found.after.isolated
         (1, 3)
     """
-    pruned = SimpleGraph(graph.num_nodes, graph.pairs[:, keep])
+    pruned = Edges(graph.num_nodes, graph.pairs[:, keep])
     names = range(graph.num_nodes) if ids is None else ids
     before, after = graph.degree.cpu().numpy(), pruned.degree.cpu().numpy()
     most_lost = np.lexsort((-before, after - before))  # stable: equals by their numbers

@@ -10,15 +10,14 @@ from torch_geometric.data import Data, HeteroData
 from teddy.data.checks import PRUNED_BY
 from teddy.data.feature_names import feature_names
 from teddy.data.graphs import GraphsLike
-from teddy.edges.messages import keep_messages, listed_columns
+from teddy.graph.columns import keep_messages, listed_columns
 from teddy.models import GNN
 from teddy.ticket.features import features_for, input_names
 from teddy.ticket.graphs import graph_apply
 from teddy.ticket.heads import graph_for
 from teddy.ticket.hetero import hetero_apply
 from teddy.ticket.mark import marks
-from teddy.training.forward import dense_input
-from teddy.training.inputs import own_types
+from teddy.training.inputs import dense_input, own_types
 
 if TYPE_CHECKING:
     from teddy.ticket.ticket import Ticket
@@ -48,9 +47,9 @@ def apply_ticket(ticket: Ticket, data: GraphsLike | HeteroData) -> Data | Hetero
     if ticket.info.graphs is not None:
         return _as_taken(ticket, graph_apply(ticket, data))
     data = graph_for(ticket.info, data)
-    arcs = ticket.arcs(data)
-    fields = arcs.fields(ticket.kept(data, arcs))
-    edge_index, nodes = fields["edge_index"], arcs.graph.num_nodes
+    edges = ticket.edges(data)
+    fields = edges.fields(ticket.kept(data, edges))
+    edge_index, nodes = fields["edge_index"], edges.num_nodes
     sparse = keep_messages(data, listed_columns(data.edge_index, edge_index))
     for name, value in fields.items():
         sparse[name] = value

@@ -11,10 +11,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from teddy.edges import SimpleGraph
 from teddy.errors import InputError
+from teddy.graph import Edges
 from teddy.ticket.features import input_names
-from teddy.ticket.fingerprint import arcs_fingerprint
 from teddy.ticket.inference import check_rule, edges_at_inference, scores_any_graph
 from teddy.ticket.info import Count, Macs
 from teddy.ticket.mark import refuse_marked
@@ -80,25 +79,24 @@ def transfer(
         )
     if isinstance(data, Data):
         data = copy.copy(data).cpu("edge_index", *input_names(info))
-    arcs = ticket.arcs(data)
-    if ticket.is_pruned(data, arcs):
+    edges = ticket.edges(data)
+    if ticket.is_pruned(data, edges):
         raise InputError(
             "data is the graph that the ticket has pruned, which it takes as it is, expected no "
             "transfer (--changed)"
         )
     if inference == "scored":
         refuse_marked(data)
-    graph = arcs.graph
-    known, keep = torch.zeros(graph.num_edges, dtype=torch.bool), ticket.keep[:0]
+    known, keep = torch.zeros(edges.num_edges, dtype=torch.bool), ticket.keep[:0]
     recognised: dict[str, Any] = {}
     if original is not None:
         before, stays = ticket.prune(original)
         numbers = _numbers(original, data)
-        known, keep = _known_edges(graph, before, stays, numbers)
+        known, keep = _known_edges(edges, before, stays, numbers)
         counts = {"nodes": int((numbers >= 0).sum()), "edges": int(known.sum())}
         recognised = {"recognised": counts}
     kept = edges_at_inference(
-        inference, arcs, known, keep, info.graph_sparsity, info.score, info.seed, info.weighted,
+        inference, edges, known, keep, info.graph_sparsity, info.score, info.seed, info.weighted,
         ticket.signals(data, info.score if inference == "scored" else None),
     )  # fmt: skip
     was = info.transferred or {"dataset": info.dataset, "graph": info.graph}
@@ -108,12 +106,12 @@ def transfer(
         dataset=str(data.get("name", "data")),
         graph={
             **info.graph,
-            "nodes": graph.num_nodes,
-            "edges": graph.num_edges,
-            "fingerprint": arcs_fingerprint(arcs),
-            "kept_fingerprint": arcs_fingerprint(arcs, kept),
+            "nodes": edges.num_nodes,
+            "edges": edges.num_edges,
+            "fingerprint": edges.fingerprint(),
+            "kept_fingerprint": edges.fingerprint(kept),
         },
-        edges=Count(graph.num_edges, int(kept.sum())),
+        edges=Count(edges.num_edges, int(kept.sum())),
         macs=Macs(None, None),
         transferred={**first, "inference": inference, **recognised},
     )
@@ -192,13 +190,13 @@ def node_ids(data: Data) -> Sequence[Any]:
 
 
 def _known_edges(
-    graph: SimpleGraph, before: SimpleGraph, stays: Tensor, numbers: Tensor
+    graph: Edges, before: Edges, stays: Tensor, numbers: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Which edges of a graph were there before, bool ``[M]``, and of those, which stayed.
 
     Example:
-        >>> now = SimpleGraph(3, torch.tensor([[0, 1], [2, 2]]))
-        >>> before = SimpleGraph(3, torch.tensor([[0, 0], [1, 2]]))
+        >>> now = Edges(3, torch.tensor([[0, 1], [2, 2]]))
+        >>> before = Edges(3, torch.tensor([[0, 0], [1, 2]]))
         >>> _known_edges(now, before, torch.tensor([True, False]), torch.arange(3))
         (tensor([ True, False]), tensor([False]))
     """

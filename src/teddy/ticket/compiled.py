@@ -11,22 +11,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from teddy.atomic import StrPath
-from teddy.buffers import Blocks, reused
 from teddy.data.checks import check_features
 from teddy.data.features import take_columns
-from teddy.data.tensors import dtype_text
 from teddy.errors import InputError, warn
+from teddy.kernels.buffers import Blocks, reused
+from teddy.kernels.sparse import SparseMatrix
+from teddy.kernels.sparse_weight import SparseWeight, choose_products
 from teddy.models import GNN
 from teddy.models.base import as_features
-from teddy.models.called import as_called
 from teddy.models.compact import compact
 from teddy.models.compact_module import NotSmallerError, compact_module
 from teddy.models.macs import count_macs
-from teddy.models.sparse import SparseMatrix
-from teddy.models.sparse_weight import SparseWeight, choose_products
+from teddy.store.atomic import StrPath
+from teddy.tensors import dtype_text
 from teddy.ticket.compiled_file import Parts, read_compiled, write_compiled
-from teddy.training.forward import WholeForward
+from teddy.training.adapters import ModuleAdapter
 
 
 class CompiledTicket(nn.Module):
@@ -44,7 +43,7 @@ class CompiledTicket(nn.Module):
         model: The network; it is copied.
         x: Features, dense or sparse.
         edge_index: The edges, each direction that messages run along; of a heterogeneous graph
-            :class:`~teddy.edges.hetero_arcs.Surroundings`.
+            :class:`~teddy.graph.surroundings.Surroundings`.
         of_edges: ``edge_weight``, ``edge_attr``, where the network takes them; ``graph_of_node``
             where it reads graphs out itself.
         shrink: Whether to look at the weights: what is dead, and which are multiplied by entries.
@@ -105,7 +104,7 @@ class CompiledTicket(nn.Module):
         else:
             self.model = self._smaller(model, x) if shrink else model
             self._x = self._passes(self.model, x, edge_index)
-            self.macs = count_macs(self._x.model, self._x.x, edge_index, **self._x.of_edges)
+            self.macs = count_macs(self.model, self._x.x, edge_index, **self._x.values)
 
     @torch.no_grad()
     def forward(self, x: Tensor | Mapping[str, Tensor] | None = None) -> Tensor:
@@ -121,20 +120,19 @@ class CompiledTicket(nn.Module):
             if isinstance(self.model, GNN):
                 outputs = self.model.head(self.model.stem(inputs, self._graph), self._graph)
             else:
-                outputs = inputs.evaluation_logits()
+                outputs = inputs.evaluation_outputs()
             logits: Tensor = self.head(outputs)
             return logits
 
-    def _passes(self, network: nn.Module, x: Tensor, graph: Any) -> WholeForward:
+    def _passes(self, network: nn.Module, x: Tensor, graph: Any) -> ModuleAdapter:
         """The passes of your own module."""
-        called = as_called(network, self._target, self._of_edges)
-        return WholeForward(called, x, graph, **self._of_edges)
+        return ModuleAdapter(network, x, graph, self._of_edges)
 
     def _smaller(self, model: nn.Module, x: Tensor) -> nn.Module:
         """Your own module without its dead units, where it can be had."""
 
         def run(network: nn.Module) -> Tensor:
-            return self._passes(network, x, self._graph).evaluation_logits()
+            return self._passes(network, x, self._graph).evaluation_outputs()
 
         try:
             return compact_module(model, run)
@@ -154,8 +152,8 @@ class CompiledTicket(nn.Module):
             >>> torch.equal(CompiledTicket.load(path)(), compiled())
             True
         """
-        x = self._x.x if isinstance(self._x, WholeForward) else self._x
-        of_edges = self._x.of_edges if isinstance(self._x, WholeForward) else {}
+        x = self._x.x if isinstance(self._x, ModuleAdapter) else self._x
+        of_edges = self._x.values if isinstance(self._x, ModuleAdapter) else {}
         write_compiled(path, Parts(
             self.model, self._shape, x, self._graph, of_edges, self._kept, self._order, self.head,
             self._target, self.macs, self.recorded,
@@ -185,9 +183,11 @@ class CompiledTicket(nn.Module):
         compiled.model, compiled.macs = parts.model, parts.macs
         compiled.recorded = parts.recorded
         compiled._graph, compiled._of_edges = parts.graph, parts.of_edges
+        if parts.target is not None:  # older files have it beside the graph alone
+            compiled._graph = replace(parts.graph, target=parts.target)
         compiled._x = parts.x
         if not isinstance(parts.model, GNN):
-            compiled._x = compiled._passes(parts.model, parts.x, parts.graph)
+            compiled._x = compiled._passes(parts.model, parts.x, compiled._graph)
         return compiled.eval()
 
     @property
@@ -206,7 +206,7 @@ class CompiledTicket(nn.Module):
             return self.model.prepare(self._features(x), self._graph)[0]
         return self._passes(self.model, x, self._graph)
 
-    def _prepare_types(self, features: Mapping[str, Tensor]) -> WholeForward:
+    def _prepare_types(self, features: Mapping[str, Tensor]) -> ModuleAdapter:
         """The passes with other features of some node types."""
         if self._target is None:
             raise InputError("features came by node type, expected a tensor [N, F], as compiled")
@@ -251,7 +251,7 @@ class CompiledTicket(nn.Module):
     @property
     def device(self) -> torch.device:
         """Where it runs."""
-        x = self._x.x if isinstance(self._x, WholeForward) else self._x
+        x = self._x.x if isinstance(self._x, ModuleAdapter) else self._x
         device: torch.device = x.values.device if isinstance(x, SparseMatrix) else x.device
         return device
 

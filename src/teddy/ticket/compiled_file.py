@@ -1,6 +1,6 @@
 """A compiled ticket as one file: the small network, the prepared graph, the features.
 
-safetensors with a JSON header and a checksum, as of :mod:`teddy.entries`; no pickle.
+safetensors with a JSON header and a checksum, as of :mod:`teddy.store.tensors`; no pickle.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from teddy.atomic import StrPath
 from teddy.data.features import SPARSE_BELOW
-from teddy.edges.hetero_arcs import Surroundings
-from teddy.entries import Entry, read_entry, write_entry
 from teddy.errors import InputError
+from teddy.graph.surroundings import Surroundings
+from teddy.kernels.pattern import Pattern
+from teddy.kernels.sparse import SparseMatrix
+from teddy.kernels.sparse_weight import SparseWeight, replace_weight
 from teddy.models import GNN, MODELS, build_model
 from teddy.models.compact_module import fit_sizes
 from teddy.models.graph_head import Readout
 from teddy.models.link_head import LinkHead
 from teddy.models.nagphormer import Hops
-from teddy.models.pattern import Pattern
-from teddy.models.sparse import SparseMatrix
-from teddy.models.sparse_weight import SparseWeight, replace_weight
 from teddy.models.specformer import Filter
 from teddy.models.wrappers import class_path, plain_name
+from teddy.store.atomic import StrPath
+from teddy.store.tensors import Entry, read_entry, write_entry
 from teddy.ticket.state import STRUCTURE, module_for, same_settings, warn_of_settings
 
 KIND = "compiled ticket"

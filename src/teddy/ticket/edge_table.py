@@ -11,9 +11,9 @@ from torch import Tensor
 from torch_geometric.data import Batch, HeteroData
 
 from teddy.data.checks import LINK_FIELDS, MASKS, PRUNED_BY
-from teddy.data.tensors import dtype_text
-from teddy.edges.messages import listed_columns
 from teddy.errors import InputError
+from teddy.graph.columns import listed_columns
+from teddy.tensors import dtype_text
 from teddy.ticket.changed import node_ids
 from teddy.ticket.heads import graph_for
 
@@ -68,13 +68,13 @@ def _of_relations(ticket: Ticket, data: HeteroData) -> pa.Table:
     """The kept edges of all relations, as messages run."""
     import pyarrow as pa
 
-    arcs, keep = ticket.chosen(data)
+    chosen, keep = ticket.chosen(data)
     ids = {name: node_ids(data[name]) for name in data.node_types}
     kinds = {type(node) for own in ids.values() for node in own}
     if len(kinds) > 1:  # a column has one type
         ids = {name: list(map(str, own)) for name, own in ids.items()}
     tables = []
-    for kind, edges in arcs.fields(keep)["edge_index"].edge_index_dict.items():
+    for kind, edges in chosen.fields(keep)["edge_index"].edge_index_dict.items():
         ends, listed = (ids[kind[0]], ids[kind[2]]), data[kind].edge_index
         relation = pa.array(["__".join(kind)] * edges.size(1), pa.string())
         table = _table(ends, edges, listed, data[kind], {"relation": relation})

@@ -15,16 +15,16 @@ from torch import Tensor, nn
 from torch_geometric.nn.aggr import base as pyg_aggregation
 from torch_geometric.utils import _scatter as pyg_scatter
 
-from teddy.data.hetero import EdgeType
-from teddy.edges.hetero_arcs import Surroundings
 from teddy.errors import InputError
+from teddy.graph.groups import EdgeType
+from teddy.graph.surroundings import Surroundings
 from teddy.models import GNN
-from teddy.models.graph_head import ByBatch
-from teddy.models.hetero import HeteroModel
+from teddy.models.called import ModuleCall
+from teddy.models.hetero import call_hetero
 from teddy.models.plain import Plain, plain_readout
 from teddy.ticket.features import input_names
 from teddy.ticket.info import TicketInfo
-from teddy.training.forward import dense_input
+from teddy.training.inputs import dense_input
 
 
 class Form(ABC):
@@ -197,14 +197,14 @@ class _OfGraphs(nn.Module):
 
     def __init__(self, network: nn.Module, readout: str | None) -> None:
         super().__init__()
-        self.network, self.readout = network if readout else ByBatch(network), readout
+        self.network, self.readout = network, readout
 
     def forward(
         self, x: Tensor, edge_index: Tensor, batch: Tensor, edge_weight: Tensor | None = None
     ) -> Tensor:
         named = {} if edge_weight is None else {"edge_weight": edge_weight}
         if self.readout is None:
-            logits: Tensor = self.network(x, edge_index, batch, **named)
+            logits: Tensor = ModuleCall(self.network)(x, edge_index, {"batch": batch, **named})
             return logits
         return plain_readout(self.readout, self.network(x, edge_index, **named), batch)
 
@@ -216,15 +216,14 @@ class _OfTypes(nn.Module):
         self, network: nn.Module, target: str, types: list[str], relations: list[EdgeType]
     ) -> None:
         super().__init__()
-        self.network, self.types, self.relations = HeteroModel(network, target), types, relations
+        self.network, self.target, self.types, self.relations = network, target, types, relations
 
     def forward(self, inputs: dict[str, Tensor]) -> Tensor:
         values = list(inputs.values())
         x_dict = dict(zip(self.types, values, strict=False))
         edges = dict(zip(self.relations, values[len(self.types) :], strict=True))
-        x = x_dict.pop(self.network.target)
-        logits: Tensor = self.network(x, Surroundings(x_dict, edges))
-        return logits
+        x = x_dict.pop(self.target)
+        return call_hetero(self.network, x, Surroundings(x_dict, edges, target=self.target))
 
 
 def _plain(network: nn.Module) -> nn.Module:

@@ -20,10 +20,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
-from teddy.atomic import StrPath, write_atomically
-from teddy.bits import pack, unpack
-from teddy.entries import content_digest
 from teddy.errors import InputError
+from teddy.store.atomic import StrPath, write_atomically
+from teddy.store.bits import pack, unpack
+from teddy.store.tensors import content_digest
 from teddy.ticket.hub import is_on_hub, local_file
 from teddy.ticket.info import TicketInfo
 

@@ -11,13 +11,13 @@ from torch_geometric.data import Batch
 
 from teddy.data.checks import MASKS, PRUNED_BY
 from teddy.data.graphs import GraphsLike, as_batch, graph_set, of_graphs
-from teddy.edges import Arcs, GraphUnion, Signals
-from teddy.edges.graphs import keep_of_batch
-from teddy.edges.messages import listed_columns
-from teddy.edges.prune import needed_signals
 from teddy.errors import InputError
+from teddy.graph import Edges, Groups
+from teddy.graph.columns import keep_of_batch, listed_columns
+from teddy.prune import Signals, choose_edges
+from teddy.prune.choose import needed_signals
 from teddy.ticket.features import beside_for, check_has, features_for, input_names
-from teddy.ticket.fingerprint import arcs_fingerprint, borders_fingerprint
+from teddy.ticket.fingerprint import borders_fingerprint
 from teddy.ticket.mark import is_marked, marks, refuse_marked
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from teddy.ticket.ticket import Ticket
 
 
-def graphs_kept(ticket: ChosenEdges, batch: Batch, whole: bool = False) -> tuple[Arcs, Tensor]:
+def graphs_kept(ticket: ChosenEdges, batch: Batch, whole: bool = False) -> tuple[Edges, Tensor]:
     """The edges of some graphs, and which of them stay, bool ``[M]``.
 
     Those of the set that the ticket was found on have their fate in it. Of any others the ticket's
@@ -44,34 +44,35 @@ def graphs_kept(ticket: ChosenEdges, batch: Batch, whole: bool = False) -> tuple
         InputError: if edges have no weights or attributes that the ticket was found with, or
             another ticket has pruned the graphs.
     """
-    info, arcs = ticket.info, _arcs(ticket.info, batch)
-    fingerprint = _own_fingerprint(info, batch, arcs)
+    info, edges = ticket.info, _edges(ticket.info, batch)
+    fingerprint = _own_fingerprint(info, batch, edges)
     if fingerprint == "fingerprint":
-        return arcs, ticket.keep.to(arcs.graph.pairs.device)
-    edge_index = arcs.fields()["edge_index"]
+        return edges, ticket.keep.to(edges.pairs.device)
+    edge_index = edges.fields()["edge_index"]
     if fingerprint == "kept_fingerprint" or is_marked(ticket, batch, edge_index, _nodes(batch)):
         if whole:
             raise InputError(
-                f"graphs are those that the ticket has pruned, with {arcs.graph.num_edges} edges, "
+                f"graphs are those that the ticket has pruned, with {edges.num_edges} edges, "
                 "expected the whole graphs"
             )
-        return arcs, torch.ones_like(arcs.graph.pairs[0], dtype=torch.bool)
+        return edges, torch.ones_like(edges.pairs[0], dtype=torch.bool)
     refuse_marked(batch)
     assert info.graphs is not None
     if info.score is None or info.graphs.get("inference", "scored") != "scored":
-        return arcs, torch.ones_like(arcs.graph.pairs[0], dtype=torch.bool)
+        return edges, torch.ones_like(edges.pairs[0], dtype=torch.bool)
     looks = bool(needed_signals(info.score))
     signals = Signals(features_for(info, batch)) if looks else None
-    union = GraphUnion(arcs.graph, batch.batch, batch.num_graphs)
-    weights = arcs.weights if info.weighted else None
-    return arcs, union.keep_alone(info.graph_sparsity, info.score, info.seed, signals, weights)
+    groups = Groups.of_graphs(batch.batch, batch.num_graphs, alone=True)
+    grouped = replace(edges, groups=groups)
+    keep = choose_edges(grouped, info.graph_sparsity, info.score, info.seed, info.weighted, signals)
+    return edges, keep
 
 
 def graph_apply(ticket: Ticket, graphs: GraphsLike) -> Batch:
     """The graphs as the ticket's network runs on them; each can be taken out of the ``Batch``."""
     batch = as_batch(graphs)
-    arcs, keep = graphs_kept(ticket, batch)
-    fields = arcs.fields(keep)
+    edges, keep = graphs_kept(ticket, batch)
+    fields = edges.fields(keep)
     sparse = keep_of_batch(batch, listed_columns(batch.edge_index, fields["edge_index"]))
     for name, value in fields.items():
         sparse[name] = value
@@ -99,24 +100,24 @@ def graph_targets(info: TicketInfo, graphs: GraphsLike) -> Batch:
 
 def found_on(info: TicketInfo, batch: Batch) -> bool:
     """Whether these are the graphs that a ticket was found on, whole or pruned."""
-    return _own_fingerprint(info, batch, _arcs(info, batch)) is not None
+    return _own_fingerprint(info, batch, _edges(info, batch)) is not None
 
 
-def _arcs(info: TicketInfo, batch: Batch) -> Arcs:
+def _edges(info: TicketInfo, batch: Batch) -> Edges:
     """The edges of some graphs, with what the ticket's had, or raise."""
     names = info.graph.get("edge_inputs", [])
     check_has(batch, input_names(info), "graphs")
     directed, self_loops = (bool(info.graph.get(key, False)) for key in ("directed", "self_loops"))
-    arcs = Arcs.of_data(batch, names, directed, self_loops)
-    return replace(arcs, beside=beside_for(info, batch))
+    edges = Edges.from_data(batch, names, directed, self_loops)
+    return replace(edges, beside=beside_for(info, batch))
 
 
-def _own_fingerprint(info: TicketInfo, batch: Batch, arcs: Arcs) -> str | None:
+def _own_fingerprint(info: TicketInfo, batch: Batch, edges: Edges) -> str | None:
     """Which of the ticket's fingerprints some graphs have: of the whole ones, or of the kept."""
     assert info.graphs is not None
     if borders_fingerprint(batch.batch) != info.graphs["borders"]:
         return None
-    found = arcs_fingerprint(arcs)
+    found = edges.fingerprint()
     own = (key for key in ("fingerprint", "kept_fingerprint") if info.graph.get(key) == found)
     return next(own, None)
 

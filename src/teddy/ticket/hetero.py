@@ -10,16 +10,17 @@ from torch_geometric.data import Data, HeteroData
 
 from teddy.data.checks import PRUNED_BY
 from teddy.data.features import num_features
-from teddy.data.hetero import nodes_of_types, relation_text, target_data
+from teddy.data.hetero import target_data, target_edges
 from teddy.data.splits import same_split
-from teddy.edges import HeteroArcs
-from teddy.edges.hetero import keep_relations
-from teddy.edges.hetero_arcs import Surroundings
-from teddy.edges.messages import listed_columns
 from teddy.errors import InputError
+from teddy.graph import Edges
+from teddy.graph.columns import keep_relations, listed_columns
+from teddy.graph.groups import relation_text
+from teddy.graph.relations import nodes_of_types
+from teddy.graph.surroundings import Surroundings
 from teddy.ticket.features import features_for
 from teddy.ticket.mark import marks
-from teddy.training.forward import dense_input
+from teddy.training.inputs import dense_input
 
 if TYPE_CHECKING:
     from teddy.ticket.chosen_edges import ChosenEdges
@@ -27,28 +28,28 @@ if TYPE_CHECKING:
     from teddy.ticket.ticket import Ticket
 
 
-def hetero_facts(arcs: HeteroArcs, target: str, keep: Tensor) -> dict[str, Any]:
-    """What a ticket says of its relations, as plain data.
+def hetero_facts(edges: Edges, keep: Tensor) -> dict[str, Any]:
+    """Metadata of the relations, as plain data.
 
     Args:
-        arcs: The graph.
-        target: The type of the nodes that are predicted.
-        keep: bool ``[M]``, the edges that stay.
+        edges: The graph.
+        keep: bool ``[M]``, the kept edges.
     """
-    graph = arcs.relations
-    parts = zip(graph.relations, keep.split(graph.num_edges), strict=True)
+    groups = edges.groups
+    assert groups is not None
+    parts = zip(groups.relations, keep.split(edges.num_in_group.tolist()), strict=True)
     return {
-        "target": target,
-        "scope": graph.scope,
-        "nodes": dict(graph.nodes),
-        "features": _widths(arcs),
+        "target": edges.target,
+        "scope": groups.budget,
+        "nodes": dict(groups.types),
+        "features": _widths(edges),
         "relations": [
             {
-                "edge_types": [list(kind) for kind in relation.edge_types],
+                "edge_types": [list(kind) for kind in kinds],
                 "total": stays.numel(),
                 "kept": int(stays.sum()),
             }
-            for relation, stays in parts
+            for kinds, stays in parts
         ],
     }
 
@@ -62,9 +63,7 @@ def refuse_hetero(info: TicketInfo) -> None:
         )
 
 
-def hetero_kept(
-    ticket: ChosenEdges, data: HeteroData, whole: bool = False
-) -> tuple[HeteroArcs, Tensor]:
+def hetero_kept(ticket: ChosenEdges, data: HeteroData, whole: bool = False) -> tuple[Edges, Tensor]:
     """The relations of some data, and which edges stay, bool ``[M]``: all of a pruned graph.
 
     Args:
@@ -94,10 +93,10 @@ def hetero_kept(
     for name in names:
         if name not in data:
             raise InputError(f"the ticket was found with {name}, expected data that have it")
-    arcs = HeteroArcs.of_hetero(data, target, names, info.hetero["scope"], groups)
+    edges = target_edges(data, target, info.hetero["scope"], names, groups)
     if whole:
-        ticket.check_whole(data, arcs)
-    return arcs, ticket.kept(data, arcs)
+        ticket.check_whole(data, edges)
+    return edges, ticket.kept(data, edges)
 
 
 def ids_of_types(data: HeteroData) -> list[str]:
@@ -115,15 +114,15 @@ def ids_of_types(data: HeteroData) -> list[str]:
     return found
 
 
-def another_hetero(info: TicketInfo, arcs: HeteroArcs) -> InputError:
+def another_hetero(info: TicketInfo, edges: Edges) -> InputError:
     """The error of a graph that isn't the ticket's."""
-    return _another(info, _counts(arcs))
+    return _another(info, _counts(edges))
 
 
-def check_widths(info: TicketInfo, arcs: HeteroArcs) -> None:
+def check_widths(info: TicketInfo, edges: Edges) -> None:
     """Raise unless all types but the target's have as many features as the ticket's graph."""
     assert info.hetero is not None
-    got, expected = _widths(arcs), info.hetero["features"]
+    got, expected = _widths(edges), info.hetero["features"]
     for name in sorted({*got, *expected}):
         one, other = expected.get(name, 0), got.get(name, 0)
         if one != other:
@@ -145,8 +144,8 @@ def hetero_targets(info: TicketInfo, data: HeteroData) -> Data:
 
 def hetero_apply(ticket: Ticket, data: HeteroData) -> HeteroData:
     """The graph as the ticket's network runs on it: each kept edge of a relation once."""
-    arcs, keep = hetero_kept(ticket, data)
-    around: Surroundings = arcs.fields(keep)["edge_index"]
+    edges, keep = hetero_kept(ticket, data)
+    around: Surroundings = edges.fields(keep)["edge_index"]
     kept = around.edge_index_dict
     assert ticket.info.hetero is not None
     columns = {kind: listed_columns(data[kind].edge_index, kept[kind]) for kind in kept}
@@ -160,7 +159,7 @@ def hetero_apply(ticket: Ticket, data: HeteroData) -> HeteroData:
     for kind, own in features.items():
         sparse[kind].x = dense_input(ticket.model, own)
     if ticket.info.inductive is not None:
-        messages, nodes = arcs.columns(keep)
+        messages, nodes = edges.columns(keep)
         setattr(sparse, PRUNED_BY, marks(ticket, messages, [nodes])[0])
     return sparse
 
@@ -182,15 +181,15 @@ def _another(info: TicketInfo, got: str) -> InputError:
     )
 
 
-def _widths(arcs: HeteroArcs) -> dict[str, int]:
+def _widths(edges: Edges) -> dict[str, int]:
     """Features of each type but the target's."""
-    return {name: num_features(x) for name, x in arcs.features.items()}
+    return {name: num_features(x) for name, x in edges.features.items()}
 
 
-def _counts(arcs: HeteroArcs) -> str:
-    graph = arcs.relations
-    parts = zip(graph.num_edges, graph.relations, strict=True)
-    return "edges " + ", ".join(f"{n} {relation_text(r.edge_types[0])}" for n, r in parts)
+def _counts(edges: Edges) -> str:
+    assert edges.groups is not None
+    parts = zip(edges.num_in_group.tolist(), edges.groups.relations, strict=True)
+    return "edges " + ", ".join(f"{n} {relation_text(kinds[0])}" for n, kinds in parts)
 
 
 def _listed(nodes: Mapping[str, int]) -> str:

@@ -13,8 +13,8 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from teddy.atomic import StrPath
 from teddy.errors import InputError
+from teddy.store.atomic import StrPath
 from teddy.ticket.card import model_card
 from teddy.ticket.info import TicketInfo
 

@@ -6,10 +6,11 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from teddy.edges import Arcs
-from teddy.edges.prune import needed_signals
-from teddy.edges.signals import Signals
 from teddy.errors import InputError, warn
+from teddy.graph import Edges
+from teddy.prune import choose_edges
+from teddy.prune.choose import needed_signals
+from teddy.prune.signals import Signals
 from teddy.settings.groups import INFERENCE_RULES
 
 #: What PyG's loaders leave in a piece of a graph.
@@ -18,7 +19,7 @@ _OF_PIECES = ("n_id", "e_id", "input_id", "batch_size")
 
 def edges_at_inference(
     rule: str,
-    arcs: Arcs,
+    edges: Edges,
     known: Tensor,
     keep: Tensor,
     sparsity: float,
@@ -35,7 +36,7 @@ def edges_at_inference(
             model said of its nodes, there is none that could, and the rule is the next.
             ``training``: edges that the ticket removed are gone, all new ones stay. ``none``: all
             stay.
-        arcs: The grown graph.
+        edges: The grown graph.
         known: bool ``[M]``: which of its edges are of the training graph, in the same order.
         keep: bool, of the training graph's edges those that stay.
         sparsity: Share of edges to remove.
@@ -45,7 +46,7 @@ def edges_at_inference(
         signals: Of the grown graph's nodes, for a score of features.
 
     Example:
-        >>> path = Arcs.of(torch.tensor([[0, 1, 2], [1, 2, 3]]), 4)
+        >>> path = Edges.from_index(torch.tensor([[0, 1, 2], [1, 2, 3]]), 4)
         >>> known, keep = torch.tensor([True, True, False]), torch.tensor([False, True])
         >>> edges_at_inference("training", path, known, keep, 0.5, "teddy", 0).tolist()
         [False, True, True]
@@ -55,7 +56,7 @@ def edges_at_inference(
     check_rule(rule)
     if rule == "scored" and scores_any_graph(score):
         assert score is not None
-        return arcs.choose(sparsity, score, seed, weighted, signals)
+        return choose_edges(edges, sparsity, score, seed, weighted, signals)
     kept = torch.ones_like(known)
     if rule != "none":
         kept[known] = keep

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from teddy.bits import pack
 from teddy.data.checks import PRUNED_BY
 from teddy.errors import InputError
+from teddy.store.bits import pack
 
 if TYPE_CHECKING:
     from teddy.ticket.chosen_edges import ChosenEdges
@@ -23,19 +23,19 @@ def marks(ticket: ChosenEdges, edge_index: Tensor, nodes: list[int]) -> Tensor:
 
     Args:
         ticket: What pruned them.
-        edge_index: The arcs of all graphs, sorted by source.
+        edge_index: Messages of all graphs, sorted by source.
         nodes: Nodes of each graph.
     """
     own = hashlib.sha256(json.dumps(ticket.info.to_dict(), sort_keys=True).encode())
     own.update(pack(ticket.keep).numpy().tobytes())
     ends = torch.tensor([0, *nodes]).cumsum(0)
-    arcs = edge_index.cpu()
-    columns = torch.searchsorted(arcs[0].contiguous(), ends).tolist()
+    messages = edge_index.cpu()
+    columns = torch.searchsorted(messages[0].contiguous(), ends).tolist()
     found = []
     for number, first in enumerate(ends[:-1].tolist()):
         digest = own.copy()
         digest.update(f"\n{nodes[number]} nodes\n".encode())
-        part = arcs[:, columns[number] : columns[number + 1]] - first
+        part = messages[:, columns[number] : columns[number + 1]] - first
         digest.update(part.contiguous().numpy().astype("<i8").tobytes())
         found.append(int.from_bytes(digest.digest()[:8], "little", signed=True))
     return torch.tensor(found)
@@ -47,7 +47,7 @@ def is_marked(ticket: ChosenEdges, data: Data, edge_index: Tensor, nodes: list[i
     Args:
         ticket: The ticket.
         data: The graph, or graphs.
-        edge_index: Its arcs, sorted by source.
+        edge_index: Its messages, sorted by source.
         nodes: Nodes of each graph.
     """
     mark = getattr(data, PRUNED_BY, None)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from teddy.edges import SimpleGraph
 from teddy.errors import InputError
+from teddy.graph import Edges
 
 #: More nodes than this can't be told apart in a picture.
 MOST_NODES = 60
@@ -42,7 +42,7 @@ class Neighbourhood:
 
 
 def neighbourhood(
-    graph: SimpleGraph, keep: Tensor, node: int, hops: int = 2, most: int = MOST_NODES
+    graph: Edges, keep: Tensor, node: int, hops: int = 2, most: int = MOST_NODES
 ) -> Neighbourhood:
     """Collect the nodes around a node of the whole graph.
 
@@ -58,7 +58,7 @@ def neighbourhood(
 
     Example:
         >>> import torch
-        >>> path = SimpleGraph(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
+        >>> path = Edges(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
         >>> found = neighbourhood(path, torch.tensor([False, True, True]), 1)
         >>> found.nodes, found.hops  # 2 comes before 0: its edge stays
         ([1, 2, 0, 3], [0, 1, 1, 2])
@@ -113,14 +113,14 @@ def neighbourhood(
     )
 
 
-def neighbours(graph: SimpleGraph, keep: Tensor, node: int) -> tuple[list[int], list[int]]:
+def neighbours(graph: Edges, keep: Tensor, node: int) -> tuple[list[int], list[int]]:
     """Nodes that a node is joined to by an edge that stays, and by one that goes.
 
     Those of higher degree come first, then those of lower number.
 
     Example:
         >>> import torch
-        >>> path = SimpleGraph(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
+        >>> path = Edges(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
         >>> neighbours(path, torch.tensor([False, True, True]), 1)
         ([2], [0])
     """

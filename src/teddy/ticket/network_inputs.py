@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
-from teddy.edges import HeteroArcs
-from teddy.edges.hetero_arcs import Surroundings
-from teddy.models.called import as_called
-from teddy.models.headed import Headed
+from teddy.graph.surroundings import Surroundings
 from teddy.ticket.compiled import CompiledTicket
 from teddy.ticket.features import features_for, order_for
 from teddy.ticket.heads import graph_for, head_for
 from teddy.ticket.hetero import check_widths, target_nodes
-from teddy.training.passes import forward_passes
+from teddy.training.runner import Runner
 
 if TYPE_CHECKING:
     from teddy.ticket.ticket import Ticket
@@ -28,7 +25,7 @@ class NetworkInputs:
     Attributes:
         x: Features; of a heterogeneous graph those of the nodes that are predicted.
         edge_index: Edges, each direction that messages take; of a heterogeneous graph
-            :class:`~teddy.edges.hetero_arcs.Surroundings`.
+            :class:`~teddy.graph.surroundings.Surroundings`.
         of_edges: Other inputs by name, such as ``edge_weight``; ``graph_of_node`` for a module
             that reads graphs out itself.
         head: From the outputs to the logits; None: they are the logits.
@@ -43,15 +40,11 @@ class NetworkInputs:
     target: str | None = None
     order: Tensor | None = None
 
-    def model(self, network: nn.Module) -> nn.Module:
-        """A network with its head, called with these inputs."""
-        called = as_called(network.to(self.x.device), self.target, self.of_edges)
-        return called if self.head is None else Headed(called, self.head)
-
     def logits(self, network: nn.Module) -> Tensor:
         """Run a network in evaluation."""
-        passes = forward_passes(self.model(network), self.x, self.edge_index, **self.of_edges)
-        return passes.evaluation_logits()
+        network = network.to(self.x.device)
+        runner = Runner(network, self.x, self.edge_index, self.of_edges, head=self.head)
+        return runner.evaluation_logits()
 
     def compile(self, network: nn.Module, shrink: bool = True) -> CompiledTicket:
         """Prepare a network for many passes over these inputs."""
@@ -71,19 +64,18 @@ def network_inputs(ticket: Ticket, data: Any, every_edge: bool = False) -> Netwo
             pruned already are refused.
     """
     info = ticket.info
-    arcs, keep = ticket.chosen(data, whole=every_edge)
+    edges, keep = ticket.chosen(data, whole=every_edge)
     if info.hetero is not None:
-        assert isinstance(arcs, HeteroArcs)
         nodes, head, target = target_nodes(info, data), None, info.hetero["target"]
     else:
         graph, target = graph_for(info, data), None
         nodes, head = graph if info.graphs is not None else data, head_for(info, graph)
     x = features_for(info, nodes)
-    if isinstance(arcs, HeteroArcs):
-        check_widths(info, arcs)
+    if edges.target:
+        check_widths(info, edges)
     fields = {
         name: value.to(x.device) if isinstance(value, Tensor) else value
-        for name, value in arcs.fields(None if every_edge else keep).items()
+        for name, value in edges.fields(None if every_edge else keep).items()
     }
     if info.graphs is not None and head is None:
         fields["graph_of_node"] = nodes.batch.to(x.device)

@@ -8,13 +8,13 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from teddy.atomic import StrPath
 from teddy.errors import InputError, warn
 from teddy.models import MODELS
 from teddy.models.caches import copy_uncached, stop_caching
 from teddy.models.identity import has_settings, module_digest, module_settings
 from teddy.models.own_module import check_state
 from teddy.models.wrappers import class_path, plain_name, same_class, unwrapped
+from teddy.store.atomic import StrPath
 
 #: Entries of a header's model by which the settings of your own module are compared.
 STRUCTURE = ("structure", "varying")

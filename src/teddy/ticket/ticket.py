@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data, HeteroData
 
-from teddy.atomic import StrPath
 from teddy.data.graphs import GraphsLike
 from teddy.errors import InputError
 from teddy.models import build_model
+from teddy.store.atomic import StrPath
 from teddy.ticket.applied import apply_ticket
 from teddy.ticket.changed import transfer
 from teddy.ticket.chosen_edges import ChosenEdges
@@ -180,10 +180,10 @@ class Ticket(ChosenEdges):
         Of several graphs, nodes are numbered as in their ``Batch``.
         """
         if self.info.graphs is not None:
-            edges: Tensor = self.fields(data)["edge_index"]
-            return edges
-        arcs = self._arcs(data, self._to_choose())
-        edge_index: Tensor = arcs.fields(self.kept(data, arcs))["edge_index"]
+            messages: Tensor = self.fields(data)["edge_index"]
+            return messages
+        edges = self._edges(data, self._to_choose())
+        edge_index: Tensor = edges.fields(self.kept(data, edges))["edge_index"]
         return edge_index
 
     def fields(self, data: GraphsLike) -> dict[str, Any]:
@@ -192,8 +192,8 @@ class Ticket(ChosenEdges):
         Such as ``edge_weight`` and ``edge_attr`` of each column, as its forward names them.
         """
         refuse_hetero(self.info)
-        arcs, keep = self.chosen(data)
-        return arcs.fields(keep)
+        edges, keep = self.chosen(data)
+        return edges.fields(keep)
 
     @torch.no_grad()
     def logits(self, data: DataLike) -> Tensor:

@@ -8,9 +8,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from teddy.edges import Arcs
+from teddy.graph import Edges
 from teddy.ticket.network_inputs import network_inputs
 from teddy.ticket.ticket import Ticket
+from teddy.training.runner import Runner
 
 
 @dataclass(frozen=True)
@@ -18,22 +19,25 @@ class TicketView:
     """Some data as a ticket takes them.
 
     Attributes:
-        model: The network as training runs it: from features and messages to outputs.
+        model: The network, from features and messages to outputs.
         x: Features, of a heterogeneous graph those of the target.
-        arcs: The edges, before they are pruned.
+        edges: The edges, before they are pruned.
         keep: bool ``[M]``, those that stay.
         beside: Further inputs of the model, ``graph_of_node`` of several graphs.
+        head: From its outputs to logits; None: they are the logits.
     """
 
     model: nn.Module
     x: Tensor
-    arcs: Arcs
+    edges: Edges
     keep: Tensor
     beside: Mapping[str, Any] = field(default_factory=dict)
+    head: nn.Module | None = None
 
-    def fields(self, keep: Tensor | None = None) -> dict[str, Any]:
-        """Inputs of the model beside features, with all edges or those to keep."""
-        return {**self.arcs.fields(keep), **self.beside}
+    def runner(self, model: nn.Module, keep: Tensor | None = None) -> Runner:
+        """Run a model like this one, on all edges or those to keep."""
+        values = {**self.edges.fields(keep), **self.beside}
+        return Runner(model, self.x, values.pop("edge_index"), values, head=self.head)
 
 
 def ticket_view(ticket: Ticket, data: Any) -> TicketView:
@@ -47,9 +51,9 @@ def ticket_view(ticket: Ticket, data: Any) -> TicketView:
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
         >>> view = ticket_view(teddy.find_ticket(data, "gcn", 0.5, epochs=2, hidden=8), data)
-        >>> view.arcs.graph.num_edges, int(view.keep.sum())
+        >>> view.edges.num_edges, int(view.keep.sum())
         (4552, 2276)
     """
-    inputs, (arcs, keep) = network_inputs(ticket, data), ticket.chosen(data)
+    inputs, (edges, keep) = network_inputs(ticket, data), ticket.chosen(data)
     beside = {name: inputs.of_edges[name] for name in ("graph_of_node",) if name in inputs.of_edges}
-    return TicketView(inputs.model(ticket.model), inputs.x, arcs, keep, beside)
+    return TicketView(ticket.model.to(inputs.x.device), inputs.x, edges, keep, beside, inputs.head)

@@ -1,10 +1,10 @@
-"""Searches followed by TensorBoard, MLflow, wandb, or an object of one's own.
+"""Trackers that follow a search: TensorBoard, MLflow, wandb, or your own object.
 
-May import: data, edges, weights, models, training, ticket.
+A backend is one file with a class that has the methods of :class:`Tracker`.
 """
 
 from teddy.tracking.mlflow import MLflow
-from teddy.tracking.search import Tracking
+from teddy.tracking.notify import Tracking
 from teddy.tracking.tensorboard import TensorBoard
 from teddy.tracking.tracker import TRACKERS, Tracker, TrackLike, as_trackers
 from teddy.tracking.wandb import Wandb

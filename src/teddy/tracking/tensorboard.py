@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from teddy.atomic import StrPath
 from teddy.errors import InputError
+from teddy.store.atomic import StrPath
 from teddy.tracking.tracker import TRACKERS, need
 
 

@@ -1,6 +1,6 @@
-"""One training loop: dense or projected, distilled or not, full batch or any loader.
+"""One training loop: dense or projected, distilled or not, full batch or mini-batches.
 
-May import: data, edges, weights, models.
+Loss, metrics and predictions of a task are in ``tasks``.
 """
 
 from teddy.settings import TrainConfig

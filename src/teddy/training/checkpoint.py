@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from teddy.entries import Entry, read_entry, write_entry
 from teddy.errors import InputError
+from teddy.store.tensors import Entry, read_entry, write_entry
 from teddy.training.distributed import World, digest_of
 from teddy.training.state import Epoch, State
 
@@ -60,14 +60,15 @@ class Checkpoint:
         entry = world.shared(read_entry(self.path) if world.first else None)
         if entry is None:
             return
-        if entry.facts["initial"] != self._initial:
+        weights = _part(entry.tensors, "model")
+        if entry.facts["initial"] != self._initial or weights.keys() != model.state_dict().keys():
             raise InputError(
                 f"{self.path}: is of a training from other weights; expected the same, or "
                 "another folder"
             )
         tensors, facts = entry.tensors, entry.facts
         device = next(model.parameters()).device
-        model.load_state_dict(_part(tensors, "model"))
+        model.load_state_dict(weights)
         moments: dict[int, dict[str, Tensor]] = {}
         for name, value in _part(tensors, "optimizer").items():
             place, key = name.split("/")

@@ -1,18 +1,15 @@
-"""What a training is judged on: the graph itself, or graphs that have grown past it."""
+"""Evaluation of a training: on the graph itself, or on graphs that have grown past it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.errors import InputError
-from teddy.training.forward import Evaluation
-from teddy.training.inputs import of_edges
-from teddy.training.passes import forward_passes
+from teddy.training.runner import Runner
 from teddy.training.tasks import Task
 
 
@@ -37,16 +34,14 @@ class Judge:
 
     Args:
         task: The task.
-        forward: The passes of a model over the graph.
+        runner: Runs the network on the graph.
         y: The graph's targets, encoded.
         nodes: bool ``[N]``.
         learns: Whether training, too, is on this graph, and goes on from what is computed here.
     """
 
-    def __init__(
-        self, task: Task, forward: Evaluation, y: Tensor, nodes: Tensor, learns: bool
-    ) -> None:
-        self.task, self.forward, self.learns = task, forward, learns
+    def __init__(self, task: Task, runner: Runner, y: Tensor, nodes: Tensor, learns: bool) -> None:
+        self.task, self.runner, self.learns = task, runner, learns
         self.nodes = nodes.nonzero().flatten()
         if not self.nodes.numel():
             raise InputError("no nodes to judge a training on, expected val_mask and test_mask")
@@ -55,7 +50,7 @@ class Judge:
     def logits(self) -> Tensor:
         """Logits of the nodes, by the weights as they are now."""
         with torch.set_grad_enabled(self.learns):
-            return self.forward.evaluation_logits(self.nodes)
+            return self.runner.evaluation_logits(self.nodes)
 
     def score(self, logits: Tensor | None = None) -> float:
         """The metric, in percent."""
@@ -63,37 +58,23 @@ class Judge:
 
 
 def judges(
-    task: Task,
-    model: nn.Module,
-    data: Data,
-    forward: Evaluation,
-    unseen: Unseen | None,
-    passes: Callable[..., Evaluation] = forward_passes,
-    learns: bool = True,
+    task: Task, data: Data, runner: Runner, unseen: Unseen | None, learns: bool = True
 ) -> tuple[Judge, Judge]:
-    """Who judges on validation nodes, and who on test nodes.
+    """The judges on validation nodes and on test nodes.
 
     Args:
-        task: What is measured.
-        model: The model.
-        data: The graph that it is trained on.
-        forward: The passes over it.
+        task: The task, whose metric is computed.
+        data: The graph that the network is trained on.
+        runner: Runs the network on it.
         unseen: The graphs to judge it on instead.
-        passes: How to run a model on such a graph.
         learns: Whether training goes on from what is computed on ``data``.
     """
     masks = "val_mask", "test_mask"
     if unseen is None:
-        val, test = (Judge(task, forward, data.y, data[mask], learns) for mask in masks)
+        val, test = (Judge(task, runner, data.y, data[mask], learns) for mask in masks)
         return val, test
     val, test = (
-        Judge(
-            task,
-            passes(model, graph.x, graph.edge_index, graph.get("mask_of_edge"), **of_edges(graph)),
-            graph.y,
-            graph[mask],
-            False,
-        )
+        Judge(task, runner.on(graph), graph.y, graph[mask], False)
         for graph, mask in zip((unseen.val, unseen.test), masks, strict=True)
     )
     return val, test

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from teddy.edges.hetero_arcs import Surroundings
 from teddy.errors import InputError
+from teddy.graph.surroundings import Surroundings
 from teddy.numbers import check_count
 from teddy.training.batch_checks import check_edges, check_nodes, check_values, is_within, num_seeds
 from teddy.training.hetero_batches import as_hetero_batch, hetero_to_load

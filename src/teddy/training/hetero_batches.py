@@ -9,9 +9,9 @@ from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
 from teddy.data.features import take_rows
-from teddy.data.hetero import EdgeType
-from teddy.edges.hetero_arcs import Surroundings
 from teddy.errors import InputError
+from teddy.graph.groups import EdgeType
+from teddy.graph.surroundings import Surroundings
 from teddy.training.batch_checks import check_edges, check_nodes, check_values, num_seeds
 from teddy.training.loaders import Batch
 from teddy.training.subgraphs import take

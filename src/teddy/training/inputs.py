@@ -1,4 +1,4 @@
-"""Values of a graph beside features and ends of edges, as a model is given them."""
+"""Inputs of a model: features and other values of a graph, in the types that it takes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,27 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data
 
 from teddy.errors import warn
 from teddy.models.edge_inputs import EDGE_INPUTS
+
+
+def dense_input(model: nn.Module, x: Tensor) -> Tensor:
+    """Features as a user's own module takes them: dense, in its parameters' type.
+
+    Integers stay integers: they are ids that the module looks up.
+
+    Example:
+        >>> dense_input(nn.Linear(1, 1).double(), torch.eye(1).to_sparse_csr())
+        tensor([[1.]], dtype=torch.float64)
+    """
+    # A lazy parameter has no type until it has seen an input.
+    types = {p.dtype for p in model.parameters() if not isinstance(p, UninitializedParameter)}
+    x = x if x.layout == torch.strided else x.to_dense()
+    return x.to(types.pop()) if len(types) == 1 and x.is_floating_point() else x
 
 
 def own_types(values: Mapping[str, Any], x: Tensor) -> dict[str, Any]:

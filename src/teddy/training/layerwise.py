@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from teddy.kernels.pattern import Pattern
+from teddy.kernels.sparse import SparseMatrix
 from teddy.models.base import Features
-from teddy.models.headed import Headed
 from teddy.models.layered import LayeredGNN, Rows
-from teddy.models.pattern import Pattern
-from teddy.models.sparse import SparseMatrix
+from teddy.store.scratch import scratch
+from teddy.training.adapters import Adapter
 from teddy.training.distributed import World
-from teddy.training.forward import Evaluation
-from teddy.training.passes import HeadedForward, forward_passes
-from teddy.training.scratch import scratch
 
 # Bytes of a block's widest row times its nodes.
 _BLOCK_BYTES = 1 << 23
@@ -42,8 +39,8 @@ class Block:
     neighbours: Tensor | None
 
 
-class LayerwiseForward(Evaluation):
-    """The logits of all nodes, with a block of nodes in memory.
+class LayerwiseAdapter(Adapter):
+    """A model of layers, evaluated with a block of nodes in memory.
 
     What nodes give to the next layer (see :meth:`~teddy.models.layered.LayeredGNN.project`) is on
     the disk, and a layer is computed a block of nodes at a time from it. All edges count, as in
@@ -60,7 +57,7 @@ class LayerwiseForward(Evaluation):
     Example:
         >>> from teddy.models import GCN
         >>> model, x, path = GCN(2, 2), torch.eye(2), torch.tensor([[0, 1], [1, 0]])
-        >>> by_layer = LayerwiseForward(model, x, path, block=1).evaluation_logits()
+        >>> by_layer = LayerwiseAdapter(model, x, path, block=1).evaluation_outputs()
         >>> torch.allclose(by_layer, model.eval()(x, path))
         True
     """
@@ -84,9 +81,13 @@ class LayerwiseForward(Evaluation):
         ]
         self._scratch: dict[tuple[int, int], Tensor] = {}
 
+    def training_outputs(self, nodes: Tensor | None = None) -> Tensor:
+        """Not implemented: the model is trained on batches."""
+        raise NotImplementedError
+
     @torch.no_grad()
-    def evaluation_logits(self, nodes: Tensor | None = None) -> Tensor:
-        """Logits of the weights as they are now, of all nodes or of these."""
+    def evaluation_outputs(self, nodes: Tensor | None = None) -> Tensor:
+        """Outputs with the weights as they are now, of all nodes or of these."""
         model, last = self.model.eval(), self.model.num_layers
         rows: Callable[[Block], Rows] = _features
         for index in range(last):
@@ -137,27 +138,6 @@ class LayerwiseForward(Evaluation):
         if (stage, place) not in self._scratch:
             self._scratch[stage, place] = scratch(self.num_nodes, width, kind)
         return self._scratch[stage, place]
-
-
-def evaluation_passes(
-    model: nn.Module, x: Tensor, edge_index: Tensor, _: object = None, **of_edges: Any
-) -> Evaluation:
-    """Choose how to evaluate a module whose training is past memory.
-
-    Args:
-        model: Layer by layer where it can be, else in one pass.
-        x: Features.
-        edge_index: The graph.
-        of_edges: Values of the graph that the module takes, such as ``edge_weight``; of several
-            graphs ``graph_of_node``.
-    """
-    if isinstance(model, Headed):
-        graph_of_node = of_edges.pop("graph_of_node", None)
-        encoded = evaluation_passes(model.encoder, x, edge_index, **of_edges)
-        return HeadedForward(model, encoded, graph_of_node)
-    if isinstance(model, LayeredGNN) and model.by_layer:
-        return LayerwiseForward(model, x, edge_index, **of_edges)
-    return forward_passes(model, x, edge_index, **of_edges)
 
 
 def _block(x: Features, adjacency: SparseMatrix, start: int, end: int) -> Block:

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from teddy.buffers import reused
 from teddy.errors import InputError
+from teddy.kernels.buffers import reused
+from teddy.kernels.process import keep_freed_memory
 from teddy.models import GNN
-from teddy.models.headed import Headed, encoder_of
-from teddy.models.masked import Masked
+from teddy.models.masks import Masks
 from teddy.models.own_module import check_state
 from teddy.settings import TrainConfig
 from teddy.training.batches import Batches
@@ -25,14 +25,10 @@ from teddy.training.checkpoint import Checkpoint
 from teddy.training.config import resolved
 from teddy.training.distributed import World
 from teddy.training.evaluation import Unseen, judges
-from teddy.training.forward import Forward
-from teddy.training.inputs import of_edges
-from teddy.training.layerwise import evaluation_passes
 from teddy.training.loaders import Loader
-from teddy.training.memory import keep_freed_memory
 from teddy.training.minibatch import BatchSteps, check_takes_batches
-from teddy.training.passes import forward_passes
 from teddy.training.restored import warn_if_not_restored
+from teddy.training.runner import Runner
 from teddy.training.state import Epoch, State
 from teddy.training.steps import GraphSteps, Steps
 from teddy.training.tasks import Classification, Task
@@ -73,10 +69,12 @@ class TrainResult:
 @keep_freed_memory()
 @reused()
 def train(
-    model: nn.Module,
+    network: nn.Module,
     data: Data,
     config: TrainConfig | None = None,
     *,
+    head: nn.Module | None = None,
+    masks: Masks | None = None,
     teacher: Tensor | None = None,
     weight_sparsity: float = 0.0,
     budget: WeightBudget | None = None,
@@ -96,11 +94,13 @@ def train(
     them its *Pretraining on Entire Graph*.
 
     Args:
-        model: Trained in place. Parameters that don't require a gradient are left as they are,
+        network: Trained in place. Parameters that don't require a gradient are left as they are,
             and don't count towards the sparsity.
-        data: ``x, edge_index, y, train_mask, val_mask, test_mask``, on the model's device; and
-            ``edge_weight``, ``edge_attr``, where the model takes them.
+        data: ``x, edge_index, y, train_mask, val_mask, test_mask``, on the network's device; and
+            ``edge_weight``, ``edge_attr``, where the network takes them.
         config: Settings.
+        head: From outputs of nodes to logits of links or graphs; ``y`` and masks are theirs.
+        masks: Masks of edges and weights, trained in place with the network.
         teacher: The dense model's logits, to distil from.
         weight_sparsity: :math:`p_\theta`; after every step the weights are projected (Eq. 10).
         budget: Settings of the weight budget; only epochs at the full sparsity can be the best.
@@ -125,19 +125,17 @@ def train(
         >>> result.logits.shape, len(result.history)
         (torch.Size([4, 2]), 50)
     """
-    encoder = encoder_of(model)
-    network = encoder.model if isinstance(encoder, Masked) else encoder
     config = resolved(config or TrainConfig(), network)
     task = task or Classification()
     started = time.perf_counter()
     world = World.current()
     if loader is not None:
-        check_takes_batches(model, regularizer)
+        check_takes_batches(network, head, masks, regularizer)
     elif world.size > 1:
         raise InputError(f"{world.size} processes share batches, expected a loader")
     train_nodes = data.train_mask.nonzero().flatten()
     if isinstance(network, GNN):
-        if isinstance(task, Classification) and not isinstance(model, Headed):
+        if isinstance(task, Classification) and head is None:
             network.learn_labels(data.y, train_nodes)
         elif network.options.get("label_rate"):
             raise InputError(f"classes are an input of this model, expected no task {task.name}")
@@ -145,29 +143,31 @@ def train(
             raise InputError(
                 "labels are an input of this model, expected label_rate 0 where nodes are unseen"
             )
-    passes = forward_passes if loader is None else evaluation_passes
-    forward = passes(model, data.x, data.edge_index, **of_edges(data))
-    val, test = judges(task, model, data, forward, unseen, passes, learns=loader is None)
+    by_layer = loader is not None
+    runner = Runner.from_data(network, data, head=head, masks=masks, by_layer=by_layer)
+    val, test = judges(task, data, runner, unseen, learns=loader is None)
     budget = budget or WeightBudget()
-    optimizer = _optimizer(model, config, weight_sparsity, budget, not_pruned, units)
+    optimizer = _optimizer(network, masks, config, weight_sparsity, budget, not_pruned, units)
     ramp = budget.ramp_epochs(config.epochs) if weight_sparsity > 0 else 0
     steps: Steps
     if loader is None:
-        assert isinstance(forward, Forward)
         objective = task.objective(data.y, train_nodes, teacher, config)
-        batches = Batches(model, objective.nodes, data.y.size(0))
+        batches = Batches(network, objective.nodes, data.y.size(0), head, masks)
         check_width = partial(task.check_width, num_outputs=task.num_outputs(data.y))
         steps = GraphSteps(
-            network, forward, objective, batches, optimizer, regularizer, after_step, check_width
+            runner, objective, batches, optimizer, regularizer, after_step, check_width
         )
     else:
         seed = world.shared(torch.initial_seed())
-        steps = BatchSteps(model, data, config, teacher, loader, optimizer, after_step, seed, task)
-    check_state(model)
-    world.check_same(model.state_dict().values(), "before the training")
+        steps = BatchSteps(
+            network, head, data, config, teacher, loader, optimizer, after_step, seed, task
+        )
+    learned = network if masks is None else nn.ModuleDict({"network": network, "masks": masks})
+    check_state(learned)
+    world.check_same(learned.state_dict().values(), "before the training")
     state = State()
     if checkpoint is not None:
-        checkpoint.resume(model, optimizer, state)
+        checkpoint.resume(learned, optimizer, state)
     while not state.ended(config):
         index = state.index
         if isinstance(optimizer, L0Projected):
@@ -183,25 +183,25 @@ def train(
                 raise InputError(
                     f"loss or logits at epoch {index} aren't finite, with lr {config.lr}"
                 )
-            world.check_same(model.state_dict().values(), f"after epoch {index}")
-            state.add(epoch, model, counts=index >= ramp)
+            world.check_same(learned.state_dict().values(), f"after epoch {index}")
+            state.add(epoch, learned, counts=index >= ramp)
             for callback in callbacks:
                 callback(epoch)
         if checkpoint is not None:
             seconds = time.perf_counter() - started
-            checkpoint.save(model, optimizer, state, seconds, state.ended(config))
+            checkpoint.save(learned, optimizer, state, seconds, state.ended(config))
     best = state.best
     assert best is not None
     optimizer.zero_grad()
     last_test = test.score()
-    model.load_state_dict(state.best_weights)
-    logits = forward.evaluation_logits()
+    learned.load_state_dict(state.best_weights)
+    logits = runner.evaluation_logits()
     if not _finite(logits):
         raise InputError(f"logits at epoch {best.index} aren't finite, with lr {config.lr}")
     seconds = state.seconds + time.perf_counter() - started
     scores = world.shared((test.score(), last_test))
     if not isinstance(network, GNN):
-        warn_if_not_restored(model, val, best.val, state.best_weights)
+        warn_if_not_restored(learned, val, best.val, state.best_weights)
     return TrainResult(logits, best, *scores, state.history, seconds)
 
 
@@ -211,26 +211,22 @@ def _finite(logits: Tensor) -> bool:
 
 
 def _optimizer(
-    model: nn.Module,
+    network: nn.Module,
+    masks: Masks | None,
     config: TrainConfig,
     weight_sparsity: float,
     budget: WeightBudget,
     not_pruned: Collection[Tensor],
     units: Sequence[Units] | None,
 ) -> torch.optim.Optimizer:
-    weights = [p for p in model.parameters() if p.requires_grad]
-    if not weights:
-        raise InputError(f"the {type(model).__name__} has nothing to train, expected parameters")
+    weights = [p for p in network.parameters() if p.requires_grad]
+    if not weights and masks is None:
+        raise InputError(f"the {type(network).__name__} has nothing to train, expected parameters")
     assert config.lr is not None
     assert config.weight_decay is not None
     groups: list[dict[str, Any]] = [{"params": weights}]
-    encoder = encoder_of(model)
-    if isinstance(encoder, Masked):
-        masks = {id(mask) for mask in encoder.masks()}
-        groups = [
-            {"params": [p for p in weights if id(p) not in masks]},
-            {"params": encoder.masks(), "weight_decay": MASK_DECAY},
-        ]
+    if masks is not None:
+        groups.append({"params": list(masks.parameters()), "weight_decay": MASK_DECAY})
     elif weight_sparsity > 0 and not_pruned:
         dense = {id(parameter) for parameter in not_pruned}
         groups = [
@@ -240,4 +236,4 @@ def _optimizer(
     adam = torch.optim.Adam(groups, lr=config.lr, weight_decay=config.weight_decay, fused=True)
     if weight_sparsity == 0:
         return adam
-    return L0Projected(adam, weight_sparsity, units, scope=budget.scope_for(encoder))
+    return L0Projected(adam, weight_sparsity, units, scope=budget.scope_for(network))

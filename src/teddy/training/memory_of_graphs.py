@@ -9,13 +9,12 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from teddy.errors import InputError, warn
-from teddy.training.inputs import of_edges
-from teddy.training.passes import forward_passes
+from teddy.training.runner import Runner
 from teddy.training.seeding import seeded
 
 
 def check_computes_afresh(
-    make: Callable[[], nn.Module], whole: Data, part: Data, name: str
+    make: Callable[[], nn.Module], head: nn.Module | None, whole: Data, part: Data
 ) -> None:
     """Raise if a module that has seen a graph gives other logits on the next one.
 
@@ -24,9 +23,9 @@ def check_computes_afresh(
 
     Args:
         make: Makes the module, each time with the same weights.
+        head: From its outputs to logits; None: they are the logits.
         whole: A graph.
         part: The same with fewer edges.
-        name: Of the module's class, for messages.
 
     Raises:
         InputError: if it remembers what it has seen.
@@ -34,9 +33,14 @@ def check_computes_afresh(
     Warns:
         TeddyWarning: if the edges change nothing, as with a cache that was filled before.
     """
+
+    def logits(module: nn.Module, data: Data) -> Tensor:
+        with seeded(0, data.x.device):
+            return Runner.from_data(module, data, head=head).evaluation_logits()
+
     experienced = make()
-    before = _logits(experienced, whole)
-    found, expected = _logits(experienced, part), _logits(make(), part)
+    name, before = type(experienced).__name__, logits(experienced, whole)
+    found, expected = logits(experienced, part), logits(make(), part)
     if not torch.allclose(found, expected, rtol=1e-3, atol=1e-4 * float(expected.abs().max())):
         raise InputError(
             f"a {name} that has seen a graph gives other logits on the next one, expected a module "
@@ -47,9 +51,3 @@ def check_computes_afresh(
             f"a {name} gives the same logits with half of the edges: it takes no notice of "
             "edge_index, or has a cache of its own that was filled before"
         )
-
-
-def _logits(model: nn.Module, data: Data) -> Tensor:
-    with seeded(0, data.x.device):
-        forward = forward_passes(model, data.x, data.edge_index, **of_edges(data))
-        return forward.evaluation_logits()

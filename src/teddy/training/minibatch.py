@@ -13,16 +13,14 @@ from torch_geometric.data import Data
 from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.models.graph_head import Readout
-from teddy.models.headed import Headed, encoder_of
 from teddy.models.layered import LayeredGNN
 from teddy.models.link_head import LinkHead
-from teddy.models.masked import Masked
+from teddy.models.masks import Masks
 from teddy.settings import TrainConfig
 from teddy.training.distributed import World
-from teddy.training.inputs import of_edges
 from teddy.training.loaders import Batch, Loader, grouped
 from teddy.training.objective import Totals
-from teddy.training.passes import forward_passes
+from teddy.training.runner import Runner
 from teddy.training.seeding import derived_seed, seeded, seeded_items
 from teddy.training.steps import Steps
 from teddy.training.subgraphs import places
@@ -46,7 +44,8 @@ class BatchSteps(Steps):
     never from the process's. A batch that has nothing to learn from is left out.
 
     Args:
-        model: The model.
+        network: The network.
+        head: From its outputs to logits; None: they are the logits.
         data: The graph, or graphs.
         config: Settings.
         teacher: The dense model's logits; rows are taken from them, so they may be on the disk.
@@ -59,7 +58,8 @@ class BatchSteps(Steps):
 
     def __init__(
         self,
-        model: nn.Module,
+        network: nn.Module,
+        head: nn.Module | None,
         data: Data,
         config: TrainConfig,
         teacher: Tensor | None,
@@ -70,7 +70,7 @@ class BatchSteps(Steps):
         task: Task,
     ) -> None:
         self.world = World.current()
-        self.model, self.data, self.config = model, data, config
+        self.network, self.head, self.data, self.config = network, head, data, config
         self.teacher = teacher if config.strength > 0 else None
         self.optimizer, self.after_step = optimizer, after_step
         if loader.together < self.world.size:
@@ -80,13 +80,13 @@ class BatchSteps(Steps):
             )
         self.together, self.seed = loader.together, seed
         self.links: Tensor | None = None
-        if isinstance(model, Headed) and isinstance(model.head, LinkHead):
-            self.links, data = model.head.pairs.cpu(), copy.copy(data)
-            data.edge_label_index = model.head.pairs
+        if isinstance(head, LinkHead):
+            self.links, data = head.pairs.cpu(), copy.copy(data)
+            data.edge_label_index = head.pairs
         self.batches: Iterable[Batch] = loader.load(data)
         self.y, self.trains = data.y.cpu(), data.train_mask.cpu()
         self.task, self.num_outputs = task, task.num_outputs(self.y)
-        self.device = next(model.parameters()).device
+        self.device = next(network.parameters()).device
         self.parameters = [p for group in optimizer.param_groups for p in group["params"]]
 
     def epoch(self, index: int) -> float:
@@ -98,7 +98,7 @@ class BatchSteps(Steps):
             if any(self._teaches(batch) for batch in step):
                 self.optimizer.zero_grad()
                 loss = torch.zeros((), device=self.device)
-                statistics = Statistics(encoder_of(self.model))
+                statistics = Statistics(self.network)
                 for place, batch in enumerate(step):
                     if not self._teaches(batch):
                         continue
@@ -139,11 +139,11 @@ class BatchSteps(Steps):
 
     def _learn(self, batch: Batch, totals: Totals) -> Tensor:
         """Add a batch's part of the gradients; return its part of the loss."""
-        model, rows, graph = self.model, batch.rows, batch.graph().to(self.device)
+        head, rows, graph = self.head, batch.rows, batch.graph().to(self.device)
         if batch.links is not None:
-            model = Headed(encoder_of(model), LinkHead(batch.links.to(self.device)))
-        forward = forward_passes(model, graph.x, graph.edge_index, **of_edges(graph))
-        z = forward.training_logits()[: rows.numel()]
+            head = LinkHead(batch.links.to(self.device))
+        runner = Runner.from_data(self.network, graph, head=head)
+        z = runner.training_logits()[: rows.numel()]
         self.task.check_width(z, self.num_outputs)
         teacher = self.teacher
         if teacher is not None:
@@ -225,8 +225,13 @@ class Statistics:
             buffer.copy_(before + mean.to(buffer.dtype))
 
 
-def check_takes_batches(model: nn.Module, regularizer: object = None) -> None:
-    """Raise if a model, or a term of its loss, needs all nodes at once.
+def check_takes_batches(
+    network: nn.Module,
+    head: nn.Module | None = None,
+    masks: Masks | None = None,
+    regularizer: object = None,
+) -> None:
+    """Raise if a network, its head, its masks or a term of its loss need all nodes at once.
 
     Example:
         >>> from teddy.models import NAGphormer
@@ -235,15 +240,13 @@ def check_takes_batches(model: nn.Module, regularizer: object = None) -> None:
         ...
         teddy.errors.InputError: NAGphormer needs the whole graph, expected no loader
     """
-    if isinstance(model, Headed) and not isinstance(model.head, LinkHead | Readout):
+    if head is not None and not isinstance(head, LinkHead | Readout):
         raise InputError(
-            f"batches are of nodes, links or graphs, expected no loader for a "
-            f"{type(model.head).__name__}"
+            f"batches are of nodes, links or graphs, expected no loader for a {type(head).__name__}"
         )
-    model = encoder_of(model)
-    if isinstance(model, Masked) or regularizer is not None:
+    if masks is not None or regularizer is not None:
         raise InputError("masks are learned on all nodes at once, expected no loader")
-    if isinstance(model, GNN) and not isinstance(model, LayeredGNN):
-        raise InputError(f"{type(model).__name__} needs the whole graph, expected no loader")
-    if isinstance(model, GNN) and model.options.get("label_rate"):
+    if isinstance(network, GNN) and not isinstance(network, LayeredGNN):
+        raise InputError(f"{type(network).__name__} needs the whole graph, expected no loader")
+    if isinstance(network, GNN) and network.options.get("label_rate"):
         raise InputError("labels are an input of this model, expected label_rate 0 with a loader")

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from teddy import cache
-from teddy.edges import SimpleGraph
-from teddy.edges.hetero_arcs import Surroundings
 from teddy.errors import InputError
+from teddy.graph import Edges
+from teddy.graph.surroundings import Surroundings
 from teddy.numbers import check_count
+from teddy.store import cache
 from teddy.training.distributed import World
 from teddy.training.loaders import Batch, NamedLoader
 from teddy.training.subgraphs import check_divisible, subgraph
@@ -140,7 +140,7 @@ def metis(edge_index: Tensor, num_nodes: int, parts: int) -> Tensor:
         pymetis: Any = import_module("pymetis")
     except ImportError:
         raise InputError("partitions need pymetis: pip install 'teddy-glt[metis]'") from None
-    graph, _ = SimpleGraph.of(edge_index, num_nodes)
+    graph, _ = Edges.from_columns(edge_index, num_nodes)
     if parts == 1 or graph.num_edges == 0:  # METIS has nothing to go by
         return torch.arange(num_nodes) * parts // max(num_nodes, 1)
     key = ""
@@ -150,7 +150,7 @@ def metis(edge_index: Tensor, num_nodes: int, parts: int) -> Tensor:
         known = cache.load(key)
         if known is not None:
             return known["part"]
-    both = graph.edge_index()
+    both = graph.edge_index
     starts = np.append(0, graph.degree.cumsum(0).numpy())
     adjacency = pymetis.CSRAdjacency(starts, both[1].numpy())
     found = pymetis.part_graph(parts, adjacency, options=pymetis.Options(seed=0))

@@ -6,17 +6,13 @@ import torch
 from torch import Tensor, nn
 
 from teddy.errors import warn
-from teddy.models.graph_head import ByBatch
-from teddy.models.headed import encoder_of
-from teddy.models.hetero import HeteroModel
-from teddy.models.masked import Masked
 from teddy.training.distributed import World
 from teddy.training.evaluation import Judge
 from teddy.training.seeding import seeded
 
 
 def warn_if_not_restored(
-    model: nn.Module, val: Judge, best: float, weights: dict[str, Tensor]
+    learned: nn.Module, val: Judge, best: float, weights: dict[str, Tensor]
 ) -> None:
     """Warn if a module's predictions don't follow from its ``state_dict``.
 
@@ -24,10 +20,10 @@ def warn_if_not_restored(
     attributes or buffers that aren't persistent. Random numbers of the caller are untouched.
 
     Args:
-        model: The module, with the weights of the best epoch.
+        learned: The module and masks beside it, with the weights of the best epoch.
         val: Evaluates it on validation nodes.
         best: The validation score of that epoch, in percent.
-        weights: The module's state after that epoch; it has the same again after the check.
+        weights: The state after that epoch; it is the same again after the check.
     """
     world, device = World.current(), val.y.device
 
@@ -41,10 +37,10 @@ def warn_if_not_restored(
     # Evaluation may be shared by processes, so all of them take the same branch.
     again, restored = world.shared((again, abs(score - best) <= tolerance))
     random = not again and world.shared(_same(first, logits(0)))
-    model.load_state_dict(weights)
+    learned.load_state_dict(weights)
     if not world.first or (again and restored):
         return
-    name = type(_module_of(model)).__name__
+    name = type(val.runner.network).__name__
     if random:
         warn(
             f"a {name} is random in evaluation mode, so results differ from call to call: pass "
@@ -61,13 +57,3 @@ def warn_if_not_restored(
 def _same(logits: Tensor, others: Tensor) -> bool:
     scale = float(logits.abs().max()) if logits.numel() else 0.0
     return torch.allclose(logits, others, rtol=1e-3, atol=1e-4 * scale)
-
-
-def _module_of(model: nn.Module) -> nn.Module:
-    """The user's own module."""
-    found = encoder_of(model)
-    found = found.model if isinstance(found, Masked) else found
-    if isinstance(found, HeteroModel | ByBatch):
-        found = found.module
-    assert isinstance(found, nn.Module)
-    return found

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from teddy.training.batches import Batches
-from teddy.training.forward import Forward, NodeForward
 from teddy.training.objective import Objective
+from teddy.training.runner import Runner
 
 
 class Steps(ABC):
@@ -25,8 +25,7 @@ class GraphSteps(Steps):
     """Steps on the whole graph.
 
     Args:
-        network: The model, without masks.
-        forward: Its passes over the graph.
+        runner: Runs the network on the graph.
         objective: What is minimised.
         batches: The nodes of each step.
         optimizer: Makes a step.
@@ -37,8 +36,7 @@ class GraphSteps(Steps):
 
     def __init__(
         self,
-        network: nn.Module,
-        forward: Forward,
+        runner: Runner,
         objective: Objective,
         batches: Batches,
         optimizer: torch.optim.Optimizer,
@@ -46,7 +44,7 @@ class GraphSteps(Steps):
         after_step: Callable[[], None] | None,
         check_width: Callable[[Tensor], None],
     ) -> None:
-        self.network, self.forward, self.objective = network, forward, objective
+        self.runner, self.objective = runner, objective
         self.batches, self.optimizer, self.check_width = batches, optimizer, check_width
         self.regularizer, self.after_step = regularizer, after_step
 
@@ -54,15 +52,10 @@ class GraphSteps(Steps):
         """Do the steps of an epoch; return the mean of their losses."""
         losses = []
         for nodes in self.batches:
-            if nodes is None:
-                z = self.forward.training_logits()
-                loss_of = self.objective
-            else:
-                assert isinstance(self.forward, NodeForward)
-                z = self.forward.training_logits(nodes)
-                loss_of = self.objective.of(nodes)
+            z = self.runner.training_logits(nodes)
+            loss_of = self.objective if nodes is None else self.objective.of(nodes)
             self.check_width(z)
-            loss = loss_of(z, getattr(self.network, "to_predict", None))
+            loss = loss_of(z, getattr(self.runner.network, "to_predict", None))
             if self.regularizer is not None:
                 loss = loss + self.regularizer(z)
             self.optimizer.zero_grad()

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.data.features import take_rows
-from teddy.edges.beside import Beside
+from teddy.graph.beside import Beside
 from teddy.training.inputs import input_levels
 
 

@@ -9,15 +9,14 @@ import torch
 from torch import nn
 
 from teddy.models import GNN
-from teddy.models.headed import encoder_of
-from teddy.training.forward import Forward
+from teddy.training.runner import Runner
 from teddy.training.seeding import seeded
 
 # Passes to try before a parameter counts as unused.
 _PASSES = 8
 
 
-def used_parameters(model: nn.Module, forward: Forward) -> list[tuple[str, nn.Parameter]]:
+def used_parameters(runner: Runner) -> list[tuple[str, nn.Parameter]]:
     """Return the trainable parameters that reach the logits, with their names.
 
     A parameter reaches them if autograd finds a gradient of their sum. Where one doesn't, some more
@@ -25,38 +24,36 @@ def used_parameters(model: nn.Module, forward: Forward) -> list[tuple[str, nn.Pa
     is, which costs no pass. Weights, gradients, buffers, modes and random numbers stay as they are.
 
     Args:
-        model: The model.
-        forward: Its passes over a graph; making them has initialized lazy parameters.
+        runner: Runs the model on a graph; making it has initialized lazy parameters.
 
     Example:
-        >>> from teddy.training.passes import forward_passes
         >>> class Own(nn.Module):
         ...     def __init__(self):
         ...         super().__init__()
         ...         self.used, self.head = nn.Linear(2, 1), nn.Linear(2, 1)
         ...     def forward(self, x, edge_index): return self.used(x)
-        >>> model, path = Own(), torch.tensor([[0], [1]])
-        >>> forward = forward_passes(model, torch.ones(2, 2), path)
-        >>> [name for name, _ in used_parameters(model, forward)]
+        >>> runner = Runner(Own(), torch.ones(2, 2), torch.tensor([[0], [1]]))
+        >>> [name for name, _ in used_parameters(runner)]
         ['used.weight', 'used.bias']
     """
+    model = runner.network
     trainable = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
-    if isinstance(encoder_of(model), GNN) or not trainable:
+    if isinstance(model, GNN) or not trainable:
         return trainable
     weights = [parameter for _, parameter in trainable]
     reached: set[int] = set()
     with _unchanged(model):
         for seed in range(_PASSES):
-            reached |= _reached(weights, forward, seed)
+            reached |= _reached(weights, runner, seed)
             if len(reached) == len(weights):
                 break
     return [pair for place, pair in enumerate(trainable) if place in reached]
 
 
-def _reached(weights: list[nn.Parameter], forward: Forward, seed: int) -> set[int]:
+def _reached(weights: list[nn.Parameter], runner: Runner, seed: int) -> set[int]:
     """Return the places of the parameters that have a gradient in one pass."""
     with seeded(seed, weights[0].device), torch.enable_grad():
-        logits = forward.training_logits()
+        logits = runner.training_logits()
         if not logits.requires_grad:
             return set()
         found = torch.autograd.grad(logits.sum(), weights, allow_unused=True)

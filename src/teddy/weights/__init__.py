@@ -1,6 +1,6 @@
-"""Which weights stay: projections onto l0 balls, an optimizer around them, masks.
+"""Sparse weights: projection onto l0 balls, an optimizer that ends a step with it, masks.
 
-May import: data, edges.
+A weight budget divides the sparsity among matrices (budget, pools).
 """
 
 from teddy.settings import WeightBudget

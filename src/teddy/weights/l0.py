@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from teddy import jit
 from teddy.errors import InputError
+from teddy.kernels import jit
+from teddy.kernels.band import BLOCK, scan_band
 from teddy.sparsity import check_sparsity, num_kept_weights
-from teddy.weights.kernels import BLOCK, scan_band
 from teddy.weights.pools import pools
 
 # Reach of the widest band, as a share of the cut.

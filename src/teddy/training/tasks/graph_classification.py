@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from teddy.edges.graphs import BUDGETS
+from teddy.graph.groups import BUDGETS
 from teddy.models.graph_head import READOUTS
 from teddy.settings import setting
 from teddy.training.tasks.classification import Classification
@@ -18,7 +18,7 @@ class GraphClassification(Classification):
 
     Args:
         weight: Weights of classes in the loss.
-        budget: Edge budget: of each ``graph``, or of ``all`` graphs of one part of the split.
+        budget: Edge budget: ``each`` graph by itself, or ``all`` graphs of one part of the split.
         readout: From outputs of nodes to those of a graph: ``mean``, ``sum`` or ``max``.
 
     Example:
@@ -32,5 +32,5 @@ class GraphClassification(Classification):
         "heterogeneous": "its readout is over nodes of one type",
     }
 
-    budget: str = setting("graph", "Edge budget: of each graph, or of all.", choices=BUDGETS)
+    budget: str = setting("each", "Edge budget: each graph, or all together.", choices=BUDGETS)
     readout: str = setting("mean", "Readout of nodes' outputs: mean, sum or max.", choices=READOUTS)

@@ -1,0 +1,155 @@
+"""What ``teddy find`` prints, as tables; ``teddy inspect`` shares some of the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from teddy.cli.printing import print_table, print_text
+
+
+def find_tables(study: Any, result: dict[str, Any]) -> None:
+    """Print what ``teddy find`` found."""
+    metrics, seconds = [result["dense"], result["ticket"]], result["seconds"]
+    weights, seeds, inductive = result["weights"], len(result["seeds"]), result["inductive"]
+    last = [values["last_test"] for values in metrics]
+    print_table(
+        f"{result['dataset']} ({describe_split(result['split'], inductive)}), "
+        f"{result['model']}, {result['spec']}, {seeds} seed{'s' * (seeds > 1)}",
+        ("", "dense", "ticket", "left, change"),
+        [
+            *((*row, _share(count)) for row, count in edge_rows(result["edges"], inductive)),
+            ("weights", f"{weights['total']:,}", f"{weights['kept']:,}", _share(weights)),
+            ("multiply-accumulates", *_macs_row(result["macs"])),
+            (f"test {result['metric']} %", *map(_mean, metrics),
+             f"{result['difference']['mean']:+.2f} points"),
+            ("  at the last epoch", *(f"{sum(tests) / len(tests):.2f}" for tests in last), ""),
+            *((*row, "") for row in hits_rows([t.info.links for t in study.tickets])),
+            ("training seconds, all seeds", f"{seconds['dense']:.1f}",
+             f"{seconds['search'] + seconds['sparse']:.1f}", ""),
+        ],
+    )  # fmt: skip
+    before, after = asdict(study.health["before"]), asdict(study.health["after"])
+    print_table("Graph health", ("", "before", "after"), health_rows(before, after))
+    print_text(_verdict(result))
+    if "tried" in study.best.info.config:
+        print_text(_chosen(study.tickets))
+    if result["ticket_file"] is None:
+        print_text("Not saved; add --out FILE to keep the ticket.")
+    else:
+        which = f" (seed {study.best.info.seed}, best on validation)" if seeds > 1 else ""
+        print_text(f"Ticket{which}: {result['ticket_file']}")
+
+
+def health_rows(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Rows of a graph's health before and after."""
+
+    def texts(health: dict[str, Any]) -> dict[str, str]:
+        degree = health["degree"]
+        return {
+            "components": f"{health['components']:,}",
+            "largest component, nodes": f"{health['largest_component']:,}",
+            "nodes without an edge": f"{health['isolated']:,}",
+            "degree, mean and highest": f"{degree['mean']:.2f}, {degree['max']:.0f}",
+            "degree, quartiles": ", ".join(f"{degree[name]:g}" for name in ("25%", "50%", "75%")),
+            "edges within a class": _percent(health["homophily"]),
+        }
+
+    left, right = texts(before), texts(after)
+    return [(name, left[name], right[name]) for name in left]
+
+
+def describe_split(split: str, inductive: dict[str, Any] | None) -> str:
+    """A split in words, and that it is inductive.
+
+    Example:
+        >>> describe_split("public", None), describe_split("3", None), describe_split("0, 1", None)
+        ('public split', 'split 3', 'splits 0, 1')
+    """
+    numbered = split.replace(", ", "").isdecimal()
+    text = f"split{'s' * (',' in split)} {split}" if numbered else f"{split} split"
+    return text + (", inductive" if inductive else "")
+
+
+def edge_rows(
+    edges: dict[str, int], inductive: dict[str, Any] | None
+) -> list[tuple[tuple[str, str, str], dict[str, int]]]:
+    """Rows of edges before and after, with the numbers behind them.
+
+    Of an inductive ticket: those of the training graph, and of the one that it was tested on.
+    """
+    counts = {"undirected edges": edges}
+    if inductive:
+        counts = {
+            "undirected edges, training": edges,
+            f"undirected edges, tested ({inductive['inference']})": inductive["edges"],
+        }
+    return [((name, f"{n['total']:,}", f"{n['kept']:,}"), n) for name, n in counts.items()]
+
+
+def hits_rows(links: Sequence[dict[str, Any] | None]) -> list[tuple[str, str, str]]:
+    """The row of the second metric of links, the mean of several tickets; none of other tasks.
+
+    Args:
+        links: ``TicketInfo.links`` of each ticket.
+    """
+    there = [found for found in links if found is not None]
+    if not there:
+        return []
+    dense, ticket = (
+        sum(found["hits"][whose]["test"] for found in there) / len(there)
+        for whose in ("dense", "ticket")
+    )
+    return [(f"test hits@{there[0]['hits_at']} %", f"{dense:.2f}", f"{ticket:.2f}")]
+
+
+def _verdict(result: dict[str, Any]) -> str:
+    from teddy.sweep.statistics import ENOUGH_SEEDS, TOO_FEW
+
+    difference, verdict = result["difference"], result["verdict"]
+    if verdict == TOO_FEW:
+        seeds = len(result["seeds"])
+        return f"Verdict: {verdict} ({seeds}), expected at least {ENOUGH_SEEDS}; use --seeds 5."
+    interval = (
+        f"95% interval of the difference [{difference['low']:+.1f}, {difference['high']:+.1f}]"
+    )
+    meaning = {
+        "winning": "not below the dense model",
+        "losing": "below the dense model",
+        "undecided": "the interval contains zero; more seeds narrow it",
+    }
+    return f"Verdict: {verdict}, {meaning[verdict]}; {interval}."
+
+
+def _chosen(tickets: list[Any]) -> str:
+    """The scores that were kept, and the validation metric of each that was tried."""
+    from teddy.sweep.metric import Metric
+
+    examples = Metric(tickets[0].info.task["name"]).examples
+    kept = Counter(ticket.info.score for ticket in tickets)
+    scores = (f"{score} ({n} seed{'s' * (n > 1)})" for score, n in kept.items())
+    tried = [ticket.info.config["tried"] for ticket in tickets]
+    means = (f"{score} {sum(t[score] for t in tried) / len(tried):.2f}" for score in tried[0])
+    return f"Chosen on validation {examples}: {', '.join(scores)}; tried {', '.join(means)}."
+
+
+def _share(count: dict[str, int]) -> str:
+    return _percent(count["kept"] / count["total"] if count["total"] else None)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}%"
+
+
+def _macs_row(macs: dict[str, Any]) -> tuple[str, str, str]:
+    dense, ticket = macs["dense"], macs["ticket"]
+    if not dense or not ticket:
+        return "-", "-", "-"
+    return f"{dense / 1e6:,.1f}M", f"{ticket / 1e6:,.1f}M", f"{100 * ticket / dense:.1f}%"
+
+
+def _mean(values: dict[str, Any]) -> str:
+    mean = f"{values['test_mean']:.2f}"
+    return mean if len(values["test"]) == 1 else f"{mean} ± {values['test_std']:.2f}"

@@ -1,0 +1,281 @@
+"""Compiled passes over edges as keys: one end's number in the upper 32 bits, the other's below."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from teddy.kernels.jit import compiled
+
+Array = NDArray[Any]
+
+_LOW = np.uint64(0xFFFFFFFF)
+_UP = np.uint64(32)
+_CHUNK = 4096
+_SIGN = np.uint64(1 << 63)
+_ALL = np.uint64(2**64 - 1)
+
+
+@compiled
+def to_buckets(
+    start: int, sources: Array, targets: Array, directed: bool, shift: int, buckets: Array,
+    fill: Array,
+) -> Any:  # fmt: skip
+    """Write edges as keys to the bucket of their upper end, until one bucket is full.
+
+    Returns:
+        Where it stopped, and how many self-loops it has left out.
+    """
+    loops, last, down = 0, np.uint64(buckets.shape[0] - 1), np.uint64(shift)
+    for i in range(start, sources.size):
+        s, t = np.uint64(sources[i]), np.uint64(targets[i])
+        if s == t:
+            loops += 1
+            continue
+        if not directed and s > t:
+            s, t = t, s
+        bucket = (s >> down) & last
+        if fill[bucket] == buckets.shape[1]:
+            return i, loops
+        buckets[bucket, fill[bucket]] = (s << _UP) | t
+        fill[bucket] += 1
+    return sources.size, loops
+
+
+@compiled
+def slice_of(keys: Array, part: int, parts: int, out: Array) -> Any:
+    """Copy the keys whose hash is in one part of several; return how many."""
+    count, wanted, all_parts = 0, np.uint64(part), np.uint64(parts)
+    for i in range(keys.size):
+        h = keys[i] * np.uint64(0x9E3779B97F4A7C15)
+        if (h >> _UP) % all_parts == wanted:
+            out[count] = keys[i]
+            count += 1
+    return count
+
+
+@compiled
+def unique_sorted(keys: Array) -> Any:
+    """Move the different ones of sorted keys to the front; return how many."""
+    count = 0
+    for i in range(keys.size):
+        if i == 0 or keys[i] != keys[count - 1]:
+            keys[count] = keys[i]
+            count += 1
+    return count
+
+
+@compiled
+def count_ends(keys: Array, degree: Array) -> None:
+    """Add each edge to the degrees of its ends."""
+    for i in range(keys.size):
+        degree[keys[i] >> _UP] += 1
+        degree[keys[i] & _LOW] += 1
+
+
+@compiled
+def add_to_sums(
+    first: int, last: int, keys: Array, degree: Array, table: Array, sums: Array
+) -> None:
+    """Add ``table[deg]`` of each end to the sum of the other, for nodes ``first`` to ``last``."""
+    begin, end = np.uint64(first), np.uint64(last)
+    for i in range(keys.size):
+        s, t = keys[i] >> _UP, keys[i] & _LOW
+        if (s >= begin) & (s < end):
+            sums[s] += table[degree[t]]
+        if (t >= begin) & (t < end):
+            sums[t] += table[degree[s]]
+
+
+@compiled
+def _score(one: float, other: float, product: bool) -> Any:
+    return one * other if product else one + other
+
+
+@compiled
+def count_scores(
+    keys: Array, values: Array, product: bool, low: Any, high: Any, shift: Any, counts: Array
+) -> Any:
+    """Count scores by the upper bits of 64 whose order is that of the scores.
+
+    Those are a score's own bits, of negative ones reversed, with the sign first.
+
+    Args:
+        keys: The edges.
+        values: Of nodes.
+        product: Whether a score is the product of the ends' values, else their sum.
+        low: Lowest bits that are counted.
+        high: Highest bits that are counted.
+        shift: Number of lower bits that make no difference.
+        counts: Where to count, from ``low`` on.
+    """
+    scores = np.empty(_CHUNK)
+    bits = scores.view(np.uint64)
+    for start in range(0, keys.size, _CHUNK):
+        part = keys[start : start + _CHUNK]
+        for i in range(part.size):
+            scores[i] = _score(values[part[i] >> _UP], values[part[i] & _LOW], product)
+        for i in range(part.size):
+            order = bits[i] ^ (_SIGN if bits[i] < _SIGN else _ALL)
+            if (order >= low) & (order <= high):
+                counts[(order - low) >> shift] += 1
+
+
+@compiled
+def find_scores(
+    keys: Array, values: Array, product: bool, low: float, high: float, found: Array
+) -> Any:
+    """Write the places of keys with a score from ``low`` to ``high``; return how many."""
+    count = 0
+    for i in range(keys.size):
+        score = _score(values[keys[i] >> _UP], values[keys[i] & _LOW], product)
+        if (score >= low) & (score <= high):
+            found[count] = i
+            count += 1
+    return count
+
+
+@compiled
+def compare_rows(
+    sources: Array, targets: Array, values: Array, product: bool, score: float, keep: Array
+) -> Any:
+    """Keep rows above a score, and self-loops; those of this very score are 2. Return how many."""
+    equal = np.int64(0)
+    for i in range(sources.size):  # without branches: which way a row goes can't be foreseen
+        s, t = np.uint64(sources[i]), np.uint64(targets[i])
+        own = _score(values[s], values[t], product)
+        tied = np.uint8((own == score) & (s != t))
+        keep[i] = np.uint8((own > score) | (s == t)) + 2 * tied
+        equal += tied
+    return equal
+
+
+@compiled
+def join_components(
+    keys: Array, values: Array, product: bool, score: float, parents: Array, equal: Array
+) -> Any:
+    """Join the components of edges above a score; the root of each is its lowest number.
+
+    Args:
+        keys: The edges.
+        values: Of nodes.
+        product: Whether a score is the product of the ends' values, else their sum.
+        score: The score.
+        parents: Of nodes, a root's is itself.
+        equal: For the places of edges of that very score.
+
+    Returns:
+        By how many the number of components has fallen, and how many edges are equal.
+    """
+    joined, count = 0, 0
+    for i in range(keys.size):
+        s, t = keys[i] >> _UP, keys[i] & _LOW
+        own = _score(values[s], values[t], product)
+        if own > score:
+            joined += join(s, t, parents)
+        elif own == score:
+            equal[count] = i
+            count += 1
+    return joined, count
+
+
+@compiled
+def join_all(keys: Array, parents: Array) -> Any:
+    """Join the components of edges; return how many are fewer."""
+    joined = 0
+    for i in range(keys.size):
+        joined += join(keys[i] >> _UP, keys[i] & _LOW, parents)
+    return joined
+
+
+@compiled
+def join(s: Any, t: Any, parents: Array) -> Any:
+    """Join two components; return how many are fewer."""
+    while parents[s] != s:
+        parents[s] = parents[parents[s]]  # halve the way for the next who comes along
+        s = np.uint64(parents[s])
+    while parents[t] != t:
+        parents[t] = parents[parents[t]]
+        t = np.uint64(parents[t])
+    if s == t:
+        return 0
+    parents[max(s, t)] = min(s, t)
+    return 1
+
+
+@compiled
+def number_ids(
+    start: int, data: Array, ends: Array, slots: Array, arena: Array, starts: Array, count: int,
+    numbers: Array, new: bool,
+) -> Any:  # fmt: skip
+    """Give ids, which are bytes, their numbers, and new ones the next; stop where there's no room.
+
+    Args:
+        start: The id to begin with.
+        data: The bytes of all ids.
+        ends: Where each begins and the next one does, ``[n + 1]``.
+        slots: The hash table: a number plus one, 0 where there is none.
+        arena: The bytes of the ids that have numbers.
+        starts: Where each of them begins there.
+        count: How many there are.
+        numbers: Where to write.
+        new: Whether ids may be new.
+
+    Returns:
+        Where it stopped, and how many ids have numbers now.
+    """
+    mask = np.uint64(slots.size - 1)
+    for i in range(start, ends.size - 1):
+        begin, size = ends[i], ends[i + 1] - ends[i]
+        slot = _hash(data, begin, size) & mask
+        while True:
+            known = np.int64(slots[slot]) - 1
+            if known < 0 or _same(data, begin, arena, starts[known], starts[known + 1], size):
+                break
+            slot = (slot + np.uint64(1)) & mask
+        if known < 0:
+            if not new:
+                return i, count
+            used = starts[count]
+            if 2 * (count + 1) > slots.size or count + 2 > starts.size or used + size > arena.size:
+                return i, count
+            arena[used : used + size] = data[begin : begin + size]
+            starts[count + 1] = used + size
+            known = np.int64(count)
+            count += 1
+            slots[slot] = count
+        numbers[i] = known
+    return ends.size - 1, count
+
+
+@compiled
+def fill_slots(slots: Array, arena: Array, starts: Array, count: int) -> None:
+    """Fill an empty hash table with the ids that have numbers."""
+    mask = np.uint64(slots.size - 1)
+    for number in range(count):
+        slot = _hash(arena, starts[number], starts[number + 1] - starts[number]) & mask
+        while slots[slot]:
+            slot = (slot + np.uint64(1)) & mask
+        slots[slot] = number + 1
+
+
+@compiled
+def _hash(data: Array, begin: int, size: int) -> Any:
+    """FNV-1a over bytes, mixed."""
+    h = np.uint64(0xCBF29CE484222325)
+    for i in range(begin, begin + size):
+        h = (h ^ np.uint64(data[i])) * np.uint64(0x100000001B3)
+    h = (h ^ (h >> _UP)) * np.uint64(0xD6E8FEB86659FD93)
+    return h ^ (h >> _UP)
+
+
+@compiled
+def _same(data: Array, begin: int, arena: Array, first: int, last: int, size: int) -> Any:
+    if last - first != size:
+        return False
+    same = True
+    for i in range(size):
+        same &= data[begin + i] == arena[first + i]
+    return same

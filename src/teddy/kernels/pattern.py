@@ -1,0 +1,187 @@
+"""Where a sparse matrix has entries."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+from torch import Tensor
+
+from teddy.kernels import jit
+from teddy.kernels import products as kernels
+from teddy.tensors import TensorMemory
+
+# Elements of a gathered block in a sampled product: small enough to stay in the cache.
+_BLOCK = 1 << 20
+
+
+class Pattern:
+    """Where a sparse matrix has entries, in CSR order, with its transpose made once.
+
+    Example:
+        >>> pattern = Pattern.of(torch.tensor([0, 0, 2]), torch.tensor([1, 2, 0]), (3, 3))
+        >>> pattern.crow.tolist(), pattern.col.tolist()
+        ([0, 2, 2, 3], [1, 2, 0])
+        >>> pattern.transpose.col.tolist()
+        [2, 0, 0]
+    """
+
+    def __init__(
+        self,
+        crow: Tensor,
+        col: Tensor,
+        shape: tuple[int, int],
+        origin: Tensor | None = None,
+        symmetric: bool = False,
+    ) -> None:
+        self.crow, self.col, self.shape = crow, col, shape
+        #: Whether it is known to be its own transpose.
+        self.symmetric = symmetric
+        #: Of a pattern made from another one: which entry of that one each entry stands for.
+        self.origin = origin
+        self._repeated: dict[int, Pattern] = {}
+        self._entries: dict[int, kernels.Entries] = {}
+
+    @staticmethod
+    def of(row: Tensor, col: Tensor, shape: tuple[int, int]) -> Pattern:
+        """Build the pattern of the entries (row, col); duplicates become one entry."""
+        keys = torch.unique(row.long() * shape[1] + col.long())
+        row, col = keys // shape[1], keys % shape[1]
+        return Pattern(_offsets(row, shape[0]), col, shape)
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries."""
+        return self.col.numel()
+
+    @cached_property
+    def row(self) -> Tensor:
+        """Row of each entry."""
+        rows = torch.arange(self.shape[0], device=self.col.device)
+        return rows.repeat_interleave(self.crow.diff())
+
+    @cached_property
+    def transpose_order(self) -> Tensor:
+        """Entries in the order of the transpose."""
+        return column_order(self.crow, self.col, self.shape)
+
+    @cached_property
+    def transpose(self) -> Pattern:
+        """The pattern of the transpose."""
+        if self.symmetric:
+            return self
+        order = self.transpose_order
+        crow = _offsets(self.col[order], self.shape[1])
+        return Pattern(crow, self.row[order], (self.shape[1], self.shape[0]))
+
+    @cached_property
+    def with_self_loops(self) -> Pattern:
+        """The pattern and its diagonal; an entry of the diagonal has the origin ``nnz``."""
+        # In each row, entries right of the diagonal move one place further than those left of it.
+        right = self.col > self.row
+        entries = torch.arange(self.nnz, device=self.col.device)
+        nodes = torch.arange(self.shape[0], device=self.col.device)
+        place = entries + self.row + right
+        diagonal = self.crow[1:] + nodes - torch.bincount(self.row[right], minlength=nodes.numel())
+        col = self.col.new_empty(self.nnz + nodes.numel())
+        origin = torch.empty_like(col)
+        col[place], col[diagonal] = self.col, nodes
+        origin[place], origin[diagonal] = entries, self.nnz
+        crow = self.crow + torch.arange(self.crow.numel(), device=self.crow.device)
+        return Pattern(crow, col, self.shape, origin, self.symmetric)
+
+    def rows(self, start: int, end: int) -> Pattern:
+        """Some rows of it, one after the other, with all columns.
+
+        Example:
+            >>> Pattern.of(torch.tensor([0, 1]), torch.tensor([1, 0]), (2, 2)).rows(1, 2).col
+            tensor([0])
+        """
+        crow = self.crow[start : end + 1]
+        col = self.col[int(crow[0]) : int(crow[-1])]
+        return Pattern(crow - crow[0], col, (end - start, self.shape[1]))
+
+    def repeat(self, heads: int) -> Pattern:
+        """Repeat for each head: row (and column) ``i`` becomes ``i * heads + head``; made once."""
+        if heads not in self._repeated:
+            self._repeated[heads] = self if heads == 1 else self._repeat(heads)
+        return self._repeated[heads]
+
+    def _repeat(self, heads: int) -> Pattern:
+        counts = self.crow.diff().repeat_interleave(heads)
+        crow = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+        owner = torch.arange(counts.numel(), device=counts.device).repeat_interleave(counts)
+        within = torch.arange(owner.numel(), device=counts.device) - crow[owner]
+        origin = self.crow[owner // heads] + within
+        col = self.col[origin] * heads + owner % heads
+        return Pattern(crow, col, (self.shape[0] * heads, self.shape[1] * heads), origin)
+
+    def entries(self, width: int, chained: bool = False) -> kernels.Entries:
+        """The entries as kernels take them for a dense factor of this width; made once."""
+        block = kernels.tile_rows(self.shape, self.nnz, width, chained)
+        if block not in self._entries:
+            self._entries[block] = kernels.Entries(self.crow.numpy(), self.col.numpy(), block)
+        return self._entries[block]
+
+    def sampled_product(self, left: Tensor, right: Tensor) -> Tensor:
+        """Entries of ``left @ right.T`` where the pattern has one; no gradients."""
+        if jit.available(left, right):
+            left, right = left.contiguous(), right.contiguous()
+            return kernels.sampled_product(self.row, self.col, left, right)
+        step = max(1, _BLOCK // max(1, left.size(1)))
+        blocks = zip(self.row.split(step), self.col.split(step), strict=True)
+        return torch.cat([(left[row] * right[col]).sum(dim=1) for row, col in blocks])
+
+
+def column_order(crow: Tensor, col: Tensor, shape: tuple[int, int]) -> Tensor:
+    """Return the order of entries by column, then row: a counting sort.
+
+    Example:
+        >>> column_order(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 0]), (2, 3)).tolist()
+        [0, 2, 1]
+    """
+    if col.device.type != "cpu":
+        return torch.argsort(col, stable=True)
+    entries = np.arange(col.numel())
+    matrix = csr_array((entries, col.numpy(), crow.numpy()), shape=shape)
+    return torch.from_numpy(matrix.tocsc().data)
+
+
+# Patterns of tensors that are still in use.
+_patterns = TensorMemory()
+
+
+def remember(edge_index: Tensor, num_nodes: int) -> None:
+    """Keep the pattern of messages that are sorted, in both directions and without self-loops.
+
+    Args:
+        edge_index: int64 ``[2, E]``.
+        num_nodes: Number of nodes.
+    """
+    # Not the tensor itself, but a view: it has to be free to go.
+    crow = _offsets(edge_index[0], num_nodes)
+    pattern = Pattern(crow, edge_index[1], (num_nodes, num_nodes), symmetric=True)
+    _patterns.put(edge_index, num_nodes, pattern)
+
+
+def edge_pattern(edge_index: Tensor, num_nodes: int) -> Pattern:
+    """Rows for targets, columns for sources, without self-loops.
+
+    The pattern of edges that :class:`teddy.graph.Edges` has put in order is made once.
+
+    Example:
+        >>> edge_pattern(torch.tensor([[0, 1], [1, 1]]), 2).row
+        tensor([1])
+    """
+    known: Pattern | None = _patterns.get(edge_index, num_nodes)
+    if known is not None:
+        return known
+    source, target = edge_index[:, edge_index[0] != edge_index[1]]
+    return Pattern.of(target, source, (num_nodes, num_nodes))
+
+
+def _offsets(sorted_rows: Tensor, num_rows: int) -> Tensor:
+    counts = torch.bincount(sorted_rows, minlength=num_rows)
+    return torch.cat([counts.new_zeros(1), counts.cumsum(0)])

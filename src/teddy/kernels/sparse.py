@@ -1,0 +1,321 @@
+"""Sparse matrices and their products: the one place where they are computed."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from teddy.errors import InputError
+from teddy.kernels import jit
+from teddy.kernels import products as kernels
+from teddy.kernels.pattern import Pattern
+
+with warnings.catch_warnings():
+    # Once a process PyTorch calls the CSR layout a beta; nothing that a user could act on.
+    warnings.simplefilter("ignore")
+    torch.sparse_csr_tensor([0, 0], [], [], (1, 1))
+
+
+class SparseMatrix:
+    """A sparse matrix that multiplies dense ones, ``matrix @ dense``, with gradients.
+
+    Gradients flow to the dense factor and, if they require it, to the values.
+
+    Example:
+        >>> matrix = SparseMatrix.of(torch.tensor([[0.0, 2.0], [0.0, 0.0]]))
+        >>> matrix @ torch.eye(2)
+        tensor([[0., 2.],
+                [0., 0.]])
+    """
+
+    def __init__(self, pattern: Pattern, values: Tensor, unit: bool = False) -> None:
+        self.pattern, self.values = pattern, values
+        self.unit = unit  # all values are known to be 1
+        self._ordered: dict[int, Tensor] = {}
+
+    @staticmethod
+    def of(matrix: Tensor) -> SparseMatrix:
+        """Convert a dense or sparse tensor."""
+        csr = matrix if matrix.layout == torch.sparse_csr else matrix.to_sparse_csr()
+        pattern = Pattern(
+            csr.crow_indices().long(), csr.col_indices().long(), (csr.size(0), csr.size(1))
+        )
+        return SparseMatrix(pattern, csr.values())
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.pattern.shape
+
+    def rows(self, start: int, end: int) -> SparseMatrix:
+        """Some rows, one after the other, without gradients.
+
+        Example:
+            >>> SparseMatrix.of(torch.eye(3)).rows(1, 3).shape
+            (2, 3)
+        """
+        first, last = (int(self.pattern.crow[place]) for place in (start, end))
+        values = self.values.detach()[first:last]
+        return SparseMatrix(self.pattern.rows(start, end), values, self.unit)
+
+    def columns(self, kept: Tensor) -> SparseMatrix:
+        """Some columns, in their order, without gradients.
+
+        Example:
+            >>> SparseMatrix.of(torch.eye(3)).columns(torch.tensor([0, 2])).pattern.col
+            tensor([0, 1])
+        """
+        place = kept.new_full((self.shape[1],), -1)
+        place[kept] = torch.arange(kept.numel(), device=kept.device)
+        col = place[self.pattern.col]
+        before = torch.cat([col.new_zeros(1), (col >= 0).cumsum(0)])
+        shape = self.shape[0], kept.numel()
+        pattern = Pattern(before[self.pattern.crow], col[col >= 0], shape)
+        return SparseMatrix(pattern, self.values.detach()[col >= 0], self.unit)
+
+    def product(self, dense: Tensor, shift: float = 0.0) -> Tensor:
+        """Multiply the matrix plus ``shift`` times the identity with ``dense``; no gradients."""
+        _check(self, dense)
+        if jit.available(self.values, dense):
+            dense = dense.contiguous()
+            return kernels.product(self._matrix(dense.size(1)), dense, shift)
+        csr = torch.sparse_csr_tensor(
+            self.pattern.crow,
+            self.pattern.col,
+            self.values.detach(),
+            self.shape,
+            check_invariants=False,
+        )
+        # On the CPU the reduction form is the faster one.
+        on_cpu = dense.device.type == "cpu"
+        product: Tensor = torch.sparse.mm(csr, dense, "sum") if on_cpu else csr @ dense
+        return product.add_(dense, alpha=shift) if shift else product
+
+    def chain(self, inner: SparseMatrix, dense: Tensor, shift: float = 0.0) -> Tensor:
+        """Multiply with (``inner`` plus ``shift`` times the identity) @ ``dense``; no gradients."""
+        _check(inner, dense)
+        if self.shape[1] != inner.shape[0]:
+            raise InputError(
+                f"a matrix {list(self.shape)} met one {list(inner.shape)}, "
+                f"expected {self.shape[1]} rows"
+            )
+        if jit.available(self.values, inner.values, dense):
+            dense, width = dense.contiguous(), dense.size(1)
+            pair = self._matrix(width, chained=True), inner._matrix(width, chained=True)
+            return kernels.chain(*pair, dense, shift)
+        return self.product(inner.product(dense, shift))
+
+    def _matrix(self, width: int, chained: bool = False) -> kernels.Matrix:
+        entries = self.pattern.entries(width, chained)
+        if entries.block not in self._ordered:
+            self._ordered[entries.block] = self.values.detach()[entries.order]
+        return entries, self._ordered[entries.block]
+
+    @cached_property
+    def transpose(self) -> SparseMatrix:
+        """The transpose, without gradients; made once."""
+        values = self.values.detach()[self.pattern.transpose_order]
+        return SparseMatrix(self.pattern.transpose, values)
+
+    def __matmul__(self, dense: Tensor) -> Tensor:
+        result: Tensor = _Product.apply(self.values, dense, self)
+        return result
+
+
+class _Product(torch.autograd.Function):
+    """A @ H, with A^T made once for the gradient of H."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, dense: Tensor, matrix: SparseMatrix) -> Tensor:
+        ctx.matrix = matrix
+        ctx.save_for_backward(dense if ctx.needs_input_grad[0] else None)
+        return matrix.product(dense.contiguous())
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        pattern, grad = ctx.matrix.pattern, grads[0].contiguous()
+        grad_values = grad_dense = None
+        if ctx.needs_input_grad[0]:
+            grad_values = pattern.sampled_product(grad, ctx.saved_tensors[0])
+        if ctx.needs_input_grad[1]:
+            grad_dense = ctx.matrix.transpose.product(grad)
+        return grad_values, grad_dense, None
+
+
+def sampled_product(left: Tensor, right: Tensor, pattern: Pattern) -> Tensor:
+    """Entries of ``left @ right.T`` where the pattern has one, with gradients for both.
+
+    Example:
+        >>> pattern = Pattern.of(torch.tensor([0]), torch.tensor([1]), (2, 2))
+        >>> sampled_product(torch.eye(2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]), pattern)
+        tensor([3.])
+    """
+    result: Tensor = _SampledProduct.apply(left, right, pattern)
+    return result
+
+
+class _SampledProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, left: Tensor, right: Tensor, pattern: Pattern) -> Tensor:
+        ctx.pattern = pattern
+        ctx.save_for_backward(left, right)
+        return pattern.sampled_product(left, right)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+        left, right = ctx.saved_tensors
+        matrix = SparseMatrix(ctx.pattern, grads[0].contiguous())
+        return (
+            matrix.product(right.contiguous()),
+            matrix.transpose.product(left.contiguous()),
+            None,
+        )
+
+
+def shifted_product(matrix: SparseMatrix, shift: Tensor, dense: Tensor) -> Tensor:
+    r"""Multiply :math:`A + s I` with a dense matrix, with gradients for it and for :math:`s`.
+
+    Example:
+        >>> path = SparseMatrix.of(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        >>> shifted_product(path, torch.tensor(3.0), torch.tensor([[1.0], [2.0]]))
+        tensor([[5.],
+                [7.]])
+    """
+    if matrix.values.requires_grad:
+        return matrix @ dense + shift * dense
+    result: Tensor = _ShiftedProduct.apply(dense, shift, matrix)
+    return result
+
+
+class _ShiftedProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, dense: Tensor, shift: Tensor, matrix: SparseMatrix) -> Tensor:
+        dense = dense.contiguous()
+        ctx.matrix, ctx.shift = matrix, float(shift)
+        ctx.save_for_backward(dense)
+        return matrix.product(dense, ctx.shift)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+        (dense,), grad = ctx.saved_tensors, grads[0].contiguous()
+        grad_shift = torch.dot(grad.view(-1), dense.view(-1))
+        return ctx.matrix.transpose.product(grad, ctx.shift), grad_shift, None
+
+
+def chain_product(
+    matrix: SparseMatrix, shift: Tensor | None, features: SparseMatrix, weight: Tensor
+) -> Tensor:
+    r"""Multiply :math:`(A + s I) (X W)` with gradients for :math:`W` and :math:`s`.
+
+    The gradient :math:`X^\top ((A + s I)^\top G)` is computed a slice of columns at a time, so
+    that what is between the two products stays in the cache; so is :math:`A (X W)` itself.
+
+    Example:
+        >>> path = SparseMatrix.of(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        >>> chain_product(path, None, SparseMatrix.of(torch.eye(2)), torch.tensor([[1.0], [2.0]]))
+        tensor([[2.],
+                [1.]])
+    """
+    result: Tensor = _ChainProduct.apply(weight, shift, matrix, features)
+    return result
+
+
+class _ChainProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, weight: Tensor, shift: Tensor | None, matrix: SparseMatrix, features: SparseMatrix
+    ) -> Tensor:
+        weight = weight.contiguous()
+        ctx.matrix, ctx.features = matrix, features
+        ctx.shift = 0.0 if shift is None else float(shift)
+        if shift is None:
+            return matrix.chain(features, weight)
+        product = features.product(weight)
+        ctx.save_for_backward(product)
+        return matrix.product(product, ctx.shift)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
+        grad, grad_shift = grads[0].contiguous(), None
+        if ctx.needs_input_grad[1]:
+            grad_shift = torch.dot(grad.view(-1), ctx.saved_tensors[0].view(-1))
+        features, matrix = ctx.features.transpose, ctx.matrix.transpose
+        return features.chain(matrix, grad, ctx.shift), grad_shift, None, None
+
+
+def narrow_product(dense: Tensor, weight: Tensor) -> Tensor:
+    """Multiply a tall matrix with one that may be narrow, such as hidden units with classes.
+
+    As ``dense @ weight``, but a narrow weight's gradient is computed the way round that is fast.
+
+    Example:
+        >>> narrow_product(torch.ones(2, 3), torch.ones(3, 1))
+        tensor([[3.],
+                [3.]])
+    """
+    if 4 * weight.size(1) > weight.size(0):
+        return dense @ weight
+    result: Tensor = _NarrowProduct.apply(dense, weight)
+    return result
+
+
+class _NarrowProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, dense: Tensor, weight: Tensor) -> Tensor:
+        ctx.save_for_backward(dense, weight)
+        return dense @ weight
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor]:
+        dense, weight = ctx.saved_tensors
+        grad_dense = grads[0] @ weight.t() if ctx.needs_input_grad[0] else None
+        return grad_dense, (grads[0].t() @ dense).t()
+
+
+def row_softmax(scores: Tensor, pattern: Pattern, weights: Tensor | None = None) -> Tensor:
+    r"""Softmax over the entries of each row.
+
+    With weights, :math:`w_j \exp(s_j) / \sum_k |w_k| \exp(s_k)`: an entry of weight 0 isn't there,
+    and a row of such entries is 0.
+
+    Example:
+        >>> pattern = Pattern.of(torch.tensor([0, 0, 1]), torch.tensor([0, 1, 1]), (2, 2))
+        >>> row_softmax(torch.tensor([1.0, 1.0, 5.0]), pattern)
+        tensor([0.5000, 0.5000, 1.0000])
+    """
+    row, empty = pattern.row, scores.new_zeros(pattern.shape[0])
+    highest = empty.scatter_reduce(0, row, scores.detach(), "amax", include_self=False)
+    if weights is not None:
+        present = scores.detach().masked_fill(weights == 0, -torch.inf)
+        above = empty.scatter_reduce(0, row, present, "amax", include_self=False)
+        highest = torch.where(above.isneginf(), highest, above)
+    # Only an entry of weight 0 can be above the highest; its share has a gradient.
+    shares = (scores - highest[row]).clamp(max=60).exp()
+    sizes = shares if weights is None else shares * weights.abs()
+    # index_select, not [row]: its gradient is summed in one order, whatever the threads.
+    totals = empty.index_add(0, row, sizes)
+    if weights is not None:
+        totals = totals.masked_fill(totals == 0, 1.0)
+    totals = totals.index_select(0, row)
+    return (shares if weights is None else shares * weights) / totals
+
+
+def _check(matrix: SparseMatrix, dense: Tensor) -> None:
+    """Raise unless a product can be computed: the kernels look at nothing."""
+    if dense.dim() != 2 or matrix.shape[1] != dense.size(0):
+        shape = list(dense.shape)
+        raise InputError(
+            f"a matrix {list(matrix.shape)} met a factor {shape}, expected {matrix.shape[1]} rows"
+        )
+    if matrix.values.dtype != dense.dtype:
+        raise InputError(f"a factor is {dense.dtype}, expected {matrix.values.dtype}")

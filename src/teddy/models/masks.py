@@ -1,0 +1,171 @@
+"""Learned masks of edges and weights, as UGS trains them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from teddy.errors import InputError
+from teddy.kernels.pattern import Pattern
+from teddy.models.base import GNN
+from teddy.models.edge_inputs import takes
+
+# Masks start within this of 1, at random, so that none are equal.
+NOISE = 1e-5
+
+
+class Masks(nn.Module):
+    r"""The masks of :math:`f(m_g \odot A, m_\theta \odot \Theta)`, learned with the weights.
+
+    Masks start at 1; those of weights that are gone already at 0, where no gradient reaches them.
+    Edges that are gone already aren't in the graph at all.
+
+    Args:
+        network: The network; its weights that are gone are set to 0.
+        num_edges: Undirected edges to learn a mask for; None: edges have no mask.
+        weight_masks: Which weights are still there, in the order of the trainable parameters;
+            None: weights have no mask.
+
+    Example:
+        >>> network = nn.Linear(2, 1, bias=False)
+        >>> masks = Masks(network, None, [torch.tensor([[True, False]])])
+        >>> (masks.weights(network)["weight"] == 0).tolist()
+        [[False, True]]
+    """
+
+    def __init__(
+        self, network: nn.Module, num_edges: int | None, weight_masks: Sequence[Tensor] | None
+    ) -> None:
+        super().__init__()
+        trainable = [(n, p) for n, p in network.named_parameters() if p.requires_grad]
+        self.edge_mask: nn.Parameter | None = None
+        if num_edges is not None:
+            like = trainable[0][1].detach() if trainable else torch.empty(0)
+            self.edge_mask = nn.Parameter(_near_one(like.new_ones(num_edges)))
+        self.names: list[str] = []
+        self.weight_masks = nn.ParameterList()
+        if weight_masks is not None:
+            for (name, weight), stays in zip(trainable, weight_masks, strict=True):
+                self.names.append(name)
+                self.weight_masks.append(nn.Parameter(_near_one(stays.to(weight))))
+                with torch.no_grad():
+                    weight.mul_(stays)
+
+    def weights(self, network: nn.Module) -> dict[str, Tensor]:
+        """The masked weights of the network, by name."""
+        own = dict(network.named_parameters())
+        return {n: own[n] * m for n, m in zip(self.names, self.weight_masks, strict=True)}
+
+    def edge_weights(self, mask_of_message: Tensor) -> Tensor:
+        """The masks as weights of messages; one past the last mask stands for a weight of 1."""
+        assert self.edge_mask is not None
+        masks = torch.cat([self.edge_mask, self.edge_mask.new_ones(1)])
+        return masks.index_select(0, mask_of_message)
+
+    def mask_of_edge(self, edge: Tensor, mask_of_edge: Tensor | None = None) -> Tensor:
+        """Index of the mask of each message, by its undirected edge.
+
+        Args:
+            edge: Undirected edge of each message; one past the last: a self-loop.
+            mask_of_edge: Mask of each undirected edge, one past the last: none. None: each edge
+                has its own.
+        """
+        if mask_of_edge is None:
+            return edge
+        assert self.edge_mask is not None
+        return F.pad(mask_of_edge, (0, 1), value=self.edge_mask.numel()).index_select(0, edge)
+
+    def mask_of_entry(self, pattern: Pattern, mask_of_edge: Tensor | None = None) -> Tensor:
+        """Index of the mask of each entry: its undirected edge's, which are in canonical order.
+
+        A self-loop has none: its index is one past the last, which stands for 1.
+
+        Example:
+            >>> masks = Masks(nn.Linear(1, 1), 2, None)
+            >>> source, target = torch.tensor([[0, 0, 1, 1, 2], [0, 1, 0, 2, 1]])
+            >>> masks.mask_of_entry(Pattern.of(source, target, (3, 3))).tolist()
+            [2, 0, 0, 1, 1]
+        """
+        assert self.edge_mask is not None
+        low, high = torch.minimum(pattern.row, pattern.col), torch.maximum(pattern.row, pattern.col)
+        is_edge, mask = low != high, torch.full_like(low, self.edge_mask.numel())
+        edge: Tensor = torch.unique((low * pattern.shape[1] + high)[is_edge], return_inverse=True)[
+            1
+        ]
+        mask[is_edge] = edge if mask_of_edge is None else mask_of_edge[edge]
+        return mask
+
+    def penalty(self, edges: float, weights: float) -> Tensor:
+        r""":math:`\gamma_1 \|m_g\|_1 + \gamma_2 \|m_\theta\|_1`."""
+        total: Tensor = sum(
+            (weights * mask.abs().sum() for mask in self.weight_masks), torch.zeros(())
+        )
+        return total if self.edge_mask is None else total + edges * self.edge_mask.abs().sum()
+
+
+class _Part(nn.Module):
+    """Any method of a network as the forward of a module, in which torch can replace weights."""
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, part: str, /, *inputs: object, **named: object) -> object:
+        return getattr(self.network, part)(*inputs, **named)
+
+
+def call_with(
+    network: nn.Module,
+    weights: Mapping[str, Tensor],
+    part: str,
+    /,
+    *inputs: object,
+    **named: object,
+) -> Any:
+    """Call a method of a network with these weights in place of its own.
+
+    Args:
+        network: The network.
+        weights: Weights by name; those that aren't named stay.
+        part: Name of the method, ``__call__`` for the network as a whole.
+        inputs: Inputs of the call.
+        named: Inputs by name.
+
+    Example:
+        >>> ones, network = torch.ones(1, 1), nn.Linear(1, 1, bias=False)
+        >>> call_with(network, {"weight": ones}, "__call__", ones)
+        tensor([[1.]])
+    """
+    own = {f"network.{name}": weight for name, weight in weights.items()}
+    return functional_call(_Part(network), own, (part, *inputs), named)
+
+
+def check_takes_edge_weights(model: nn.Module) -> None:
+    """Raise unless edges can have a weight in a model: one of ours, or by ``edge_weight``.
+
+    Example:
+        >>> check_takes_edge_weights(nn.Linear(1, 1))
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: a Linear can't weigh edges, expected forward(x, edge_index, ...
+    """
+    if takes(model, "edge_weight"):
+        return
+    if isinstance(model, GNN):
+        raise InputError(
+            f"a {type(model).__name__} takes edges before it computes, expected a model of layers "
+            "(gcn, gat, gin, sage, unimp) to learn edge masks"
+        )
+    raise InputError(
+        f"a {type(model).__name__} can't weigh edges, "
+        "expected forward(x, edge_index, edge_weight) to learn edge masks"
+    )
+
+
+def _near_one(stays: Tensor) -> Tensor:
+    return stays * (1 + NOISE * (2 * torch.rand_like(stays) - 1))

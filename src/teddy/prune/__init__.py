@@ -1,0 +1,28 @@
+"""Edge pruning: scores of edges, exact selection, ``prune_edges`` and a PyG transform.
+
+A score is one file in ``scores``.
+"""
+
+from teddy.prune.choose import choose_edges, keep_highest, score_edges
+from teddy.prune.graphs import prune_graphs
+from teddy.prune.hetero import prune_relations, relation_scores
+from teddy.prune.prune import edge_scores, prune_edges
+from teddy.prune.scores import SCORES
+from teddy.prune.signals import Signals
+from teddy.prune.sorted_graph import SortedGraph
+from teddy.prune.sparsify import SparsifyEdges
+
+__all__ = [
+    "SCORES",
+    "Signals",
+    "SortedGraph",
+    "SparsifyEdges",
+    "choose_edges",
+    "edge_scores",
+    "keep_highest",
+    "prune_edges",
+    "prune_graphs",
+    "prune_relations",
+    "relation_scores",
+    "score_edges",
+]

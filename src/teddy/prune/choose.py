@@ -1,0 +1,197 @@
+"""Edges that a score keeps, of one graph, of each graph of a batch or of each relation."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from teddy.errors import InputError
+from teddy.graph.edges import Edges
+from teddy.graph.weighted_graph import WeightedGraph
+from teddy.prune.scores import SCORES
+from teddy.prune.scores.node_score import NodeScore
+from teddy.prune.scores.signal_score import SignalScore
+from teddy.prune.select import Digests, index_digests, lowest_edges, lowest_of_groups
+from teddy.prune.signals import Signals
+from teddy.prune.ties import pair_digests, pair_text
+
+
+def choose_edges(
+    edges: Edges,
+    sparsity: float,
+    score: str = "teddy",
+    seed: int = 0,
+    weighted: bool = False,
+    signals: Signals | None = None,
+) -> Tensor:
+    r"""Choose the edges that are kept, bool ``[M]`` (Algorithm 1, *Searching Subgraph*).
+
+    Exactly :math:`\lceil p_g M \rceil` are removed, of each group or of all together.
+
+    Args:
+        edges: The graph.
+        sparsity: Share :math:`p_g` of edges to remove.
+        score: A name in ``teddy.prune.SCORES``.
+        seed: For scores that draw.
+        weighted: Whether degrees are sums of ``edge_weight``.
+        signals: Signals of the nodes, for a score that reads them.
+
+    Example:
+        >>> path = Edges(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
+        >>> choose_edges(path, 0.3).tolist()  # the middle edge has the highest degrees
+        [True, False, True]
+    """
+    weights = edges.weights if weighted else None
+    return keep_highest(edges, score_edges(edges, score, seed, weights, signals), sparsity)
+
+
+def keep_highest(edges: Edges, scores: Tensor, sparsity: float) -> Tensor:
+    """Keep all edges but those of lowest score, as many as the budget says, bool ``[M]``.
+
+    Args:
+        edges: The graph.
+        scores: float64 ``[M]``.
+        sparsity: Share of edges to remove.
+
+    Example:
+        >>> from teddy.graph import Groups
+        >>> pairs, graphs = torch.tensor([[0, 1, 3], [1, 2, 4]]), torch.tensor([0, 0, 0, 1, 1])
+        >>> scores = torch.tensor([3.0, 2.0, 1.0], dtype=torch.float64)
+        >>> for budget in ("each", "all"):
+        ...     batch = Edges(5, pairs, groups=Groups.of_graphs(graphs, 2, budget))
+        ...     print(keep_highest(batch, scores, 0.3))
+        tensor([ True, False, False])
+        tensor([ True,  True, False])
+    """
+    budgets, digests = edges.num_pruned(sparsity), _tie_digests(edges)
+    if budgets.numel() == 1:
+        return ~lowest_edges(scores, int(budgets), digests)
+    return ~lowest_of_groups(scores, edges.group, budgets, digests)
+
+
+def score_edges(
+    edges: Edges,
+    score: str = "teddy",
+    seed: int = 0,
+    weights: Tensor | None = None,
+    signals: Signals | None = None,
+) -> Tensor:
+    """Return the score of each edge within its group, float64 ``[M]``.
+
+    With a budget over all relations, the score in the simple graph that they make together.
+
+    Args:
+        edges: The graph.
+        score: A name in ``teddy.prune.SCORES``.
+        seed: For scores that draw; they do so once for all graphs of a batch, and for each
+            relation by itself.
+        weights: Weight of each edge, float64 ``[M]``, for weighted degrees.
+        signals: Signals of the nodes, for a score that reads them.
+    """
+    groups = edges.groups
+    if groups is None:
+        return score_pairs(edges, edges.pairs, score, seed, weights, signals)
+    if groups.budget == "all" and groups.node is not None:
+        graph, pair = edges.union
+        weight = None if weights is None else WeightedGraph.of(graph, pair, weights).weight
+        # At once: of scores that draw, edges between the same nodes have numbers of their own.
+        return score_pairs(graph, edges.node_pairs, score, seed, weight)
+    by_node = isinstance(SCORES[score], NodeScore | SignalScore)
+    scores = torch.empty_like(edges.pairs[0], dtype=torch.float64)
+    if weights is not None or (groups.alone and not by_node):
+        for alone, _, own in edges.each():
+            weight = None if weights is None else weights[own]
+            scores[own] = score_pairs(alone, alone.pairs, score, seed, weight)
+        return scores
+    if not by_node or not edges.num_edges:
+        return score_pairs(edges, edges.pairs, score, seed, None, signals)
+    # TEDDY's integer sums have as many binary places as the bits of the highest degree leave:
+    # graphs that have as many together are scored to the last bit as each alone.
+    nodes = torch.arange(edges.num_nodes, device=edges.pairs.device)
+    highest = torch.zeros_like(edges.num_in_group)
+    highest.scatter_reduce_(0, groups.of_nodes(nodes), edges.degree, "amax")
+    bits = torch.frexp(highest.double()).exponent[edges.group]
+    for value in bits.unique():
+        own = bits == value
+        part = Edges(edges.num_nodes, edges.pairs[:, own])
+        scores[own] = score_pairs(part, part.pairs, score, seed, None, signals)
+    return scores
+
+
+def score_pairs(
+    edges: Edges,
+    pairs: Tensor,
+    method: str,
+    seed: int = 0,
+    weights: Tensor | None = None,
+    signals: Signals | None = None,
+) -> Tensor:
+    """Score pairs of nodes of one graph, float64 ``[P]``, by a score's name.
+
+    Args:
+        edges: The graph.
+        pairs: int64 ``[2, P]``, edges of it or self-loops.
+        method: A name in ``teddy.prune.SCORES``.
+        seed: For scores that draw.
+        weights: Weight of each edge of the graph, float64 ``[M]``, for weighted degrees.
+        signals: Signals of the nodes, for a score that reads them.
+
+    Example:
+        >>> path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
+        >>> score_pairs(path, path.pairs, "teddy")
+        tensor([0.3536, 0.3536], dtype=torch.float64)
+    """
+    score = SCORES[method]
+    if weights is not None:
+        check_weighted(method)
+        assert isinstance(score, NodeScore)
+        return score(WeightedGraph(edges, weights), pairs, seed)
+    if not isinstance(score, SignalScore):
+        return score(edges, pairs, seed)
+    known = (signals or Signals()).checked(edges.num_nodes, method, score.needs)
+    return score(edges, pairs, seed, known.to(pairs.device))
+
+
+def check_weighted(method: str) -> None:
+    """Raise unless a score can be computed of weighted degrees.
+
+    Example:
+        >>> check_weighted("random")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: random takes no weights of edges, expected one of: teddy,
+        degree-high, degree-low, two-hop
+    """
+    if getattr(SCORES[method], "weighted", None) is None:
+        known = [name for name in SCORES if getattr(SCORES[name], "weighted", None) is not None]
+        raise InputError(f"{method} takes no weights of edges, expected one of: {', '.join(known)}")
+
+
+def needed_signals(method: str) -> tuple[str, ...]:
+    """Names of the signals that a score reads beside the graph.
+
+    Example:
+        >>> needed_signals("teddy"), needed_signals("agreement")
+        ((), ('logits',))
+    """
+    score = SCORES[method]
+    return score.needs if isinstance(score, SignalScore) else ()
+
+
+def _tie_digests(edges: Edges) -> Digests:
+    """Hashes of edges, by the numbers of their ends within the group that has the budget."""
+    groups = edges.groups
+    if groups is None or (groups.budget == "all" and groups.node is None):
+        return index_digests(edges.pairs)
+    if groups.budget == "each":
+        return index_digests(edges.pairs - groups.first[edges.group])
+
+    def digests(chosen: Tensor) -> NDArray[np.bytes_]:
+        """Of two relations between the same nodes, the number of the relation tells."""
+        pairs = zip(*edges.node_pairs[:, chosen].tolist(), strict=True)
+        ends = (pair_text(low, high) for low, high in pairs)
+        return pair_digests(ends, map(str, edges.group[chosen].tolist()))
+
+    return digests

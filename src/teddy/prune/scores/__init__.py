@@ -1,0 +1,48 @@
+"""One file a score. A score says how much each edge matters; the lowest go first.
+
+A score takes the simple graph, node pairs ``[2, P]`` of it and a seed, and returns float64
+``[P]``. It must not depend on how the edges were listed. One that looks at features, or at what a
+dense model says of the nodes, is a :class:`SignalScore` and takes these, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from teddy.graph.edges import Edges
+from teddy.prune.scores.agreement import agreement, k_agreement
+from teddy.prune.scores.cosine import cosine
+from teddy.prune.scores.degree import degree_high_first, degree_low_first
+from teddy.prune.scores.forest_fire import forest_fire
+from teddy.prune.scores.gain import gain
+from teddy.prune.scores.k_neighbor import k_neighbor
+from teddy.prune.scores.label_propagation import label_propagation
+from teddy.prune.scores.local_degree import local_degree
+from teddy.prune.scores.random import random_order
+from teddy.prune.scores.resistance import resistance
+from teddy.prune.scores.signal_score import SignalScore
+from teddy.prune.scores.teddy import teddy_score
+from teddy.prune.scores.two_hop import two_hop_high_first
+from teddy.registry import Registry
+
+Score = Callable[[Edges, Tensor, int], Tensor] | SignalScore
+
+SCORES: Registry[Score] = Registry("score")
+SCORES.register("teddy")(teddy_score)
+SCORES.register("degree-high")(degree_high_first)
+SCORES.register("degree-low")(degree_low_first)
+SCORES.register("two-hop")(two_hop_high_first)
+SCORES.register("random")(random_order)
+SCORES.register("k-neighbor")(k_neighbor)
+SCORES.register("local-degree")(local_degree)
+SCORES.register("forest-fire")(forest_fire)
+SCORES.register("resistance")(resistance)
+SCORES.register("gain")(gain)
+SCORES.register("agreement")(agreement)
+SCORES.register("k-agreement")(k_agreement)
+SCORES.register("cosine")(cosine)
+SCORES.register("label-propagation")(label_propagation)
+
+__all__ = ["SCORES", "Score", "SignalScore"]

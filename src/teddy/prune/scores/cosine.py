@@ -1,0 +1,60 @@
+"""Edges stay whose ends have similar features."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, diags
+from torch import Tensor
+
+from teddy.graph.edges import Edges
+from teddy.prune.scores.products import parts
+from teddy.prune.scores.signal_score import SignalScore
+from teddy.prune.scores.teddy import teddy_score
+from teddy.prune.signals import Signals
+
+
+def cosine_values(graph: Edges, signals: Signals) -> Tensor:
+    r"""Cosine of the angle between the features of an edge's ends; 0 where one has none.
+
+    Example:
+        >>> path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
+        >>> x = torch.tensor([[1.0, 0.0], [2.0, 0.0], [0.0, 0.0]])
+        >>> cosine_values(path, Signals(x=x)).tolist()
+        [1.0, 0.0]
+        >>> cosine_values(path, Signals(x=x.to_sparse_csr())).tolist()
+        [1.0, 0.0]
+    """
+    assert signals.x is not None
+    x = _unit_rows(signals.x)
+    one, other = graph.pairs.cpu().numpy()
+    products = np.zeros(graph.num_edges)
+    for part in parts(graph.num_edges, x.shape[1]):
+        if isinstance(x, csr_matrix):
+            products[part] = x[one[part]].multiply(x[other[part]]).sum(axis=1).A1
+        else:
+            products[part] = np.einsum("ef,ef->e", x[one[part]], x[other[part]])
+    return torch.from_numpy(products).to(graph.pairs.device)
+
+
+def weighed_cosine(graph: Edges, signals: Signals) -> Tensor:
+    r"""Similarity times TEDDY's score (Eq. 6 to 8), :math:`\max(\cos(x_i, x_j), 0) \, T_{ij}`."""
+    return cosine_values(graph, signals).clamp(min=0) * teddy_score(graph, graph.pairs)
+
+
+def _unit_rows(x: Tensor) -> NDArray[np.float64] | csr_matrix:
+    """Rows of length 1, in NumPy or SciPy; a row without features stays as it is."""
+    if x.layout == torch.strided:
+        rows = x.detach().cpu().double().numpy()
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(min=1e-300)
+    matrix = csr_matrix(
+        (x.values().cpu().double().numpy(), x.col_indices().cpu().numpy(),
+         x.crow_indices().cpu().numpy()), tuple(x.shape),
+    )  # fmt: skip
+    length = np.sqrt(matrix.multiply(matrix).sum(axis=1).A1).clip(min=1e-300)
+    return csr_matrix(diags(1 / length) @ matrix)
+
+
+#: Prune the edges first between nodes that have little in common, or hubs.
+cosine = SignalScore(weighed_cosine, ("x",))

@@ -1,0 +1,29 @@
+"""The one-hop edge degree of Section 4, (deg(i) + deg(j)) / 2, pruned from either end."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from teddy.graph.weighted_graph import WeightedGraph
+from teddy.prune.scores.node_score import Graph, NodeScore
+
+
+def half_degree(graph: Graph | WeightedGraph) -> Tensor:
+    r"""An end's share of :math:`(|N_i| + |N_j|) / 2`; or of :math:`(\deg(i) + \deg(j)) / 2`.
+
+    Example:
+        >>> from teddy.graph import Edges
+        >>> star = Edges(4, torch.tensor([[0, 0, 0], [1, 2, 3]]))
+        >>> half_degree(star).tolist()
+        [1.5, 0.5, 0.5, 0.5]
+    """
+    return graph.degree.double() / 2
+
+
+#: Prune the edges of lowest degree first.
+degree_low_first = NodeScore(half_degree, torch.add, half_degree)
+#: Prune the edges of highest degree first.
+degree_high_first = NodeScore(
+    lambda graph: -half_degree(graph), torch.add, lambda graph: -half_degree(graph)
+)

@@ -1,0 +1,62 @@
+"""Edges stay that bring a node what it lacks: the gain of the messages along them."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from teddy.graph.edges import Edges
+from teddy.prune.scores.places import places
+from teddy.prune.scores.products import paired_products
+from teddy.prune.scores.signal_score import SignalScore
+from teddy.prune.signals import Signals
+
+#: What a message is worth to a node that needs none.
+FLOOR = 0.1
+
+
+def gain_values(graph: Edges, signals: Signals) -> Tensor:
+    r"""Sum of what the two messages along an edge are worth to those who get them.
+
+    With the dense model's predictions :math:`p_i = \mathrm{softmax}(z_i)`, and those of the same
+    model for nodes that get no message, :math:`q_i = \mathrm{softmax}(z^0_i)`,
+
+    .. math::
+        w_{j \to i} = \big(\epsilon + 1 - p_i^\top q_i\big) \; p_i^\top \frac{p_j + q_j}{2} \qquad
+        s_{ij} = \frac{w_{j \to i}}{r_i(j)} + \frac{w_{i \to j}}{r_j(i)}
+
+    The first factor is what :math:`i` needs: how far its own features are from what the model says
+    of it with all its neighbours. The second is what :math:`j` has to offer: how much of that it
+    tells, half by its own features, half by what it gets itself. A node that has got a message
+    needs the next one less, so each counts by its place :math:`r_i(j)` among those that :math:`i`
+    could get, the best first.
+
+    Of a training node :math:`p_i` is its label; each message it gets is one more example of the
+    class, so all of them count in full: need and place are 1.
+
+    Example:
+        >>> z = torch.tensor([[9.0, 0.0], [9.0, 0.0], [9.0, 0.0]])
+        >>> alone = torch.tensor([[0.0, 9.0], [9.0, 0.0], [0.0, 9.0]])  # 0 and 2 need a neighbour
+        >>> triangle = Edges(3, torch.tensor([[0, 0, 1], [1, 2, 2]]))
+        >>> signals = Signals(logits=z, alone=alone, labels=torch.full((3,), -1))
+        >>> gain_values(triangle, signals).round(decimals=2)  # 1 has it, 0 and 2 haven't
+        tensor([1.1500, 0.5500, 1.1500], dtype=torch.float64)
+    """
+    assert signals.logits is not None
+    assert signals.alone is not None
+    assert signals.labels is not None
+    known = signals.labels >= 0
+    p, q = (z.double().softmax(dim=1) for z in (signals.logits, signals.alone))
+    p[known] = F.one_hot(signals.labels[known], p.size(1)).double()
+    need = torch.where(known, 1.0, 1 - (p * q).sum(dim=1)) + FLOOR
+    receiver, sender, tells = graph.pairs, graph.pairs.flip(0), (p + q) / 2
+    ways = (receiver, sender)
+    offer = torch.stack([paired_products(p, tells, pairs) for pairs in ways])
+    worth = need[receiver] * offer
+    place = torch.where(known[receiver], 1, places(graph, worth))
+    return (worth / place).sum(dim=0)
+
+
+#: Prune the edges first whose messages tell their receivers least.
+gain = SignalScore(gain_values, ("logits", "alone", "labels"))

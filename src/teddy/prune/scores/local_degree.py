@@ -1,0 +1,51 @@
+"""Local degree: every node keeps the edges to its hubs. Computed by NetworKit."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from teddy.graph.edges import Edges
+from teddy.prune.scores.edge_score import EdgeScore
+from teddy.prune.scores.networkit_score import (
+    import_networkit,
+    networkit_graph,
+    run_networkit,
+)
+
+
+def local_degree_values(graph: Edges, seed: int = 0) -> Tensor:
+    r"""Score an edge by the lowest exponent with which one of its ends keeps it.
+
+    From `"Structure-preserving sparsification methods for social networks"
+    <https://doi.org/10.1007/s13278-016-0332-2>`_ (Hamann et al. 2016), where each node keeps the
+    edges to its :math:`\lfloor |N_i|^\alpha \rfloor` neighbours of highest degree:
+
+    .. math::
+        s_{ij} = \max\Big(1 - \frac{\log r_i(j)}{\log |N_i|}, \,
+        1 - \frac{\log r_j(i)}{\log |N_j|}\Big)
+
+    where :math:`r_i(j)` is the place of :math:`j` among the neighbours of :math:`i`, the highest
+    degree first, from 1. The edges with :math:`s_{ij} \ge 1 - \alpha` are those that stay at
+    :math:`\alpha`. Every node that has edges has one of score 1.
+
+    Neighbours of one degree each have a place of their own. Which comes first, NetworKit leaves to
+    the order in which it got the edges, so it gets them in random order: by node id, early nodes
+    would keep more edges, and in many data sets these are the ones to train on.
+
+    Args:
+        graph: The graph.
+        seed: For the order of neighbours of one degree.
+    """
+    networkit = import_networkit("local-degree")
+    shuffled = np.random.Generator(np.random.PCG64(seed)).permutation(graph.num_edges)
+    order = torch.from_numpy(shuffled).to(graph.pairs.device)
+    hubs = networkit_graph(networkit, graph, order)
+    values = torch.empty(graph.num_edges, dtype=torch.float64, device=order.device)
+    values[order] = run_networkit(networkit.sparsification.LocalDegreeScore(hubs), graph)
+    return values
+
+
+#: Prune the edges to neighbours of low degree first.
+local_degree = EdgeScore(local_degree_values)

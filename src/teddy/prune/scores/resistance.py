@@ -1,0 +1,30 @@
+"""Edges stay that few other ways go round: effective resistance, by degrees."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from teddy.prune.scores.node_score import Graph, NodeScore
+
+
+def inverse_degrees(graph: Graph) -> Tensor:
+    r""":math:`1 / \deg(v)`, of which an edge has the sum of its ends'.
+
+    .. math::
+        R_{ij} \approx \frac{1}{\deg(i)} + \frac{1}{\deg(j)}
+
+    is what the effective resistance of an edge tends to in large dense graphs (`von Luxburg et al.
+    2014 <https://jmlr.org/papers/v15/vonluxburg14a.html>`_), and half of it a lower bound in any.
+    Sampling by effective resistance preserves the Laplacian (Spielman and Srivastava 2011).
+
+    Example:
+        >>> from teddy.graph import Edges
+        >>> inverse_degrees(Edges(3, torch.tensor([[0, 1], [1, 2]])))
+        tensor([1.0000, 0.5000, 1.0000], dtype=torch.float64)
+    """
+    return 1.0 / graph.degree.clamp(min=1).double()
+
+
+#: Prune the edges first that current has many ways around.
+resistance = NodeScore(inverse_degrees, torch.add)

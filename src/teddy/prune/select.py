@@ -1,0 +1,108 @@
+"""Exact selection: the k lowest of a score, ties broken alike everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from teddy.errors import InputError
+from teddy.prune.ties import pair_digests
+
+#: From numbers of edges, int64 ``[P]``, to hashes that decide among equal scores.
+Digests = Callable[[Tensor], NDArray[np.bytes_]]
+
+
+def lowest_edges(
+    scores: Tensor,
+    k: int,
+    digests: Digests,
+) -> Tensor:
+    """Mark the ``k`` lowest edges in the total order (score, md5 of the pair).
+
+    The order is total, so for a larger ``k`` the marked edges contain those of a smaller one.
+    Hashes are computed among edges equal to the threshold only.
+
+    Args:
+        scores: float64 ``[M]``.
+        k: How many to mark.
+        digests: From numbers of edges, int64 ``[P]``, to the hashes of their ends.
+
+    Example:
+        >>> digests = index_digests(torch.tensor([[0, 0, 1], [1, 2, 2]]))
+        >>> lowest_edges(torch.tensor([3.0, 1.0, 2.0]), 2, digests)
+        tensor([False,  True,  True])
+    """
+    if torch.isnan(scores).any():
+        raise InputError("an edge score is nan, expected a number for every edge")
+    if k == 0 or k == scores.numel():
+        return torch.full_like(scores, k > 0, dtype=torch.bool)
+    threshold = torch.from_numpy(np.partition(scores.cpu().numpy(), k - 1)[k - 1 : k])
+    threshold = threshold.to(scores.device)
+    marked = scores < threshold
+    ties = (scores == threshold).nonzero().flatten()
+    missing = k - int(marked.sum())
+    order = np.argsort(digests(ties))
+    marked[ties[torch.from_numpy(order[:missing]).to(ties.device)]] = True
+    return marked
+
+
+def lowest_of_groups(scores: Tensor, group: Tensor, budgets: Tensor, digests: Digests) -> Tensor:
+    """Mark the lowest edges of each group in the same order, as many as its budget says.
+
+    What :func:`lowest_edges` does for one group after the other, at once.
+
+    Args:
+        scores: float64 ``[M]``.
+        group: int64 ``[M]``, ascending.
+        budgets: int64 ``[G]``, at most the edges that a group has.
+        digests: From numbers of edges to the hashes of their ends within their group.
+
+    Example:
+        >>> digests = index_digests(torch.tensor([[0, 0, 1], [1, 2, 2]]))
+        >>> scores, group = torch.tensor([3.0, 1.0, 2.0]), torch.tensor([0, 0, 1])
+        >>> lowest_of_groups(scores, group, torch.tensor([1, 1]), digests)
+        tensor([False,  True,  True])
+    """
+    if torch.isnan(scores).any():
+        raise InputError("an edge score is nan, expected a number for every edge")
+    if not scores.numel():
+        return torch.zeros_like(scores, dtype=torch.bool)
+    # By group, then by score: a group's place k - 1 holds the k-th lowest of it.
+    ordered = scores[torch.from_numpy(np.lexsort((scores.cpu(), group.cpu()))).to(scores.device)]
+    first = torch.searchsorted(group, torch.arange(budgets.numel(), device=group.device))
+    threshold = ordered[(first + budgets - 1).clamp(0, scores.numel() - 1)]
+    threshold = threshold.masked_fill(budgets == 0, -torch.inf)[group]
+    marked = scores < threshold
+    missing = budgets - torch.bincount(group[marked], minlength=budgets.numel())
+    ties = ((scores == threshold) & (missing[group] > 0)).nonzero().flatten()
+    of_tie = group[ties]
+    whole = torch.bincount(of_tie, minlength=budgets.numel()) == missing
+    marked[ties[whole[of_tie]]] = True
+    ties, of_tie = ties[~whole[of_tie]], of_tie[~whole[of_tie]]
+    if ties.numel():
+        order = np.lexsort((digests(ties), of_tie.cpu()))
+        ties = ties[torch.from_numpy(order).to(ties.device)]
+        place = torch.arange(ties.numel(), device=ties.device)
+        before = torch.searchsorted(of_tie, of_tie)  # ties of the groups before
+        marked[ties[place - before < missing[of_tie]]] = True
+    return marked
+
+
+def index_digests(pairs: Tensor) -> Digests:
+    """Return a function from numbers of edges to the hashes of their ends' numbers.
+
+    Args:
+        pairs: int64 ``[2, M]``, the lower end first.
+    """
+
+    def digests(edges: Tensor) -> NDArray[np.bytes_]:
+        # In a set of graphs many have the same numbers.
+        known, place = torch.unique(pairs[:, edges], dim=1, return_inverse=True)
+        found: NDArray[np.bytes_] = pair_digests(*known.cpu().numpy())[place.cpu().numpy()]
+        return found
+
+    return digests

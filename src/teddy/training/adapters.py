@@ -1,0 +1,236 @@
+"""Adapters that run a network on a graph: one for built-in models, one for any other module."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
+
+from teddy.errors import InputError
+from teddy.graph.surroundings import Surroundings
+from teddy.kernels.pattern import Pattern, edge_pattern
+from teddy.models import GNN
+from teddy.models.base import Features, entry_weights
+from teddy.models.caches import stop_caching
+from teddy.models.called import ModuleCall
+from teddy.models.layered import LayeredGNN
+from teddy.models.masks import Masks, call_with
+from teddy.training.inputs import dense_input, own_types
+
+
+class Adapter(ABC):
+    """A network on a graph: its outputs in training and in evaluation."""
+
+    @abstractmethod
+    def training_outputs(self, nodes: Tensor | None = None) -> Tensor:
+        """Outputs to learn from, of all nodes or of these."""
+
+    @abstractmethod
+    def evaluation_outputs(self, nodes: Tensor | None = None) -> Tensor:
+        """Outputs with the weights as they are now, of all nodes or of these."""
+
+
+class BuiltInAdapter(Adapter):
+    """A built-in model: the graph is prepared once, the part before the first dropout is shared.
+
+    The evaluation of the weights after a step and the training forward of the next step see the
+    same weights and masks, so that the stem serves both. Without dropout they are the same pass.
+    A model that can compute some nodes by themselves shares nothing, unless masks are learned.
+
+    Args:
+        network: The model.
+        x: Features.
+        edge_index: The graph; where edges have masks, sorted by source, then target.
+        values: ``edge_weight``, where edges have one.
+        masks: Masks that are learned.
+        mask_of_edge: Mask of each undirected edge, see :class:`~teddy.training.runner.Runner`.
+    """
+
+    def __init__(
+        self,
+        network: GNN,
+        x: Features,
+        edge_index: Tensor,
+        values: Mapping[str, Any],
+        masks: Masks | None = None,
+        mask_of_edge: Tensor | None = None,
+    ) -> None:
+        self.network, self.masks = network, masks
+        self.x, self.structure = network.prepare(x, edge_index, **values)
+        self.shares_stem = masks is not None or not network.by_node
+        self._weights: dict[str, Tensor] | None = None
+        self._stem: Any = None
+        self._outputs: Tensor | None = None
+        if masks is not None and masks.edge_mask is not None:
+            self.pattern = edge_pattern(edge_index, x.shape[0])
+            self.mask_of_entry = masks.mask_of_entry(self.pattern, mask_of_edge)
+            self.own_weights = values.get("edge_weight")
+            if self.own_weights is not None:
+                self.own_weights = entry_weights(edge_index, self.own_weights, self.pattern)
+
+    def training_outputs(self, nodes: Tensor | None = None) -> Tensor:
+        """Outputs to learn from, of all nodes or of these."""
+        if not self.shares_stem:
+            return self._of_nodes(self.network.train(), nodes)
+        if self._stem is None:
+            self._begin()
+        outputs = self._outputs
+        if outputs is None:
+            self.network.train()
+            outputs = self._call("head", self._stem)
+        self._forget()  # the step is going to change the weights
+        return _rows(outputs, nodes)
+
+    def evaluation_outputs(self, nodes: Tensor | None = None) -> Tensor:
+        """Outputs with the weights as they are now, of all nodes or of these."""
+        if not self.shares_stem:
+            with torch.no_grad():
+                return self._of_nodes(self.network.eval(), nodes)
+        self._begin()
+        if self.network.deterministic:
+            outputs = self._outputs = self._call("head", self._stem)
+        else:
+            with torch.no_grad():
+                self.network.eval()
+                outputs = self._call("head", self._stem)
+        if not torch.is_grad_enabled():  # nothing can be learned from it
+            self._forget()
+        return _rows(outputs.detach(), nodes)
+
+    def _of_nodes(self, network: GNN, nodes: Tensor | None) -> Tensor:
+        stem: Any = network.stem
+        return network.head(stem(self.x, self.structure, nodes), self.structure)
+
+    def _begin(self) -> None:
+        """Mask weights and edges, and compute the stem."""
+        if self.masks is not None:
+            self._weights = self.masks.weights(self.network)
+        if self.masks is not None and self.masks.edge_mask is not None:
+            weights = self.masks.edge_weights(self.mask_of_entry)
+            if self.own_weights is not None:
+                weights = weights * self.own_weights.to(weights)
+            assert isinstance(self.network, LayeredGNN)
+            self.structure = self.network.adjacency(self.pattern, weights)
+        self._stem = self._call("stem", self.x)
+
+    def _forget(self) -> None:
+        self._weights = self._stem = self._outputs = None
+
+    def _call(self, part: str, inputs: Any) -> Any:
+        if self._weights is None:
+            return getattr(self.network, part)(inputs, self.structure)
+        return call_with(self.network, self._weights, part, inputs, self.structure)
+
+
+class ModuleAdapter(Adapter):
+    """Any other module: a pass each for training and evaluation, over dense features.
+
+    A layer that would remember the graph (``cached=True``) computes each graph afresh. Lazy
+    parameters are initialized by one pass. Under masks the weights of the edges are multiplied
+    with those of the masks.
+
+    Args:
+        network: The module, see :class:`~teddy.models.called.ModuleCall` for its inputs.
+        x: Features.
+        edge_index: The graph; where edges have masks, sorted by source, then target.
+        values: Other values of the graph by name.
+        masks: Masks that are learned.
+        mask_of_edge: Mask of each undirected edge, see :class:`~teddy.training.runner.Runner`.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        x: Tensor,
+        edge_index: Any,
+        values: Mapping[str, Any],
+        masks: Masks | None = None,
+        mask_of_edge: Tensor | None = None,
+    ) -> None:
+        self.network, self.call = stop_caching(network), ModuleCall(network)
+        self.x, self.edge_index = dense_input(network, x), edge_index
+        self.values, self.masks = own_types(values, self.x), masks
+        of_node = values.get("graph_of_node")
+        self.num_rows = self.x.size(0) if of_node is None else int(of_node[-1]) + 1
+        self.call.check(edge_index, values)
+        if masks is not None and masks.edge_mask is not None:
+            self.mask_of_message = _mask_of_message(masks, edge_index, x.size(0), mask_of_edge)
+        if any(isinstance(p, UninitializedParameter) for p in network.parameters()):
+            self.evaluation_outputs()
+            self._check_initialized()
+        if masks is not None and masks.edge_mask is not None and masks.edge_mask.numel():
+            self._check_masks_matter(masks.edge_mask)
+
+    def training_outputs(self, nodes: Tensor | None = None) -> Tensor:
+        """Outputs to learn from, of all nodes or of these."""
+        self.network.train()
+        return _rows(self._outputs(), nodes)
+
+    @torch.no_grad()
+    def evaluation_outputs(self, nodes: Tensor | None = None) -> Tensor:
+        """Outputs with the weights as they are now, of all nodes or of these."""
+        self.network.eval()
+        return _rows(self._outputs().detach(), nodes)
+
+    def _outputs(self) -> Tensor:
+        """Outputs of a pass, or raise if their shape isn't one of logits."""
+        edge_index, values, weights = self.edge_index, self.values, None
+        if self.masks is not None:
+            weights = self.masks.weights(self.network)
+            if self.masks.edge_mask is not None:
+                edge_index, values = self._masked_edges(self.masks)
+        outputs = self.call(self.x, edge_index, values, weights)
+        rows = self.num_rows
+        if not isinstance(outputs, Tensor) or outputs.dim() != 2 or outputs.size(0) != rows:
+            got = list(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
+            raise InputError(
+                f"the model returned {got}, expected logits of shape [{rows}, classes]"
+            )
+        return outputs
+
+    def _masked_edges(self, masks: Masks) -> tuple[Any, dict[str, Any]]:
+        """The graph and its values under the masks of edges."""
+        weight = {kind: masks.edge_weights(own) for kind, own in self.mask_of_message.items()}
+        if isinstance(self.edge_index, Surroundings):
+            return self.edge_index.weighted(weight), self.values
+        product = own_types(weight, self.x)["edge_weight"] * self.values.get("edge_weight", 1)
+        return self.edge_index, {**self.values, "edge_weight": product}
+
+    def _check_initialized(self) -> None:
+        """Raise if a lazy parameter has no shape after a pass, since it has no part in it."""
+        for name, parameter in self.network.named_parameters():
+            if isinstance(parameter, UninitializedParameter):
+                raise InputError(
+                    f"'{name}' of a {type(self.network).__name__} is lazy and never used, expected "
+                    "a module without it"
+                )
+
+    def _check_masks_matter(self, edge_mask: Tensor) -> None:
+        """Raise if the module takes edge weights, but doesn't use them."""
+        self.network.eval()
+        (found,) = torch.autograd.grad(self._outputs().sum(), [edge_mask], allow_unused=True)
+        if found is None:
+            raise InputError(
+                f"the {type(self.network).__name__} takes no notice of edge_weight, expected one "
+                "that does to learn masks"
+            )
+
+
+def _mask_of_message(
+    masks: Masks, edge_index: Any, num_nodes: int, mask_of_edge: Tensor | None
+) -> dict[Any, Tensor]:
+    """Mask of each message by relation; of a graph with one type of nodes by ``edge_weight``."""
+    if isinstance(edge_index, Surroundings):
+        edges = edge_index.edge_of.items()
+        return {kind: masks.mask_of_edge(edge, mask_of_edge) for kind, edge in edges}
+    source, target = edge_index
+    pattern = Pattern.of(source, target, (num_nodes, num_nodes))
+    return {"edge_weight": masks.mask_of_entry(pattern, mask_of_edge)}
+
+
+def _rows(outputs: Tensor, nodes: Tensor | None) -> Tensor:
+    return outputs if nodes is None else outputs.index_select(0, nodes)

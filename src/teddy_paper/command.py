@@ -1,0 +1,294 @@
+"""``teddy reproduce``: the paper's tables and figures, beside the published numbers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Argument, Option
+
+from teddy.cli.options import Json, words
+from teddy.cli.settings_options import takes_settings
+from teddy.errors import InputError
+from teddy.numbers import check_count
+
+if TYPE_CHECKING:
+    from teddy_paper.compute import Part
+    from teddy_paper.reproduction import Reproduction, Result, Scope, Table
+
+
+@takes_settings
+def reproduce(
+    settings: dict[str, Any],
+    names: Annotated[
+        list[str] | None,
+        Argument(
+            help="Which: see the list that the command prints without a name; or table1, "
+            "figure2, ..., or all."
+        ),
+    ] = None,
+    quick: Annotated[
+        bool,
+        Option("--quick", help="A coarse version in minutes: few seeds, levels, epochs and units."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        Option(help="Folder; the same again goes on. Default: runs/paper, quick runs/paper-quick."),
+    ] = None,
+    artefacts: Annotated[
+        Path | None, Option(help="Folder for tables and figures, where it isn't OUT itself.")
+    ] = None,
+    seeds: Annotated[
+        int | None, Option(help="Seeds: 5, of iterative methods 3; quick 2 and 1.")
+    ] = None,
+    levels: Annotated[
+        str | None, Option(help="Levels of the figures: 1,5,10,15,20; quick 1,5.")
+    ] = None,
+    datasets: Annotated[
+        str | None,
+        Option(
+            help="Only these: cora,citeseer,pubmed; quick the first two. large-scale: "
+            "arxiv,arxiv-surrogate,reddit."
+        ),
+    ] = None,
+    models: Annotated[str | None, Option(help="Compute only these models.")] = None,
+    methods: Annotated[str | None, Option(help="Compute only these methods.")] = None,
+    jobs: Annotated[int, Option(help="Processes at a time.")] = 1,
+    no_run: Annotated[
+        bool, Option("--no-run", help="Compute nothing; show what is there.")
+    ] = False,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Say how much there is to compute, and stop.")
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """Make tables and figures of the paper, beside the published numbers."""
+    from teddy.cli.printing import print_text
+    from teddy_paper.compute import Part, names_of
+    from teddy_paper.order import REPRODUCTIONS
+    from teddy_paper.write import write_index
+
+    if not names:
+        _list()
+        return
+    chosen = names_of(names)
+    part = Part(*(None if text is None else words(text) for text in (models, methods)))
+    check_count(jobs, "jobs")
+    entries = [REPRODUCTIONS[name] for name in chosen]
+    whole = _scope(quick, out, seeds, levels, settings)
+    scopes = _with_datasets(entries, whole, datasets)
+    if len(entries) > 1:  # of several, those that have something of what is asked for
+        entries = [
+            entry
+            for entry in entries
+            if not entry.grids(scopes[entry.name]) or part.of_entry(entry, scopes[entry.name])
+        ]
+    if not no_run:
+        scopes |= _readable([e for e in entries if e.work or e.grids(scopes[e.name])], scopes)
+    if dry_run:
+        _plan(entries, scopes, part, json_)
+        return
+    made, failed = [], False
+    try:
+        for entry in entries:
+            scope = scopes[entry.name]
+            if not no_run:
+                failed |= _compute(entry, scope, part, jobs)
+            try:
+                made.append(_make(entry, scope, artefacts or whole.folder, show=not json_))
+            except InputError as error:  # the others can be made all the same
+                if len(entries) == 1:
+                    raise
+                print(f"teddy: without {entry.name}: {error}", file=sys.stderr)
+                failed |= not no_run
+    except KeyboardInterrupt:
+        print(f"teddy: interrupted; the same command goes on in {whole.folder}", file=sys.stderr)
+        sys.exit(130)
+    if not made:
+        sys.exit(1)
+    index = write_index(artefacts or whole.folder)
+    if json_:
+        answer = {"folder": str(index.parent), "index": str(index), "made": made}
+        typer.echo(json.dumps(answer))
+    elif len(made) > 1:
+        print_text(f"All claims: {index}")
+    if failed:
+        sys.exit(1)
+
+
+def _list() -> None:
+    from teddy.cli.printing import print_table
+    from teddy_paper.order import REPRODUCTIONS
+
+    entries = [REPRODUCTIONS[name] for name in REPRODUCTIONS]
+    rows = [(entry.name, ", ".join(entry.places) or "ours", entry.title) for entry in entries]
+    print_table("teddy reproduce NAME, or all", ("name", "place", "shows"), rows)
+
+
+def _scope(
+    quick: bool, out: Path | None, seeds: int | None, levels: str | None, settings: dict[str, Any]
+) -> Scope:
+    from teddy.cli.sweep import parse_simulations
+    from teddy_paper.reproduction import Scope
+
+    if settings.get("task", "classification") != "classification":
+        raise InputError(
+            f"task is '{settings['task']}', expected none: the paper's numbers are accuracies of "
+            "node classification"
+        )
+    changes: dict[str, Any] = {
+        "changes": settings,
+        "folder": out or Path("runs/paper-quick" if quick else "runs/paper"),
+    }
+    if seeds is not None:
+        check_count(seeds, "seeds")
+        changes |= {"seeds": seeds, "iterative_seeds": seeds}
+    if levels is not None:
+        changes["simulations"] = tuple(sorted({i for i in parse_simulations(levels) if i > 0}))
+        if not changes["simulations"]:
+            raise InputError(f"levels is '{levels}', expected one above 0 at least")
+    return Scope.quick_one(**changes) if quick else Scope(**changes)
+
+
+def _with_datasets(
+    entries: list[Reproduction], scope: Scope, datasets: str | None
+) -> dict[str, Scope]:
+    """The scope of each entry: its own data sets, or those of them that are asked for."""
+    from teddy_paper.reproduction import CITATION
+
+    wanted = None if datasets is None else [name.lower() for name in words(datasets)]
+    known = list(dict.fromkeys(name for entry in entries for name in entry.datasets))
+    wrong = next((name for name in wanted or [] if name not in known), None)
+    if wrong is not None:
+        raise InputError(f"datasets has '{wrong}', expected some of: {', '.join(known)}")
+    if wanted == []:
+        raise InputError(f"datasets is '{datasets}', expected some of: {', '.join(known)}")
+    scopes = {}
+    for entry in entries:
+        usual = scope.datasets if entry.datasets == CITATION else entry.datasets
+        chosen = usual if wanted is None else tuple(n for n in wanted if n in entry.datasets)
+        if chosen:
+            scopes[entry.name] = replace(scope, datasets=chosen)
+    entries[:] = [entry for entry in entries if entry.name in scopes]
+    return scopes
+
+
+def _readable(entries: list[Reproduction], scopes: dict[str, Scope]) -> dict[str, Scope]:
+    """The scopes without data sets that aren't here; they are said once."""
+    from teddy_paper.compute import available
+
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for entry in entries:
+        scope = scopes[entry.name]
+        if scope.datasets not in found:
+            found[scope.datasets], lines = available(scope.datasets, scope.data_dir)
+            for line in lines:
+                print(f"teddy: {line}", file=sys.stderr)
+    return {
+        entry.name: replace(scopes[entry.name], datasets=found[scopes[entry.name].datasets])
+        for entry in entries
+    }
+
+
+def _plan(entries: list[Reproduction], scopes: dict[str, Scope], part: Part, json_: bool) -> None:
+    """Print the cells of each entry, and those that aren't there yet; a cell counts once."""
+    from teddy.cli.printing import print_table
+    from teddy_paper.compute import missing_cells
+
+    seen: set[Path] = set()
+    rows = []
+    for entry in entries:
+        cells, missing = missing_cells(entry, scopes[entry.name], part)
+        rows.append((entry.name, cells, len(missing - seen)))
+        seen |= missing
+    folder = next(iter(scopes.values())).folder
+    if json_:
+        plan = [dict(zip(("name", "cells", "to_compute"), row, strict=True)) for row in rows]
+        typer.echo(json.dumps({"folder": str(folder), "plan": plan}))
+        return
+    total = ("all", sum(row[1] for row in rows), len(seen))
+    print_table(f"Cells, in {folder}", ("name", "cells", "to compute"), [*rows, total])
+
+
+def _compute(entry: Reproduction, scope: Scope, part: Part, jobs: int) -> bool:
+    """Whether something failed."""
+    from teddy.cli.progress import work_progress
+    from teddy_paper.compute import compute
+
+    with work_progress() as progress:
+        failures = compute(entry, scope, part, jobs=jobs, progress=progress)
+    for line in failures:
+        print(f"teddy: failed: {line}", file=sys.stderr)
+    return bool(failures)
+
+
+def _make(entry: Reproduction, scope: Scope, folder: Path, *, show: bool) -> dict[str, Any]:
+    """Write what an entry shows, and print it."""
+    from teddy.report import save_chart
+    from teddy_paper.compute import make
+    from teddy_paper.write import write_result
+
+    result = make(entry, scope)
+    place = folder / entry.name
+    place.mkdir(parents=True, exist_ok=True)
+    images = [path for chart in result.charts for path in save_chart(chart, place)]
+    page = write_result(entry, result, place, images)
+    if show:
+        _print(entry, result, page)
+    return {
+        "name": entry.name,
+        "page": str(page),
+        "findings": {finding.claim: finding.holds for finding in result.findings},
+    }
+
+
+def _print(entry: Reproduction, result: Result, page: Path) -> None:
+    from teddy.cli.printing import print_table, print_text
+    from teddy_paper.write import in_words
+
+    for table in result.tables:
+        columns, rows = _brief(table)
+        print_table(f"{entry.name}: {table.title}", columns, rows[:_ROWS])
+        if len(rows) > _ROWS:
+            print_text(f"... {len(rows) - _ROWS} more rows in {table.name}.csv")
+    for claim in map(in_words, result.findings):
+        print_text(f"“{claim['text']}” ({claim['place']}): {claim['says']}; {claim['evidence']}")
+    for note in result.notes:
+        print_text(note)
+    print_text(f"Made by {result.made_by}: {page}\n")
+
+
+# Rows of a table in the terminal; the files have all.
+_ROWS = 40
+# Columns that stand behind another one, or in the files only.
+_BEHIND = {"deviation": "± {}", "paper deviation": "± {}", "low": "[{},", "high": "{}]"}
+_LEFT_OUT = ("in deviations", "last epoch", "edges removed %", "weights removed %")
+
+
+def _brief(table: Table) -> tuple[list[str], list[list[str]]]:
+    """A table in fewer columns."""
+    columns: list[str] = []
+    rows: list[list[str]] = [[] for _ in table.rows]
+    for index, name in enumerate(table.columns):
+        if name in _LEFT_OUT:
+            continue
+        if name not in _BEHIND:
+            columns.append(name)
+        for row, values in zip(rows, table.rows, strict=True):
+            text = _short(values[index])
+            if name not in _BEHIND:
+                row.append(text)
+            elif text:
+                row[-1] += " " + _BEHIND[name].format(text)
+    return columns, rows
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return ""
+    small = isinstance(value, float) and 0 < abs(value) < 0.1
+    return f"{value:.3g}" if small else f"{value:.2f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,201 @@
+"""Running what a reproduction takes, and making what it shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from teddy import __version__
+from teddy.data import load_dataset
+from teddy.errors import InputError
+from teddy.methods.spec import MethodSpec
+from teddy.models import parse_model
+from teddy.sweep import Grid, read_table, run_sweep
+from teddy.sweep.folder import Folder
+from teddy.sweep.run import failure_line, recorded
+from teddy_paper.published import CLAIMS
+from teddy_paper.reproduction import (
+    CITATION,
+    REPRODUCTIONS,
+    Finding,
+    Progress,
+    Reproduction,
+    Result,
+    Scope,
+)
+from teddy_paper.results import Results
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which part of a reproduction's sweeps to compute; None: all of it."""
+
+    models: Sequence[str] | None = None
+    methods: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        for model in self.models or ():
+            parse_model(model)  # a wrong name is an error before the work
+        if self.methods is not None:
+            methods = [str(MethodSpec.parse(method)) for method in self.methods]
+            object.__setattr__(self, "methods", methods)
+
+    def of(self, grid: Grid) -> Grid | None:
+        """The part of a grid; None if nothing is left.
+
+        Example:
+            >>> grid = Grid(["citeseer"], ["gcn", "gat"], ["teddy"], [1], [0])
+            >>> Part(models=["gat"]).of(grid).models
+            ['gat']
+            >>> Part(methods=["ugs"]).of(grid) is None
+            True
+        """
+        models = [m for m in grid.models if self.models is None or m in self.models]
+        methods = [m for m in grid.methods if self.methods is None or m in self.methods]
+        return replace(grid, models=models, methods=methods) if models and methods else None
+
+    def of_entry(self, entry: Reproduction, scope: Scope) -> list[Grid]:
+        """The parts of an entry's grids in which something is left."""
+        return [part for grid in entry.grids(scope) if (part := self.of(grid)) is not None]
+
+
+def available(datasets: Sequence[str], data_dir: str | None) -> tuple[tuple[str, ...], list[str]]:
+    """Which data sets can be read here, and a line for each that can't.
+
+    Example:
+        >>> available(["citeseer"], None)
+        (('citeseer',), [])
+    """
+    found, lines = [], []
+    for name in datasets:
+        try:
+            load_dataset(name, data_dir=data_dir)
+            found.append(name)
+        except InputError as error:
+            lines.append(f"without {name}: {error}")
+    if not found:
+        reasons = "; ".join(lines)
+        raise InputError(f"no data set can be read here, expected one at least ({reasons})")
+    return tuple(found), lines
+
+
+def compute(
+    entry: Reproduction,
+    scope: Scope,
+    part: Part,
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> list[str]:
+    """Compute what is missing, and return a line for each thing that failed."""
+    failures: list[str] = []
+    if entry.work is not None:
+        failures += entry.work(scope, progress or (lambda what, done, wanted: None))
+    whole, grids = entry.grids(scope), part.of_entry(entry, scope)
+    if whole and not grids:
+        methods = dict.fromkeys(method for grid in whole for method in grid.methods)
+        models = dict.fromkeys(model for grid in whole for model in grid.models)
+        raise InputError(
+            f"{entry.name} has nothing of the models and methods that were asked for, expected "
+            f"some of {', '.join(models)} and of {', '.join(methods)}"
+        )
+    total = sum(len(grid.cells) for grid in grids)
+    before = 0
+    for grid in grids:
+
+        def report(done: int, wanted: int, before: int = before) -> None:
+            if progress is not None:
+                progress(f"cells of {entry.name}", before + done, total)
+
+        outcome = run_sweep(
+            grid, *entry.sweep(scope), jobs=1 if entry.measures_time else jobs, progress=report
+        )
+        failures += map(failure_line, outcome.failures)
+        before += len(grid.cells)
+    return failures
+
+
+def missing_cells(entry: Reproduction, scope: Scope, part: Part) -> tuple[int, set[Path]]:
+    """How many cells an entry takes, and the files of those that aren't computed.
+
+    Example:
+        >>> entry = REPRODUCTIONS["extreme"]
+        >>> cells, missing = missing_cells(entry, Scope(folder=Path("nowhere")), Part())
+        >>> cells == len(missing)
+        True
+    """
+    folder = Folder(entry.sweep(scope)[0])
+    cells = {cell.key: cell for grid in part.of_entry(entry, scope) for cell in grid.cells}
+    return len(cells), {folder.cell_path(c) for c in cells.values() if not folder.done(c)}
+
+
+def make(entry: Reproduction, scope: Scope) -> Result:
+    """Make tables, charts and findings of what has been computed.
+
+    Every claim that the entry could judge has a finding.
+
+    Raises:
+        InputError: if there are no results, or results of other settings.
+    """
+    rows: list[dict[str, Any]] = []
+    if entry.grids(scope):
+        path, settings = entry.sweep(scope)
+        folder = Folder(path)
+        rows = read_table(folder.path)
+        folder.check_settings({"version": __version__, **recorded(settings)})
+    result = entry.make(Results(rows), scope)
+    findings = list(result.findings)
+    if scope.quick and rows:
+        findings = [
+            replace(finding, holds=None, evidence=f"too coarse to judge; {finding.evidence}")
+            for finding in findings
+        ]
+    judged = {finding.claim for finding in findings}
+    findings += [
+        Finding(claim.id, None, "not checked here")
+        for claim in CLAIMS
+        if claim.artefact in entry.artefacts and claim.id not in judged
+    ]
+    return replace(result, findings=findings, made_by=_made_by(entry, scope, rows))
+
+
+def _made_by(entry: Reproduction, scope: Scope, rows: list[dict[str, Any]]) -> str:
+    """The command, the settings and the versions, in a line."""
+    parts = [f"`teddy reproduce {entry.name}{' --quick' if scope.quick else ''}`"]
+    if rows:
+        settings = entry.sweep(scope)[1]
+        hidden = settings.model_options.get("hidden")
+        width = "the paper's width" if hidden is None else f"hidden {hidden}"
+        told = {"epochs", "hidden", "data_dir"}
+        own = [f"{name} {value}" for name, value in scope.changes.items() if name not in told]
+        strength = [] if "distill" in scope.changes else ["lambda as in `tuned.json`"]
+        parts.append(", ".join([f"{settings.train.epochs} epochs", width, *strength, *own]))
+        parts.extend(sorted({str(row.get("versions")) for row in rows}))
+    return "; ".join(parts)
+
+
+def names_of(names: Sequence[str]) -> list[str]:
+    """The reproductions that are meant by names, places or ``all``, all of the citation sets.
+
+    Example:
+        >>> names_of(["table1", "Figure 2", "toy-example"])
+        ['extreme', 'laplacian-energy', 'toy-example']
+    """
+    places = {
+        place.lower().replace(" ", ""): name
+        for name in REPRODUCTIONS
+        for place in REPRODUCTIONS[name].places
+    }
+    usual = [name for name in REPRODUCTIONS if REPRODUCTIONS[name].datasets == CITATION]
+    found = usual if "all" in names else []
+    for name in names:
+        word = name.lower().replace(" ", "")
+        if re.fullmatch(r"(table|figure)\d+", word) and word not in places:
+            raise InputError(f"'{name}' isn't reproduced, expected one of: {', '.join(places)}")
+        if name != "all":
+            found.append(places.get(word, name))
+            REPRODUCTIONS[found[-1]]  # a wrong name is an error before the work
+    return list(dict.fromkeys(found))

@@ -1,0 +1,167 @@
+"""Table 1 and Figure 20: GIN where up to 87% of edges and weights are gone."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from scipy.stats import spearmanr
+
+from teddy.report.chart import Chart, Heatmap
+from teddy.sparsity import simulation_sparsity
+from teddy.sweep import Grid, Summary
+from teddy_paper.beside import COLUMNS, beside
+from teddy_paper.judge import all_above
+from teddy_paper.reproduction import CITATION, Finding, Result, Scope, Table, reproduction
+from teddy_paper.results import Results, known_as
+
+#: Below the paper by no more than this counts as reached.
+WITHIN = 1.5
+#: Apart by no more than this counts as stable.
+STABLE = 2.0
+
+
+def grids(scope: Scope) -> list[Grid]:
+    """The diagonal, and every other pair of levels."""
+    return [
+        scope.grid(["teddy"], ["gin"], scope.extreme),
+        *(
+            scope.grid([f"teddy:weight_level={weights}"], ["gin"],
+                       [i for i in scope.extreme if i != weights])
+            for weights in scope.extreme
+        ),
+    ]  # fmt: skip
+
+
+@reproduction(
+    "extreme",
+    ("Table 1", "Figure 20"),
+    "GIN in the extreme regime",
+    grids,
+    artefacts=("extreme", "heat-map"),
+)
+def extreme(results: Results, scope: Scope) -> Result:
+    """Accuracies beside Table 1, and the heat map of both sparsities."""
+    sets = [dataset for dataset, _ in results.settings(scope.datasets, ["gin"])]
+    levels = [("dense", 0), *(("teddy", i) for i in scope.extreme)]
+    rows = [
+        beside(results, "extreme", dataset, "gin", method, i)
+        for dataset, (method, i) in product(sets, levels)
+    ]
+    known = [row for row in rows if row[2] == "teddy" and row[9] is not None]
+    reached = sum(row[9] >= -WITHIN for row in known)
+    names = [f"{100 * simulation_sparsity(i):.0f}" for i in scope.extreme]
+    panels: list[Heatmap] = []
+    heat: list[list[Any]] = []
+    for dataset in sets:
+        cells = heat_map(results, dataset, scope.extreme)
+        differences = [[None if s is None else s.difference.mean for s in line] for line in cells]
+        panels.append(
+            Heatmap(f"GIN, {known_as(dataset)}", "edges removed (%)", "weights removed (%)", names,
+                    names, differences)
+        )  # fmt: skip
+        for level, line in zip(scope.extreme, cells, strict=True):
+            heat.append([dataset, level, *(None if s is None else s.mean for s in line)])
+    return Result(
+        [
+            Table("extreme", "GIN, lambda tuned on validation", COLUMNS, rows),
+            Table("heat-map", "Test accuracy (%) of GIN by the levels of edges and weights",
+                  ("dataset", "simulation of weights", *(f"of edges {i}" for i in scope.extreme)),
+                  heat),
+        ],
+        [Chart("heat-map", "Ticket minus dense, in points", panels)],
+        [*_findings(results, scope), *_heat_findings(results, scope)],
+        [f"{reached} of {len(known)} cells are above the paper's, or less than {WITHIN} points "
+         "below."],
+    )  # fmt: skip
+
+
+Map = list[list[Summary | None]]
+
+
+def heat_map(results: Results, dataset: str, levels: tuple[int, ...]) -> Map:
+    """Cells: a row for each level of weights, a column for each level of edges."""
+    return [
+        [
+            results.get(
+                dataset, "gin", "teddy" if i == weights else f"teddy:weight_level={weights}", i
+            )
+            for i in levels
+        ]
+        for weights in levels
+    ]
+
+
+def _findings(results: Results, scope: Scope) -> list[Finding]:
+    past = [i for i in scope.extreme if i > 20]
+    pubmed = [results.get("pubmed", "gin", "teddy", i) for i in scope.extreme]
+    found = [s for s in pubmed if s is not None]
+    rising = None
+    if len(found) == len(scope.extreme) > 1:
+        rising = found[-1].mean > found[0].mean and max(s.mean for s in found) == found[-1].mean
+    seen = ", ".join(f"{s.simulation} {s.difference.mean:+.2f}" for s in found) or "no runs"
+    return [
+        all_above(
+            "extreme-surpasses",
+            results.to_dense(CITATION, ["gin"], "teddy", past),
+            "past simulation 20, TEDDY minus dense",
+        ),
+        Finding(
+            "extreme-progressive",
+            rising,
+            f"PubMed, to dense: {seen} (rising: the last is the highest)",
+        ),
+    ]
+
+
+def _heat_findings(results: Results, scope: Scope) -> list[Finding]:
+    maps = {name: heat_map(results, name, scope.extreme) for name in CITATION}
+
+    def above_dense(dataset: str) -> Finding:
+        cells = [cell for line in maps[dataset] for cell in line]
+        differences = [None if cell is None else cell.difference for cell in cells]
+        what = f"{known_as(dataset)}, ticket minus dense"
+        return all_above(f"heat-map-{dataset}", differences, what)
+
+    trends = {name: _trend(values) for name, values in maps.items()}
+    known = {name: trend for name, trend in trends.items() if trend is not None}
+    seen = ", ".join(f"{name} {trend:+.2f}" for name, trend in known.items()) or "no runs"
+    return [
+        Finding(
+            "heat-map-not-uniform",
+            len({trend > 0 for trend in known.values()}) > 1 if len(known) == len(maps) else None,
+            f"rank correlation of accuracy with both levels together: {seen}",
+        ),
+        above_dense("cora"),
+        above_dense("citeseer"),
+        _stable(maps["citeseer"]),
+        above_dense("pubmed"),
+        _highest_at_the_corner(maps["pubmed"], trends["pubmed"]),
+    ]
+
+
+def _stable(values: Map) -> Finding:
+    """Accuracies of one level of edges are close to each other at all levels of weights."""
+    columns = [[s.mean for s in column if s is not None] for column in zip(*values, strict=True)]
+    if any(len(column) < len(values) for column in columns):
+        return Finding("heat-map-citeseer-stable", None, "not computed")
+    widest = max(max(column) - min(column) for column in columns)
+    said = f"over the weights' levels at most {widest:.1f} points apart (stable: {STABLE})"
+    return Finding("heat-map-citeseer-stable", widest <= STABLE, said)
+
+
+def _highest_at_the_corner(values: Map, trend: float | None) -> Finding:
+    cells = [s.mean for line in values for s in line if s is not None]
+    if trend is None:
+        return Finding("heat-map-pubmed-trend", None, "not computed")
+    corner = cells[-1] == max(cells)
+    said = f"rank correlation {trend:+.2f}, highest at the corner: {corner}"
+    return Finding("heat-map-pubmed-trend", corner and trend > 0, said)
+
+
+def _trend(values: Map) -> float | None:
+    """Rank correlation of accuracy with the sum of both levels; None of an incomplete map."""
+    cells = [(i + j, s.mean) for i, line in enumerate(values) for j, s in enumerate(line) if s]
+    if len(cells) < len(values) ** 2 or len(values) < 2:
+        return None
+    return float(spearmanr(*zip(*cells, strict=True)).statistic)

@@ -1,0 +1,164 @@
+"""A sweep's results, looked up by what they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any
+
+from teddy.report.chart import Chart, Line, Panel
+from teddy.sweep.statistics import Difference, known_mean, paired_difference, spread
+from teddy.sweep.summary import Summary, summarize
+
+
+class Results:
+    """Means over seeds of all cells that are there.
+
+    Args:
+        rows: As of :func:`teddy.sweep.read_table`.
+
+    Example:
+        >>> Results([]).get("cora", "gcn", "teddy", 20) is None
+        True
+    """
+
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        self.rows = list(rows)
+        self._summaries = {
+            (s.dataset, s.model, s.method, s.simulation): s for s in summarize(self.rows)
+        }
+        self._cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+        for row in self.rows:
+            key = row["dataset"], row["model"], row["method"], row["simulation"]
+            self._cells.setdefault(key, []).append(row)
+
+    def get(self, dataset: str, model: str, method: str, simulation: int) -> Summary | None:
+        """The seeds of a cell together; None if there are none."""
+        return self._summaries.get((dataset, model, method, simulation))
+
+    def mean(
+        self, dataset: str, model: str, method: str, simulation: int, name: str
+    ) -> float | None:
+        """A column's mean over the seeds that have it."""
+        rows = self._cells.get((dataset, model, method, simulation), [])
+        return known_mean(row.get(name) for row in rows)
+
+    def difference(
+        self, dataset: str, model: str, ours: str, theirs: str, simulation: int
+    ) -> Difference | None:
+        """Test accuracy of one method minus another's, paired over the seeds that both have."""
+        mine, others = (
+            {row["seed"]: row for row in self._cells.get(key, [])}
+            for key in ((dataset, model, name, simulation) for name in (ours, theirs))
+        )
+        both = sorted(mine.keys() & others.keys())
+        if not both:
+            return None
+        return paired_difference(
+            [mine[seed]["test"] for seed in both],
+            [others[seed]["test"] for seed in both],
+            test_rows=mine[both[0]]["test_rows"],
+        )
+
+    def differences(
+        self,
+        datasets: Sequence[str],
+        models: Sequence[str],
+        ours: str,
+        theirs: str,
+        simulations: Sequence[int],
+    ) -> list[Difference | None]:
+        """One method minus another in every cell; None where there is nothing to compare."""
+        cells = product(datasets, models, simulations)
+        return [self.difference(d, m, ours, theirs, i) for d, m, i in cells]
+
+    def to_dense(
+        self,
+        datasets: Sequence[str],
+        models: Sequence[str],
+        method: str,
+        simulations: Sequence[int],
+    ) -> list[Difference | None]:
+        """Ticket minus dense in every cell; None where there is none."""
+        found = (self.get(d, m, method, i) for d, m, i in product(datasets, models, simulations))
+        return [None if s is None else s.difference for s in found]
+
+    def dense(self, dataset: str, model: str) -> tuple[float, float, int] | None:
+        """Mean, deviation and number of the dense models' test accuracies."""
+        by_seed = {
+            row["seed"]: row["dense_test"]
+            for row in self.rows
+            if (row["dataset"], row["model"]) == (dataset, model)
+        }
+        tests = list(by_seed.values())
+        return (sum(tests) / len(tests), spread(tests), len(tests)) if tests else None
+
+    def settings(self, datasets: Sequence[str], models: Sequence[str]) -> list[tuple[str, str]]:
+        """The pairs of data set and model of which there is something."""
+        return [(d, m) for d in datasets for m in models if self.dense(d, m) is not None]
+
+    def panels(
+        self,
+        settings: Iterable[tuple[str, str]],
+        methods: Sequence[str],
+        simulations: Sequence[int],
+        x: str = "graph_sparsity",
+    ) -> list[Panel]:
+        """Accuracy against a sparsity, in percent: a panel for each data set and model.
+
+        A pair without results of these methods has no panel.
+        """
+        what = "edges" if x == "graph_sparsity" else "weights"
+        panels = []
+        for dataset, model in settings:
+            lines = []
+            for method in methods:
+                levels = [self.get(dataset, model, method, i) for i in simulations]
+                if found := [s for s in levels if s is not None]:
+                    shares = [100 * getattr(s, x) for s in found]
+                    deviations = [s.deviation for s in found]
+                    lines.append(Line(method, shares, [s.mean for s in found], deviations))
+            if lines:
+                dense = self.dense(dataset, model)
+                title = f"{known_as(model)}, {known_as(dataset)}"
+                panels.append(
+                    Panel(title, f"{what} removed (%)", "test accuracy (%)", lines,
+                          level=dense and dense[0])
+                )  # fmt: skip
+        return panels
+
+    def sparsity_charts(
+        self,
+        name: str,
+        title: str,
+        settings: Sequence[tuple[str, str]],
+        methods: Sequence[str],
+        simulations: Sequence[int],
+    ) -> list[Chart]:
+        """Accuracy against graph sparsity, and against weight sparsity."""
+        return [
+            Chart(
+                f"{name}-{what}",
+                f"{title} against {what} sparsity",
+                self.panels(settings, methods, simulations, f"{what}_sparsity"),
+            )
+            for what in ("graph", "weight")
+        ]
+
+
+_TITLES = {
+    "cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed",
+    "gcn": "GCN", "gat": "GAT", "gin": "GIN", "sage": "SAGE",
+    "unimp": "UniMP", "nagphormer": "NAGphormer", "specformer": "Specformer",
+}  # fmt: skip
+
+
+def known_as(name: str) -> str:
+    """A data set or a model as papers write it.
+
+    Example:
+        >>> known_as("pubmed"), known_as("sage:hidden=256"), known_as("my-graph")
+        ('PubMed', 'SAGE:hidden=256', 'my-graph')
+    """
+    first, colon, options = name.partition(":")
+    return _TITLES.get(first, first) + colon + options
