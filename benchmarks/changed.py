@@ -20,7 +20,7 @@ import teddy
 from teddy.data.checks import MASKS
 from teddy.data.features import select_rows
 from teddy.graph import Edges
-from teddy.training import accuracy
+from teddy.tasks import accuracy
 
 RULES = ("scored", "training", "none")
 

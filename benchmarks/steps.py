@@ -26,8 +26,8 @@ from benchmarks.training import SPARSITY, our_epochs
 from teddy.kernels import hidden, jit, products
 from teddy.kernels.sparse import SparseMatrix, shifted_product
 from teddy.models import base, build_model, layered
+from teddy.tasks.objective import Objective
 from teddy.training import adapters, loop
-from teddy.training.objective import Objective
 from teddy.weights import l0
 
 

@@ -27,7 +27,7 @@ from teddy.methods import METHODS, Level, Problem, make_problem
 from teddy.methods.store import Memory
 from teddy.settings import Settings
 from teddy.sweep.statistics import paired_difference, spread
-from teddy.training.tasks import TASKS
+from teddy.tasks import TASKS
 
 #: With the dense model as a teacher, and without.
 DISTILL = (10.0, 0.0)

@@ -21,9 +21,9 @@ from graph_sets import rings_and_trees
 from hetero_graphs import CITES, REV, WRITES, library
 from teddy.capabilities import FEATURES, reason_against
 from teddy.methods import METHODS
+from teddy.tasks import TASKS
 from teddy.ticket.speed import measure
 from teddy.ticket.uses import USES
-from teddy.training.tasks import TASKS
 from teddy.weights.units import Part as UnitPart
 from teddy.weights.units import Units
 

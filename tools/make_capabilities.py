@@ -16,8 +16,8 @@ from teddy.methods.parts import model_part, score_part
 from teddy.models import MODELS
 from teddy.prune import SCORES
 from teddy.store.atomic import write_atomically
+from teddy.tasks import TASKS
 from teddy.ticket.uses import USES
-from teddy.training.tasks import TASKS
 
 OUT = Path(__file__).parents[1] / "docs" / "capabilities.md"
 HEAD = """# What works with what

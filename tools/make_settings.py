@@ -11,7 +11,7 @@ from pathlib import Path
 from teddy.cli.panels import PANELS
 from teddy.settings import ENTRIES, MODEL_ENTRIES, Entry
 from teddy.store.atomic import write_atomically
-from teddy.training.tasks import TASKS
+from teddy.tasks import TASKS
 
 OUT = Path(__file__).parents[1] / "docs" / "settings.md"
 HEAD = """# Settings

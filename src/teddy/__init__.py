@@ -4,7 +4,7 @@ A sparse subgraph and a sparse GNN that together do as well as the dense pair, f
 *TEDDY: Trimming Edges with Degree-based Discrimination strategY* (ICLR 2024).
 
 Subpackages, in the order data flows; each imports only from those before it: kernels, store, graph,
-data, prune, weights, models, training, ticket, tracking, methods, sweep, scale, report, cli.
+data, prune, weights, models, tasks, training, ticket, tracking, methods, sweep, scale, report, cli.
 """
 
 from __future__ import annotations
@@ -13,10 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from teddy.data import graph_set as graph_set
-    from teddy.data import links_of as links_of
-    from teddy.data import load_dataset as load_dataset
-    from teddy.data import split_links as split_links
     from teddy.errors import InputError as InputError
     from teddy.graph import graph_health as graph_health
     from teddy.methods import find_ticket as find_ticket
@@ -34,13 +30,17 @@ if TYPE_CHECKING:
     from teddy.settings import TrainConfig as TrainConfig
     from teddy.settings import WeightBudget as WeightBudget
     from teddy.sweep import find_over_seeds as find_over_seeds
+    from teddy.tasks import Classification as Classification
+    from teddy.tasks import GraphClassification as GraphClassification
+    from teddy.tasks import LinkPrediction as LinkPrediction
+    from teddy.tasks import Multilabel as Multilabel
+    from teddy.tasks import Regression as Regression
+    from teddy.tasks import graph_set as graph_set
+    from teddy.tasks import links_of as links_of
+    from teddy.tasks import load_dataset as load_dataset
+    from teddy.tasks import split_links as split_links
     from teddy.ticket import Ticket as Ticket
     from teddy.training import distillation_loss as distillation_loss
-    from teddy.training.tasks import Classification as Classification
-    from teddy.training.tasks import GraphClassification as GraphClassification
-    from teddy.training.tasks import LinkPrediction as LinkPrediction
-    from teddy.training.tasks import Multilabel as Multilabel
-    from teddy.training.tasks import Regression as Regression
     from teddy.weights import L0Projected as L0Projected
     from teddy.weights import project_l0_ as project_l0_
 
@@ -51,13 +51,13 @@ import_module("teddy.kernels.process").wait_passively()
 # Imported when first used, so that `teddy --help` need not wait for torch.
 _HOME = {
     "Auto": "teddy.methods.auto",
-    "Classification": "teddy.training.tasks",
-    "GraphClassification": "teddy.training.tasks",
+    "Classification": "teddy.tasks",
+    "GraphClassification": "teddy.tasks",
     "InputError": "teddy.errors",
     "L0Projected": "teddy.weights",
-    "LinkPrediction": "teddy.training.tasks",
-    "Multilabel": "teddy.training.tasks",
-    "Regression": "teddy.training.tasks",
+    "LinkPrediction": "teddy.tasks",
+    "Multilabel": "teddy.tasks",
+    "Regression": "teddy.tasks",
     "Settings": "teddy.settings",
     "SparsifyEdges": "teddy.prune",
     "Teddy": "teddy.methods.teddy",
@@ -71,15 +71,15 @@ _HOME = {
     "find_over_seeds": "teddy.sweep",
     "find_ticket": "teddy.methods",
     "graph_health": "teddy.graph",
-    "graph_set": "teddy.data",
-    "links_of": "teddy.data",
-    "load_dataset": "teddy.data",
+    "graph_set": "teddy.tasks",
+    "links_of": "teddy.tasks",
+    "load_dataset": "teddy.tasks",
     "project_l0_": "teddy.weights",
     "prune_edges": "teddy.prune",
     "prune_graphs": "teddy.prune",
     "prune_relations": "teddy.prune",
     "relation_scores": "teddy.prune",
-    "split_links": "teddy.data",
+    "split_links": "teddy.tasks",
 }
 __all__ = list(_HOME)
 

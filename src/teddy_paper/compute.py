@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from teddy import __version__
-from teddy.data import load_dataset
 from teddy.errors import InputError
 from teddy.methods.spec import MethodSpec
 from teddy.models import parse_model
 from teddy.sweep import Grid, read_table, run_sweep
 from teddy.sweep.folder import Folder
 from teddy.sweep.run import failure_line, recorded
+from teddy.tasks import load_dataset
 from teddy_paper.published import CLAIMS
 from teddy_paper.reproduction import (
     CITATION,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from teddy.data import load_dataset
 from teddy.errors import InputError
 from teddy.graph import Edges
+from teddy.tasks import load_dataset
 from teddy_paper.published import published_value
 from teddy_paper.reproduction import Finding, Result, Scope, Table, reproduction
 from teddy_paper.results import Results

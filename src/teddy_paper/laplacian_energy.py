@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from teddy.data import load_dataset
 from teddy.errors import InputError
 from teddy.graph import Edges
 from teddy.report.chart import Chart, Panel, Points
 from teddy.store.atomic import write_atomically
 from teddy.sweep.grid import file_name
+from teddy.tasks import load_dataset
 from teddy_paper.energy_changes import energy_changes
 from teddy_paper.reproduction import Finding, Progress, Result, Scope, Table, reproduction
 from teddy_paper.results import Results, known_as

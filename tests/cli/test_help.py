@@ -15,7 +15,7 @@ from teddy.cli.panels import PANELS
 from teddy.methods import METHODS
 from teddy.models import MODELS
 from teddy.settings import ENTRIES, MODEL_ENTRIES
-from teddy.training.tasks import TASKS
+from teddy.tasks import TASKS
 
 COMMANDS = list(typer.main.get_command(app).commands)
 SEARCHES = ("find", "sweep", "search", "tune", "reproduce")

@@ -14,7 +14,7 @@ from cli.command import refused, run_here, save_npz
 from conftest import small_graph
 from graph_sets import rings_and_trees
 from teddy.sweep import read_table
-from teddy.training.tasks import parse_task
+from teddy.tasks import parse_task
 
 TINY = ["--epochs", 2, "--hidden", 8]
 SWEEP = ["--models", "gcn", "--methods", "teddy,random", "--simulations", "0,5", "--seeds", 3,

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from teddy.data import load_dataset
 from teddy.errors import InputError
+from teddy.tasks import load_dataset
 
 
 def small_data() -> Data:

@@ -9,8 +9,9 @@ from torch_geometric.io import read_planetoid_data
 from torch_geometric.utils import is_undirected
 
 from cli.command import run_forked
-from teddy.data import list_datasets, load_dataset
+from teddy.data import list_datasets
 from teddy.data.bundled_sets import FOLDER
+from teddy.tasks import load_dataset
 
 BUNDLED = {"citeseer": "CiteSeer", "pubmed": "PubMed"}
 ROOT = Path(__file__).parents[2]

@@ -1,7 +1,8 @@
 import pytest
 
-from teddy.data import DATASETS, list_datasets, load_dataset
+from teddy.data import DATASETS, list_datasets
 from teddy.errors import InputError
+from teddy.tasks import load_dataset
 
 
 def test_every_set_is_listed_once_under_its_own_name():

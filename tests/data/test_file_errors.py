@@ -8,8 +8,8 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from teddy.data import load_dataset
 from teddy.errors import InputError
+from teddy.tasks import load_dataset
 
 from .small_graphs import message, small_data, write_fields
 

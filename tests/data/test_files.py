@@ -16,8 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from teddy.data import check_data, load_dataset
+from teddy.data import check_data
 from teddy.errors import InputError
+from teddy.tasks import load_dataset
 
 from .small_graphs import assert_same, small_data
 

@@ -15,11 +15,11 @@ from torch_geometric.utils import is_undirected
 
 import teddy
 from graph_sets import rings_and_trees
-from teddy.data import load_to_predict
 from teddy.data.bundled_sets import FOLDER
 from teddy.data.checks import MASKS
-from teddy.data.graphs import _numbered, as_batch, graph_set
 from teddy.errors import InputError
+from teddy.tasks import load_to_predict
+from teddy.tasks.graph_set import _numbered, as_batch, graph_set
 
 
 def graph(nodes=3, **changes):

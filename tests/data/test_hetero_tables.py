@@ -9,8 +9,8 @@ import torch
 from torch_geometric.data import HeteroData
 
 import teddy
-from teddy.data import load_dataset, load_to_predict
-from teddy.data.hetero import with_reverses
+from teddy.data.reverses import with_reverses
+from teddy.tasks import load_dataset, load_to_predict
 
 from .small_graphs import message
 

@@ -13,9 +13,10 @@ import scipy.sparse
 import torch
 
 from data.test_pyg_sets import no_network, own_folders, server  # noqa: F401
-from teddy.data import large_sets, load_dataset
+from teddy.data import large_sets
 from teddy.data.large_sets import class_features
 from teddy.errors import InputError
+from teddy.tasks import load_dataset
 
 
 def write_arxiv(folder):

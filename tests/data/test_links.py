@@ -16,10 +16,10 @@ from torch_geometric.utils import remove_self_loops, to_undirected
 import teddy
 from conftest import small_graph
 from teddy.data.checks import MASKS
-from teddy.data.links import check_links, with_links
-from teddy.data.node_pairs import draw_no_edges, pair_keys, pairs_of
 from teddy.errors import InputError
-from teddy.ticket.fingerprint import split_fingerprint
+from teddy.tasks.fingerprint import split_fingerprint
+from teddy.tasks.link_split import check_links, with_links
+from teddy.tasks.node_pairs import draw_no_edges, pair_keys, pairs_of
 
 
 def as_set(pairs) -> set[tuple[int, int]]:

@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teddy.data.node_pairs import draw_no_edges, pair_keys, pairs_of
 from teddy.errors import InputError
+from teddy.tasks.node_pairs import draw_no_edges, pair_keys, pairs_of
 
 
 def test_numbers_of_pairs_count_them_without_a_gap():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from teddy.data import load_dataset
+from teddy.tasks import load_dataset
 
 from .small_graphs import message, small_data, write_fields
 

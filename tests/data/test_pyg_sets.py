@@ -12,8 +12,9 @@ from torch_geometric.datasets import Amazon, Planetoid
 from torch_geometric.io import read_npz
 from torch_geometric.utils import is_undirected
 
-from teddy.data import load_dataset, pyg_sets
+from teddy.data import pyg_sets
 from teddy.errors import InputError
+from teddy.tasks import load_dataset
 
 
 @pytest.fixture(autouse=True)

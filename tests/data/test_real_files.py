@@ -7,9 +7,10 @@ import pytest
 import torch
 from torch_geometric.datasets import Amazon, Coauthor, HeterophilousGraphDataset, Planetoid
 
-from teddy.data import DATASETS, load_dataset
+from teddy.data import DATASETS
 from teddy.data.checks import MASKS
 from teddy.graph import Edges
+from teddy.tasks import load_dataset
 
 
 @pytest.fixture

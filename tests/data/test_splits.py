@@ -3,8 +3,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from teddy.data import load_dataset, split_nodes
+from teddy.data import split_nodes
 from teddy.errors import InputError
+from teddy.tasks import load_dataset
 
 
 def sizes(masks):

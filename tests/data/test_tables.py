@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from teddy.data import load_dataset
+from teddy.tasks import load_dataset
 
 from .small_graphs import message
 

@@ -5,8 +5,9 @@ import math
 import pytest
 import torch
 
-from teddy.data import check_data, load_dataset, split_nodes
+from teddy.data import check_data, split_nodes
 from teddy.errors import InputError
+from teddy.tasks import TASKS, load_dataset
 
 from .small_graphs import mask, small_data
 
@@ -68,20 +69,15 @@ ERRORS = {
 def test_error_names_place_value_and_expectation(case):
     task, data, message = ERRORS[case]
     with pytest.raises(InputError) as caught:
-        check_data(data, "graph.npz", task)
+        check_data(data, "graph.npz", TASKS[task].targets)
     assert str(caught.value) == f"graph.npz: {message}"
-
-
-def test_unknown_task():
-    with pytest.raises(InputError, match=r"unknown task 'regresion'.*did you mean 'regression'"):
-        check_data(small_data(), task="regresion")
 
 
 @pytest.mark.parametrize("kind", [torch.bool, torch.int64, torch.float32, torch.float64])
 def test_labels_become_floats_and_nan(kind):
     y = LABELS.clamp(min=0) if kind == torch.bool else LABELS
     parts = {"train_mask": mask(0, 1), "val_mask": mask(2), "test_mask": mask(4)}
-    checked = check_data(with_y(y.to(kind), **parts), task="multilabel").y
+    checked = check_data(with_y(y.to(kind), **parts), targets=TASKS["multilabel"].targets).y
     assert checked.dtype == torch.float32
     expected = y.to(kind).float()
     expected[expected == -1] = NAN
@@ -91,7 +87,7 @@ def test_labels_become_floats_and_nan(kind):
 @pytest.mark.parametrize("kind", [torch.int64, torch.float32, torch.float64, torch.float16])
 def test_numbers_keep_their_precision(kind):
     y = torch.tensor([1.0, 2, 3, 4, 5, 6]).to(kind)
-    checked = check_data(with_y(y, **PARTS), task="regression").y
+    checked = check_data(with_y(y, **PARTS), targets=TASKS["regression"].targets).y
     assert checked.dtype == (torch.float32 if kind == torch.float32 else torch.float64)
     assert checked.tolist() == [1, 2, 3, 4, 5, 6]
 

@@ -8,10 +8,10 @@ import pyarrow.parquet
 import pytest
 import torch
 
-from teddy.data import load_dataset, load_to_predict
 from teddy.data.feature_names import column_order, feature_names
 from teddy.data.features import take_columns
 from teddy.errors import InputError
+from teddy.tasks import load_dataset, load_to_predict
 
 from .small_graphs import assert_same, write_fields
 from .test_tables import EDGES, write

@@ -14,10 +14,10 @@ from torch_geometric.data import HeteroData
 
 import teddy
 from hetero_graphs import CITES, REV, WRITES, hetero_graphs, hetero_module, library
-from teddy.data.hetero import target_edges
 from teddy.graph import relation_edges
 from teddy.prune import choose_edges
 from teddy.prune.hetero import prune_relations
+from teddy.tasks.target_nodes import target_edges
 
 SETTINGS = {
     "graph_sparsity": 0.5, "weight_sparsity": 0.5, "target": "paper", "inductive": True,

@@ -16,9 +16,9 @@ from teddy.data.features import select_rows
 from teddy.errors import TeddyWarning
 from teddy.graph import Edges
 from teddy.methods import METHODS, Level, make_problem
-from teddy.methods.growth import inductive
 from teddy.prune import choose_edges
 from teddy.settings import Settings
+from teddy.tasks.views import inductive
 
 MODELS = ("gcn", "gat", "gin", "sage", "unimp")
 

@@ -138,7 +138,7 @@ def test_a_graph_without_links_is_split(citeseer):
 def test_hits_are_recorded_of_both():
     links = small_links()
     ticket = teddy.find_ticket(links, "gcn", hidden=8, hits_at=3, **SETTINGS)
-    from teddy.training.tasks import hits_at
+    from teddy.tasks import hits_at
 
     logits = ticket.logits(links)
     assert ticket.info.links["hits_at"] == 3

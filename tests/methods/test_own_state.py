@@ -13,8 +13,8 @@ from torch_geometric.nn import GCNConv
 import teddy
 from conftest import small_graph
 from teddy.errors import TeddyWarning
+from teddy.models.inputs import warn_of_casts
 from teddy.training import TrainConfig, train
-from teddy.training.inputs import warn_of_casts
 
 
 class Plain(nn.Module):

@@ -13,12 +13,11 @@ import teddy
 from cli.command import run_here, save_npz
 from conftest import small_graph
 from hetero_graphs import library
-from teddy.data.targets import TARGETS
 from teddy.methods.spec import MethodSpec
 from teddy.settings import Settings, setting
 from teddy.sweep.data_versions import data_version
 from teddy.sweep.run import recorded
-from teddy.training.tasks import TASKS, Classification
+from teddy.tasks import TASKS, Classification
 from test_capabilities import Typed
 
 SEEN: list[float] = []
@@ -37,7 +36,6 @@ class Smooth(Classification):
 @pytest.fixture
 def smooth(monkeypatch):
     monkeypatch.setitem(TASKS._entries, "smooth", Smooth)
-    monkeypatch.setitem(TARGETS._entries, "smooth", TARGETS["classification"])
     SEEN.clear()
 
 
@@ -47,8 +45,7 @@ def test_an_option_of_your_own_task_reaches_its_loss(smooth):
 
 
 TASK = """
-from teddy.data.targets import TARGETS
-from teddy.training.tasks import TASKS, Classification
+from teddy.tasks import TASKS, Classification
 
 class Half(Classification):
     name = "half"
@@ -56,7 +53,6 @@ class Half(Classification):
     def score(self, logits, y):
         return super().score(logits, y) / {divisor}
 
-TARGETS.register("half")(TARGETS["classification"])
 TASKS.register("half")(Half)
 """
 
@@ -73,14 +69,13 @@ def test_another_file_of_a_task_is_refused(command, tmp_path):
         (tmp_path / "task.py").write_text(f"# {command}{TASK.format(divisor=2)}")
         done = run_here(*words, *more, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        del TASKS._entries["half"], TARGETS._entries["half"]
+        del TASKS._entries["half"]
         (tmp_path / "task.py").write_text(f"# {command}{TASK.format(divisor=4)}")
         done = run_here(*words, *more, cwd=tmp_path)
         assert done.returncode == 2
         assert "with other methods" in done.stderr
     finally:
         TASKS._entries.pop("half", None)
-        TARGETS._entries.pop("half", None)
 
 
 @pytest.mark.parametrize("method", ["ugs", "wd-glt"])

@@ -15,10 +15,10 @@ from torch_geometric.data import Data, HeteroData
 import teddy
 from hetero_graphs import CITES, REV, WRITES, hetero_graphs, library
 from prune.reference import degree_matrix, teddy_matrix
-from teddy.data.hetero import target_edges
 from teddy.graph import relation_edges
 from teddy.prune import keep_highest
 from teddy.prune.choose import needed_signals
+from teddy.tasks.target_nodes import target_edges
 
 METHODS = [
     name

@@ -19,7 +19,7 @@ from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Cell
 from teddy.sweep.metric import Metric
 from teddy.sweep.resolution import LATER_COLUMNS, HeldOut, with_test_rows
-from teddy.training.tasks import auc, micro_f1, parse_task, r2
+from teddy.tasks import auc, micro_f1, parse_task, r2
 
 FAST = {"seeds": [0], "epochs": 1}
 

@@ -19,8 +19,7 @@ from methods.test_hetero import ByHand
 from methods.test_own import Edged, own_graph
 from teddy.data.checks import MASKS
 from teddy.graph import Edges
-from teddy.models.graph_head import Readout
-from teddy.models.link_head import LinkHead
+from teddy.tasks.heads import LinkHead, Readout
 from ticket.test_pruned import without_an_edge
 from training.modules import Own
 

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 
 import teddy
 from teddy import InputError
+from teddy.tasks.classification import CrossEntropy
 from teddy.training import TrainConfig
-from teddy.training.tasks.classification import CrossEntropy
 
 NODES, CLASSES = 11, 4
 

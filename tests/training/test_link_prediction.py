@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teddy.errors import InputError
-from teddy.training import TASKS, TrainConfig
-from teddy.training.tasks import auc, hits_at, task_from
+from teddy.tasks import TASKS, auc, hits_at, task_from
+from teddy.training import TrainConfig
 
 LINKS = TASKS["link-prediction"]
 

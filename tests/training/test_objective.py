@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teddy
+from teddy.tasks import CrossEntropy
 from teddy.training import TrainConfig
-from teddy.training.tasks import CrossEntropy
 
 
 def softmax(z: np.ndarray) -> np.ndarray:

@@ -10,12 +10,12 @@ from torch_geometric.nn import GraphConv, HeteroConv, global_add_pool
 
 import teddy
 from hetero_graphs import CITES, REV, WRITES
-from teddy.data.hetero import target_edges
 from teddy.graph import Edges
 from teddy.models import build_model
-from teddy.models.graph_head import readout_for
 from teddy.models.hetero import call_hetero
 from teddy.models.masks import Masks
+from teddy.tasks.heads import readout_for
+from teddy.tasks.target_nodes import target_edges
 from teddy.training.runner import Runner
 
 

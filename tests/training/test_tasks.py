@@ -14,8 +14,8 @@ from torch import nn
 import teddy
 from conftest import small_graph
 from teddy.models import build_model
-from teddy.training import TASKS, FromFunction, TrainConfig, seeded, train
-from teddy.training.tasks import micro_f1, r2, task_from
+from teddy.tasks import TASKS, micro_f1, r2, task_from
+from teddy.training import FromFunction, TrainConfig, seeded, train
 
 EVERY = np.arange(7)
 TRAIN = np.array([0, 2, 3, 6])

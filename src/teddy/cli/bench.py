@@ -152,7 +152,7 @@ def _epoch_times(problem: Problem) -> list[float]:
     """
     import torch
 
-    from teddy.methods.record import Choice
+    from teddy.tasks.views import Choice
     from teddy.training import seeded
 
     ends: list[tuple[int, float]] = []  # epochs that are validated

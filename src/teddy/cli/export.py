@@ -62,6 +62,6 @@ def export(
                     f"{what} '{value}' came with {out.name}, expected it for .parquet only"
                 )
     loaded.export(out, data)
-    inputs, output = signature(loaded.info)
+    inputs, output = signature(loaded)
     what = "kept edges" if data is not None else f"{output}({', '.join(inputs)})"
     typer.echo(f"{out}: {what}, {out.stat().st_size:,} bytes")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from teddy.cli.printing import print_table, print_text
+
+if TYPE_CHECKING:
+    from teddy.ticket import TicketInfo
 
 
 def find_tables(study: Any, result: dict[str, Any]) -> None:
@@ -26,7 +29,7 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
             (f"test {result['metric']} %", *map(_mean, metrics),
              f"{result['difference']['mean']:+.2f} points"),
             ("  at the last epoch", *(f"{sum(tests) / len(tests):.2f}" for tests in last), ""),
-            *((*row, "") for row in hits_rows([t.info.links for t in study.tickets])),
+            *((*row, "") for row in second_metric_rows([t.info for t in study.tickets])),
             ("training seconds, all seeds", f"{seconds['dense']:.1f}",
              f"{seconds['search'] + seconds['sparse']:.1f}", ""),
         ],
@@ -89,20 +92,18 @@ def edge_rows(
     return [((name, f"{n['total']:,}", f"{n['kept']:,}"), n) for name, n in counts.items()]
 
 
-def hits_rows(links: Sequence[dict[str, Any] | None]) -> list[tuple[str, str, str]]:
-    """The row of the second metric of links, the mean of several tickets; none of other tasks.
+def second_metric_rows(infos: Sequence[TicketInfo]) -> list[tuple[str, str, str]]:
+    """The row of the second metric, the mean of several tickets; none where there is none.
 
     Args:
-        links: ``TicketInfo.links`` of each ticket.
+        infos: Headers of the tickets.
     """
-    there = [found for found in links if found is not None]
-    if not there:
+    from teddy.ticket.info import second_metric
+
+    found = second_metric(infos)
+    if found is None:
         return []
-    dense, ticket = (
-        sum(found["hits"][whose]["test"] for found in there) / len(there)
-        for whose in ("dense", "ticket")
-    )
-    return [(f"test hits@{there[0]['hits_at']} %", f"{dense:.2f}", f"{ticket:.2f}")]
+    return [(f"test {found.name} %", f"{found.dense:.2f}", f"{found.ticket:.2f}")]
 
 
 def _verdict(result: dict[str, Any]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -92,26 +91,15 @@ def _graph_facts(
 ) -> dict[str, Any]:
     """What is left of the graph and, if a node is asked for, of its neighbourhood."""
     from teddy.ticket.anatomy import graph_anatomy
-    from teddy.ticket.changed import node_ids
-    from teddy.ticket.chosen_edges import ChosenEdges
-    from teddy.ticket.graphs import numbers_in_graphs
-    from teddy.ticket.hetero import ids_of_types
     from teddy.ticket.neighbourhood import find_node, neighbourhood, neighbours
+    from teddy.ticket.view import ChosenEdges
 
     # Not the ticket: its network might be a module of the user's own.
     edges = ChosenEdges(content.info, content.keep)
-    info = content.info
-    if info.graphs is not None and node is not None:
-        raise InputError(f"node is '{node}', expected none for a set of graphs")
     graph, keep = edges.prune(data)
-    ids: Sequence[int | str]
-    if info.hetero is not None:
-        ids = ids_of_types(data)
-    else:
-        ids = node_ids(data) if info.graphs is None else numbers_in_graphs(data)
+    ids = edges.kind.names(data)
     # Of other tasks nodes have no class: nothing to say of homophily, nor to colour them by.
-    classified = info.hetero is None and info.task["name"] == "classification"
-    y = data.get("y") if classified else None
+    y = data.get("y") if edges.kind.has_node_classes() else None
     facts: dict[str, Any] = {"left": asdict(graph_anatomy(graph, keep, y, ids))}
     if node is not None:
         number = find_node(node, ids)

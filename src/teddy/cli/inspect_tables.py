@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from teddy.cli.find_tables import describe_split, edge_rows, health_rows, hits_rows
+from teddy.cli.find_tables import describe_split, edge_rows, health_rows, second_metric_rows
 from teddy.cli.printing import print_table, print_text
 
 #: Neighbours that are named in a line.
 _NAMED = 20
 
-#: What the parts of a split do.
-_WHAT = {"train": "train", "val": "validate", "test": "test"}
-
 
 def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
     """Print a ticket's metadata, and the facts that ``--json`` has beside them."""
+    from teddy.tasks import kind_from, task_from
+
     model = info.model.get("name") or info.model["class"]
     epoch = info.dense.best_epoch  # a teacher that was given has none
     print_table(
@@ -28,7 +28,7 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
             (f"test {info.task['metric']} %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
             ("  best epoch", "-" if epoch is None else epoch, info.ticket.best_epoch),
             ("  at the last epoch", f"{info.dense.last_test:.2f}", f"{info.ticket.last_test:.2f}"),
-            *hits_rows([info.links]),
+            *second_metric_rows([info]),
         ],
     )
     if info.transferred:
@@ -37,12 +37,9 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
             f"Transferred ({was['inference']}) from {was['dataset']} with {before['nodes']:,} "
             f"nodes and {before['edges']:,} edges, which {info.task['metric']} is of.\n"
         )
-    if info.hetero:
-        parts = info.hetero["relations"]
-        _counts("Relations", {", ".join(part["edge_types"][0]): part for part in parts})
-    if info.graphs:
-        parts = {what: info.graphs["parts"][part] for part, what in _WHAT.items()}
-        _counts("Edges", {f"{n['graphs']:,} graphs that {what}": n for what, n in parts.items()})
+    title, counts = kind_from(task_from(info.task), info).counts()
+    if counts:
+        _counts(title, counts)
     _counts("Layers", facts["layers"])
     if facts["parameters"].keys() != facts["layers"].keys():
         _counts("Parameters", facts["parameters"])
@@ -58,7 +55,7 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
     print_table("Versions", ("", ""), sorted(info.versions.items()))
 
 
-def _counts(title: str, counts: dict[str, dict[str, int]]) -> None:
+def _counts(title: str, counts: Mapping[str, Mapping[str, int]]) -> None:
     print_table(
         title,
         ("", "entries", "left", "share"),

@@ -26,8 +26,8 @@ def listing(
     from teddy.methods import METHODS
     from teddy.models import MODELS
     from teddy.settings import TrainConfig
+    from teddy.tasks import TASKS
     from teddy.training.config import resolved
-    from teddy.training.tasks import TASKS
 
     load_files(load)
     found: dict[str, dict[str, dict[str, Any]]] = {"models": {}, "methods": {}, "tasks": {}}

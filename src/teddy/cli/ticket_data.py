@@ -79,80 +79,10 @@ def load_graph(
     Labels may be missing, and have the ticket's numbers. A split that is asked for must be there,
     or be drawn; the ticket's own is drawn if it can be.
     """
-    from teddy.data import load_to_predict
-    from teddy.data.hetero import target_nodes, with_target_nodes
-    from teddy.data.links import with_links
-    from teddy.ticket.links import linked
+    from teddy.tasks import load_for_ticket
 
-    names: list[str] = []
-    if "classes" in info.graph:
-        names = info.classes or [str(number) for number in range(info.graph["classes"])]
     dataset = _dataset(ticket, info, dataset)
-    hetero = info.hetero or {}
-    target = hetero.get("target")
-    directed = (hetero or info.graph).get("directed", False)
-    data = load_to_predict(
-        dataset, classes=names, data_dir=data_dir, nodes=nodes, task=info.task["name"],
-        directed=directed, target=target,
-        self_loops=info.graph.get("self_loops", False),
-        integers="integer_x" in info.graph,
-    )  # fmt: skip
-    if info.links is not None:
-        if split is not None or split_seed is not None:
-            own = None if info.split_seed is None else info.split
-            return with_links(data, split or own, split_seed or 0, dataset)
-        return linked(info, data, labelled=False, source=dataset)
-    if target is not None:
-        found = _with_split(target_nodes(data, target), info, split, split_seed, dataset)
-        return with_target_nodes(data, target, found)
-    return _with_split(data, info, split, split_seed, dataset)
-
-
-def _with_split(
-    data: Data, info: Any, split: str | None, split_seed: int | None, dataset: str
-) -> Data:
-    """A graph with the masks of a split that is asked for, or of the ticket's if it can be."""
-    from teddy.data import split_nodes
-    from teddy.data.checks import MASKS
-    from teddy.data.splits import split_number
-
-    asked = split is not None
-    if not asked:
-        split, split_seed = info.split, info.split_seed if split_seed is None else split_seed
-    if split in ("public", "given") or split_number(split) is not None:
-        return _came(data, str(split), asked, dataset)
-    try:
-        if data.get("y") is None:
-            raise InputError(f"{dataset}: no labels, expected some to draw the split '{split}'")
-        masks = split_nodes(data.y, str(split), split_seed or 0)
-    except InputError:
-        if asked:
-            raise
-        return data
-    for key, mask in zip(MASKS, masks, strict=True):
-        data[key] = mask
-    return data
-
-
-def _came(data: Data, split: str, asked: bool, dataset: str) -> Data:
-    """A graph with the masks of a split that came with it, or without any."""
-    from teddy.data.checks import MASKS
-    from teddy.data.splits import CHOICES, one_split, same_split, split_number
-
-    if MASKS[0] not in data:
-        if asked:
-            raise InputError(f"{dataset}: no split came with it, pass split as {CHOICES}")
-        return data
-    if asked and split_number(split) is not None:
-        return one_split(data, split, source=dataset)
-    try:
-        return same_split(data, split, dataset)
-    except InputError:
-        if asked:
-            raise
-        for key in MASKS:  # of other splits than the ticket's
-            del data[key]
-        return data
+    return load_for_ticket(dataset, info, split, split_seed, nodes, data_dir)
 
 
 def _dataset(ticket: Path, info: Any, dataset: str | None) -> str:

@@ -23,7 +23,7 @@ class DatasetInfo:
     """Sizes of a data set, known before it is read.
 
     Attributes:
-        name: The name that :func:`teddy.data.load_dataset` takes.
+        name: The name that :func:`teddy.load_dataset` takes.
         edges: Number of undirected edges of the simple graph.
         bundled: Whether it comes with the package.
         graphs: Number of graphs; above 1, the other numbers are of all together.

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from teddy.data.targets import TARGETS
+from teddy.data.targets import CLASSES, Targets
 from teddy.errors import InputError
 from teddy.graph.canonical import check_edges
 from teddy.graph.columns import LINK_FIELDS as LINK_FIELDS
@@ -25,7 +25,7 @@ PRUNED_BY = "pruned_by"
 
 
 def check_data(
-    data: Data, source: str = "data", task: str = "classification", integers: bool = False
+    data: Data, source: str = "data", targets: Targets = CLASSES, integers: bool = False
 ) -> Data:
     """Return ``data`` if a ticket can be found on it, else raise with the first thing wrong.
 
@@ -37,7 +37,7 @@ def check_data(
         data: A graph with ``x``, ``edge_index``, ``y`` and the three masks, ``[N]``, or ``[N, K]``
             for K splits, each of which is checked.
         source: Where it came from, for the message.
-        task: What ``y`` has to be like; see :mod:`teddy.data.targets`.
+        targets: What ``y`` has to be like.
         integers: Whether integer features stay integers, see :func:`check_features`.
 
     Raises:
@@ -60,15 +60,15 @@ def check_data(
         >>> check_data(data, "graph.npz") is data
         True
     """
-    data = check_graph(data, source, task, integers=integers)
-    check_masks(data, source, task, several=True)
+    data = check_graph(data, source, targets, integers=integers)
+    check_masks(data, source, targets, several=True)
     return data
 
 
 def check_graph(
     data: Data,
     source: str = "data",
-    task: str = "classification",
+    targets: Targets = CLASSES,
     labelled: bool = True,
     integers: bool = False,
 ) -> Data:
@@ -77,7 +77,7 @@ def check_graph(
     Args:
         data: The graph.
         source: Where it came from, for the message.
-        task: What ``y`` has to be like.
+        targets: What ``y`` has to be like.
         labelled: Whether there has to be a ``y``.
         integers: Whether integer features stay integers, see :func:`check_features`.
     """
@@ -101,7 +101,7 @@ def check_graph(
         "edge_index": check_edges(_get(data, "edge_index"), num_nodes, source),
     }
     if labelled or _get(data, "y") is not None:
-        checked["y"] = TARGETS[task].check(_get(data, "y"), num_nodes, source)
+        checked["y"] = targets.check(_get(data, "y"), num_nodes, source)
     changed = {key: value for key, value in checked.items() if value is not data[key]}
     if changed:
         data = copy.copy(data)
@@ -153,33 +153,32 @@ def check_features(features: Any, source: str = "data", integers: bool = False) 
 
 
 def check_masks(
-    data: Data, source: str = "data", task: str = "classification", several: bool = False
+    data: Data, source: str = "data", targets: Targets = CLASSES, several: bool = False
 ) -> None:
     """Raise unless the masks are disjoint, filled, and have targets to learn from and measure.
 
     Args:
         data: With ``y`` and the masks.
         source: Where it came from, for the message.
-        task: What ``y`` is.
+        targets: What ``y`` is.
         several: Whether masks may be ``[N, K]``, one column a split; then each split is checked.
     """
-    known = TARGETS[task].known(data.y)
+    known = targets.known(data.y)
     masks = {key: check_mask(data, key, known.size(0), source, several) for key in MASKS}
     if all(mask.dim() == 1 for mask in masks.values()):
-        _check_split(masks, data.y, known, source, task)
+        _check_split(masks, data.y, known, source, targets)
         return
     for number in range(count_splits(masks, source)):
         columns = {
             key if mask.dim() == 1 else f"{key}[:, {number}]": mask_of_split(mask, number)
             for key, mask in masks.items()
         }
-        _check_split(columns, data.y, known, source, task)
+        _check_split(columns, data.y, known, source, targets)
 
 
 def _check_split(
-    masks: Mapping[str, Tensor], y: Tensor, known: Tensor, source: str, task: str
+    masks: Mapping[str, Tensor], y: Tensor, known: Tensor, source: str, targets: Targets
 ) -> None:
-    targets = TARGETS[task]
     for key, mask in masks.items():
         if not mask.any():
             raise InputError(f"{source}: {key} holds no {targets.of}, expected at least one")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from teddy.data.hetero import with_reverses
 from teddy.data.hetero_tables import is_hetero_folder, read_hetero_tables
 from teddy.data.npz import read_npz
+from teddy.data.reverses import with_reverses
 from teddy.data.saved_data import read_saved_data
 from teddy.data.tables import read_tables
+from teddy.data.targets import CLASSES, Targets
 from teddy.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _KINDS = ".npz, .csv, .parquet, .pt or .pth"
 def read_path(
     path: Path,
     nodes: Path | None = None,
-    task: str = "classification",
+    targets: Targets = CLASSES,
     classes: Sequence[str] | None = None,
     target: str | None = None,
     directed: bool = False,
@@ -35,7 +36,7 @@ def read_path(
         path: ``graph.npz``, ``graph.pt``, an edge list, a folder with ``edges.*``, ``nodes.*``, or
             one with the subfolders ``edges`` and ``nodes`` of a heterogeneous graph.
         nodes: The node table of an edge list; by default ``nodes.*`` beside it.
-        task: What the labels of a node table are.
+        targets: What the labels of a node table are.
         classes: See :func:`teddy.data.tables.read_tables`.
         target: Node type whose labels are read, in a heterogeneous graph.
         directed: Whether relations of a folder get no reverse.
@@ -56,7 +57,7 @@ def read_path(
     if path.is_dir() and is_hetero_folder(path):
         if nodes is not None:
             raise InputError(f"nodes (--nodes) is '{nodes}', expected only beside an edge list")
-        data = read_hetero_tables(path, target, task, classes)
+        data = read_hetero_tables(path, target, targets, classes)
         return data if directed else with_reverses(data, path.name), path.name
     if path.is_dir():
         edges, folder = _table(path, "edges"), path
@@ -72,7 +73,7 @@ def read_path(
         raise InputError(f"{nodes}: no such file, expected a node table")
     elif nodes.suffix.lower() not in _TABLES:
         raise InputError(f"{nodes.name}: ends in '{nodes.suffix}', expected .csv or .parquet")
-    return read_tables(edges, nodes, task, classes), nodes.name
+    return read_tables(edges, nodes, targets, classes), nodes.name
 
 
 def _one_file(path: Path) -> Data | HeteroData | list[Data]:

@@ -16,6 +16,7 @@ from torch_geometric.data import HeteroData
 from teddy.data.columns import Table, as_integers
 from teddy.data.reading import reading
 from teddy.data.tables import edge_fields, name_fields, read_nodes, read_plain_nodes
+from teddy.data.targets import CLASSES, Targets
 from teddy.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def is_hetero_folder(folder: Path) -> bool:
 def read_hetero_tables(
     folder: Path,
     target: str | None = None,
-    task: str = "classification",
+    targets: Targets = CLASSES,
     classes: Sequence[str] | None = None,
 ) -> HeteroData:
     """Read ``nodes/TYPE.csv`` and ``edges/TYPE__NAME__TYPE.csv``.
@@ -49,7 +50,7 @@ def read_hetero_tables(
     Args:
         folder: The folder.
         target: The type whose labels are read; by default the only one whose table has them.
-        task: What labels are.
+        targets: What labels are.
         classes: See :func:`teddy.data.tables.read_tables`.
 
     Example:
@@ -86,7 +87,7 @@ def read_hetero_tables(
     data, known = HeteroData(), {}
     for name in types:
         if name in nodes:
-            read = read_nodes(nodes[name], task, classes) if name == target else None
+            read = read_nodes(nodes[name], targets, classes) if name == target else None
             _, ids, fields = read or read_plain_nodes(nodes[name])
             known[name] = ids, f"an id of {_shown(nodes[name])}"
             if "class_names" in fields:

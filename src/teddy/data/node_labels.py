@@ -15,27 +15,29 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from teddy.data.targets import Targets
+
 _PARTS = ("train", "val", "test")
 
 
 def read_labels(
-    table: Table, task: str, classes: Sequence[str] | None
+    table: Table, targets: Targets, classes: Sequence[str] | None
 ) -> tuple[np.ndarray | None, list[str] | None]:
     """Return the labels, classes or numbers, and the names of the classes if they have any.
 
     Args:
         table: The node table.
-        task: What labels are.
+        targets: What labels are.
         classes: See :func:`teddy.data.tables.read_tables`.
     """
-    if task == "link-prediction" or (classes is not None and _unlabelled(table).all()):
+    if targets.column is None or (classes is not None and _unlabelled(table).all()):
         return None, None
-    if task == "multilabel":
+    if targets.column == "labels":
         raise InputError(
             f"{table.path.name}: a node table has one label of each node, expected graph.npz or "
             "graph.pt for the task multilabel"
         )
-    if task == "regression":
+    if targets.column == "numbers":
         return table.numbers("label", "label", optional=True), None
     return _classes(table) if classes is None else (_known_classes(table, classes), None)
 

@@ -12,6 +12,7 @@ from teddy.data.checks import MASKS
 from teddy.data.columns import Table, as_integers
 from teddy.data.node_labels import read_labels, read_split
 from teddy.data.reading import reading
+from teddy.data.targets import CLASSES, Targets
 from teddy.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,19 +23,19 @@ if TYPE_CHECKING:
 
 
 def read_tables(
-    edges: Path, nodes: Path, task: str = "classification", classes: Sequence[str] | None = None
+    edges: Path, nodes: Path, targets: Targets = CLASSES, classes: Sequence[str] | None = None
 ) -> Data:
     """Read ``source``, ``target`` from one table and ``id``, ``label``, features from the other.
 
-    A ``weight`` beside source and target becomes ``edge_weight``. Labels are classes, or with the
-    task ``regression`` numbers. Nodes keep the order of their table. Ids that aren't 0, 1, 2, ...
+    A ``weight`` beside source and target becomes ``edge_weight``. Labels are classes, or
+    numbers. Nodes keep the order of their table. Ids that aren't 0, 1, 2, ...
     in that order are kept as ``node_ids``, and classes that aren't 0 to k-1 as ``class_names``;
     names of features as ``feature_names``.
 
     Args:
         edges: The edge list.
         nodes: The node table.
-        task: What labels are.
+        targets: What labels are.
         classes: Of a model that is to predict labels, which may then be missing: its classes in the
             order of their numbers, none if they have no names or it predicts something else.
 
@@ -51,7 +52,7 @@ def read_tables(
         >>> data.node_ids, data.class_names, data.feature_names
         (['ann', 'bob'], ['cat', 'dog'], ['height'])
     """
-    node_table, ids, fields = read_nodes(nodes, task, classes)
+    node_table, ids, fields = read_nodes(nodes, targets, classes)
     edge_table = Table.read(edges, ("source", "target"))
     data = Data(**fields)
     with reading(edges, "an edge list"):
@@ -62,13 +63,13 @@ def read_tables(
 
 
 def read_nodes(
-    nodes: Path, task: str, classes: Sequence[str] | None
+    nodes: Path, targets: Targets, classes: Sequence[str] | None
 ) -> tuple[Table, pa.ChunkedArray, dict[str, Any]]:
     """Read a node table: the table, its ids, and the fields of nodes with labels."""
     table = Table.read(nodes, ("id", "label") if classes is None else ("id",))
     with reading(nodes, "a node table"):
         ids = _node_ids(table)
-        y, class_names = read_labels(table, task, classes)
+        y, class_names = read_labels(table, targets, classes)
         fields = feature_fields(table)
         if y is not None:
             fields["y"] = torch.from_numpy(y)

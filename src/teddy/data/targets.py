@@ -1,4 +1,4 @@
-"""What is predicted: a class of each node, several labels or numbers; or links."""
+"""Targets ``y`` of a task: one class of each row, several labels, numbers, or links."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from teddy.errors import InputError
-from teddy.registry import Registry
 from teddy.tensors import as_integers, as_tensor, dtype_text, shape_text
 
 # The last layer has a weight per class: a label such as a year-month-day is a mistake, not a class.
@@ -17,10 +16,12 @@ _MOST_CLASSES = 100_000
 
 
 class Targets(ABC):
-    """The kind of ``y`` that a task has."""
+    """Checks of the ``y`` that a task takes."""
 
     #: What a row of it belongs to.
     of: ClassVar[str] = "node"
+    #: Column ``label`` of a node table: ``classes``, ``numbers`` or ``labels``; None: not read.
+    column: ClassVar[str | None] = "classes"
 
     @abstractmethod
     def check(self, labels: Any, num_nodes: int, source: str = "data") -> Tensor:
@@ -111,6 +112,8 @@ class Labels(Targets):
                 [nan, 1.]])
     """
 
+    column: ClassVar[str | None] = "labels"
+
     def check(self, labels: Any, num_nodes: int, source: str = "data") -> Tensor:
         """Return float32 ``[N, C]``."""
         y = as_tensor(labels, "y", "0 and 1 of shape [N, labels]", source)
@@ -149,6 +152,8 @@ class Numbers(Targets):
         >>> Numbers().check(torch.tensor([1, 2]), 2)
         tensor([1., 2.], dtype=torch.float64)
     """
+
+    column: ClassVar[str | None] = "numbers"
 
     def check(self, labels: Any, num_nodes: int, source: str = "data") -> Tensor:
         """Return float32, or float64, of the same shape."""
@@ -196,6 +201,7 @@ class Links(Targets):
     """
 
     of: ClassVar[str] = "link"
+    column: ClassVar[str | None] = None
 
     def check(self, labels: Any, num_nodes: int, source: str = "data") -> Tensor:
         """Return float32 ``[P, 1]``."""
@@ -224,10 +230,7 @@ class Links(Targets):
                 raise InputError(f"{source}: no link of {part} is {value}, expected at least one")
 
 
-#: The kinds of targets, by the name of the task that predicts them.
-TARGETS: Registry[Targets] = Registry("task")
-TARGETS.register("classification")(Classes())
-TARGETS.register("graph-classification")(ClassesOfGraphs())
-TARGETS.register("multilabel")(Labels())
-TARGETS.register("regression")(Numbers())
-TARGETS.register("link-prediction")(Links())
+#: Targets of node classification.
+CLASSES = Classes()
+#: Targets of graph classification.
+GRAPH_CLASSES = ClassesOfGraphs()

@@ -353,13 +353,14 @@ class Edges:
         own = [m.values[name] for name in self.names for m in listed if name in m.values]
         return [*self.features.values(), *own, *self.beside.tensors()]
 
-    def fields(self, keep: Tensor | None = None) -> dict[str, Any]:
+    def fields(self, keep: Tensor | None = None, numbered: bool = True) -> dict[str, Any]:
         """Inputs of a model: ``edge_index``, and values of messages, nodes and the whole graph.
 
         Of a heterogeneous graph ``edge_index`` is the surroundings of the target's nodes.
 
         Args:
             keep: bool ``[M]``: messages of these edges only.
+            numbered: Whether surroundings tell the edge of each message, for masks of edges.
         """
         part = self if keep is None else self.subset(keep)
         if None in part.listed or not part.listed:
@@ -372,6 +373,7 @@ class Edges:
         }
         count = part.num_edges  # one past the last edge stands for the self-loops
         pair = {kind: torch.where(m.pair < 0, count, m.pair) for kind, m in listed.items()}
+        pair = pair if numbered else {}
         index = {kind: m.index for kind, m in listed.items()}
         return {"edge_index": Surroundings(dict(self.features), index, of_edges, pair, self.target)}
 

@@ -11,8 +11,8 @@ from teddy.methods.method import METHODS, method
 from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
 from teddy.prune import SCORES
+from teddy.tasks.inference import scores_any_graph
 from teddy.ticket import Ticket
-from teddy.ticket.inference import scores_any_graph
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ def _usable(problem: Problem, levels: Sequence[Level], schemes: list[Scheme]) ->
         except InputError as error:
             wrong[str(scheme.score)] = str(error)
     names = [str(scheme.score) for scheme in schemes if scheme.score not in wrong]
-    if problem.growth.grown is not None and problem.growth.inference == "scored":
+    if problem.views.grows and problem.views.inference == "scored":
         able = [name for name in names if scores_any_graph(name)]
         if able:
             other = (name for name in names if name not in able)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from teddy.errors import warn
-from teddy.training import Task
+from teddy.tasks import Task
 
 _REMEDY = "weight_scope='balanced', weight_schedule='cubic' or a lower weight_sparsity"
 
@@ -31,7 +31,7 @@ def is_constant(task: Task, logits: Tensor) -> bool:
 
     Example:
         >>> import torch
-        >>> from teddy.training.tasks import Classification
+        >>> from teddy.tasks import Classification
         >>> is_constant(Classification(), torch.tensor([[1.0, 2.0], [0.0, 3.0]]))
         True
     """

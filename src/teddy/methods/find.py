@@ -14,19 +14,19 @@ from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.make_problem import make_problem
 from teddy.methods.method import METHODS
-from teddy.methods.model_source import ModelLike
 from teddy.methods.phases import Progress
 from teddy.methods.progress_bar import ProgressReport
 from teddy.methods.resume import SearchFolder, folder_of, search_settings
 from teddy.methods.spec import MethodSpec
 from teddy.methods.teacher import TeacherLike
 from teddy.models import parse_model
+from teddy.models.source import ModelLike
 from teddy.settings import ENTRIES, Settings, TrainConfig
 from teddy.store.atomic import StrPath
+from teddy.tasks import Task, parse_task
 from teddy.ticket import Ticket
 from teddy.tracking import Tracking, TrackLike
 from teddy.training.device import limited_threads
-from teddy.training.tasks import Task, parse_task
 
 
 # A caller may have turned gradients off, as for a prediction; a search needs them.
@@ -144,7 +144,7 @@ def _read(
     spec, wanted = MethodSpec.parse(method), parse_task(str(task))
     if train is not None and not isinstance(train, TrainConfig):
         raise InputError(f"train is {train}, expected a teddy.TrainConfig")
-    for name in ("data_dir", "nodes", *(("split_seed",) if wanted.level == "node" else ())):
+    for name in ("data_dir", "nodes", *(("split_seed",) if wanted.kind.name == "node" else ())):
         if keywords.get(name) is not None:
             raise InputError(f"{name} is {keywords[name]}, expected it in load_dataset(), not here")
     of_method = {k: v for k, v in keywords.items() if k in spec.method.options}

@@ -7,12 +7,11 @@ from typing import Any
 from torch_geometric.data import Batch
 
 from teddy.capabilities import check_combination
-from teddy.data import load_dataset
 from teddy.errors import InputError
 from teddy.methods.parts import settings_parts
 from teddy.settings import Settings
 from teddy.store.atomic import StrPath
-from teddy.training.tasks import parse_task
+from teddy.tasks import load_dataset, parse_task
 
 
 def load_data(name: StrPath, settings: Settings) -> Any:
@@ -33,7 +32,7 @@ def load_data(name: StrPath, settings: Settings) -> Any:
         nodes=asked.nodes, task=task.name, directed=settings.task.directed,
         target=settings.task.target,
     )  # fmt: skip
-    if isinstance(data, Batch) and task.level != "graph":
+    if isinstance(data, Batch) and task.kind.name != "graph":
         raise InputError(
             f"{name}: is a set of graphs, expected one graph for the task {task.name}; the task of "
             "sets is graph-classification"

@@ -5,31 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from torch.utils.data import Dataset
 from torch_geometric.data import Data, HeteroData
 
-from teddy.capabilities import FEATURES, check_combination
-from teddy.errors import InputError
-from teddy.methods.graphs import GraphProblem
-from teddy.methods.hetero import HeteroProblem
-from teddy.methods.links import LinkProblem
-from teddy.methods.model_source import ModelLike
-from teddy.methods.parts import problem_parts, task_part
+from teddy.capabilities import check_combination
+from teddy.methods.parts import problem_parts
 from teddy.methods.phases import Progress
 from teddy.methods.problem import Problem
 from teddy.methods.spec import MethodSpec
 from teddy.methods.store import Store
 from teddy.methods.teacher import TeacherLike
 from teddy.methods.tuned import tuned_settings
+from teddy.models.source import ModelLike
 from teddy.settings import Settings
+from teddy.tasks import kind_for, parse_task
 from teddy.training import Checkpoint
-from teddy.training.tasks import parse_task
-
-#: Tasks that predict something else than nodes.
-KINDS: dict[str, type[Problem]] = {
-    "link-prediction": LinkProblem,
-    "graph-classification": GraphProblem,
-}
 
 
 def make_problem(
@@ -65,11 +54,10 @@ def make_problem(
     """
     spec = MethodSpec.parse(method)
     settings = settings_of(spec, settings or Settings(), str(_name(data)), model)
-    task = parse_task(settings.task.task)
-    kind = _kind(data, task.name, settings)
+    kind_for(parse_task(settings.task.task), data, settings.task)  # is there one?
     parts = problem_parts(data, model, settings)
     check_combination(parts)
-    return kind(
+    return Problem(
         data, model, settings, seed, parts=parts,
         teacher=teacher, progress=progress, store=store, checkpoints=checkpoints,
     )  # fmt: skip
@@ -93,17 +81,3 @@ def settings_of(spec: MethodSpec, settings: Settings, dataset: str, model: Any) 
 
 def _name(data: Any) -> Any:
     return data.get("name", "data") if isinstance(data, Data) else "data"
-
-
-def _kind(data: Any, task: str, settings: Settings) -> type[Problem]:
-    """The class of problems for these data and this task."""
-    chosen = settings.task.target is not None or settings.task.relations != "each"
-    hetero = isinstance(data, HeteroData) or chosen
-    if task != "graph-classification" and isinstance(data, list | tuple | Dataset):
-        raise InputError(
-            f"data is a {type(data).__name__}, expected a Data, or the task graph-classification "
-            "for a set of graphs"
-        )
-    if hetero:
-        check_combination([task_part(task), FEATURES["heterogeneous"]])
-    return HeteroProblem if hetero else KINDS.get(task, Problem)

@@ -12,7 +12,7 @@ from teddy.models import MODELS, parse_model
 from teddy.prune import SCORES
 from teddy.prune.choose import needed_signals
 from teddy.settings import Settings
-from teddy.training.tasks import TASKS, parse_task
+from teddy.tasks import TASKS, parse_task
 
 _ONE_TYPE = "it takes nodes of one type; use your own module, such as to_hetero's"
 

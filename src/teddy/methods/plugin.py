@@ -14,7 +14,7 @@ from teddy.methods.method import METHODS
 from teddy.methods.scores import register_score
 from teddy.models import parse_model
 from teddy.prune import SCORES
-from teddy.training.tasks import TASKS
+from teddy.tasks import TASKS
 
 #: The sha256 of the file that each of the user's own methods, and ``task NAME``, came from.
 ORIGINS: dict[str, str] = {}

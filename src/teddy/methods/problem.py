@@ -13,38 +13,34 @@ from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data
 
 from teddy.capabilities import Part
-from teddy.data import check_data
 from teddy.data.checks import MASKS, check_features
 from teddy.data.features import num_features
 from teddy.data.splits import one_split
 from teddy.errors import InputError, warn
-from teddy.graph.beside import Beside
-from teddy.graph.edges import Edges
 from teddy.graph.groups import relation_text
-from teddy.methods.growth import Growth
 from teddy.methods.level import Level
-from teddy.methods.model_source import ModelLike, ModelSource
 from teddy.methods.phases import Phases, Progress
 from teddy.methods.prunable import PrunableWeights
-from teddy.methods.record import Choice, Dense, accuracy_of, make_ticket
+from teddy.methods.record import Dense, accuracy_of, make_ticket
 from teddy.methods.store import Memory, Store
 from teddy.methods.teacher import Teacher, TeacherLike
 from teddy.models import GNN
-from teddy.models.edge_inputs import Inputs, model_inputs
+from teddy.models.inputs import dense_input, of_edges, own_types, warn_of_casts
 from teddy.models.layered import hidden_units
 from teddy.models.macs import count_macs
-from teddy.models.masks import check_takes_edge_weights
 from teddy.models.own_module import check_looks_up
+from teddy.models.source import ModelLike, ModelSource
 from teddy.models.wrappers import unwrapped
 from teddy.numbers import check_seed
 from teddy.prune import Signals, choose_edges, keep_highest
 from teddy.prune.choose import needed_signals
 from teddy.settings import Settings
 from teddy.store.tensors import Entry
+from teddy.tasks import Head, Views, kind_for, parse_task, read_class_weight
+from teddy.tasks.views import Choice
 from teddy.ticket import Accuracy, Ticket
 from teddy.training import (
     Checkpoint,
-    TrainConfig,
     TrainResult,
     as_loader,
     seeded,
@@ -52,11 +48,9 @@ from teddy.training import (
 )
 from teddy.training.config import resolved
 from teddy.training.device import check_device
-from teddy.training.inputs import dense_input, of_edges, own_types, warn_of_casts
 from teddy.training.loop import Callback
 from teddy.training.memory_of_graphs import check_computes_afresh
 from teddy.training.runner import Runner
-from teddy.training.tasks import parse_task, read_class_weight
 from teddy.weights import FixedMask
 
 
@@ -87,11 +81,12 @@ class Problem:
         phases: Tells how far the search is.
         prunable: The weights that the weight budget holds for.
         source: Makes its models.
-        task: The task, with what it knows of the training targets.
-        growth: The graph that training sees, and those that validate, test and use a ticket.
-        graph: The graph to prune: the whole, or that of the training nodes.
-        data: What training sees.
-        deployed: The graph that a ticket is for, which is the whole.
+        task: The task, with what it has learned from the training targets.
+        kind: Kind of problem: nodes, links or graphs.
+        given: The rows that are predicted, checked: features, targets, masks.
+        views: The graphs that train, validate and test.
+        graph: The edges to prune, of the training view.
+        data: The data of the training view.
         dense_model: The dense model, where it was trained here; else its logits alone are known.
     """
 
@@ -112,7 +107,9 @@ class Problem:
         self.teacher = None if teacher is None else Teacher(teacher)
         self.seed, self.device = check_seed(seed), check_device(settings.run.device)
         model = unwrapped(model) if isinstance(model, nn.Module) else model
-        self.config = self._config(settings.train, model)
+        self.task = parse_task(task.task)
+        self.kind = kind_for(self.task, data, settings.task)
+        self.config = resolved(self.kind.train_config(settings.train, model), model)
         self.phases = Phases(progress, self.config.epochs)
         self.store = store or Memory()
         self.loader, self.checkpoints = as_loader(settings.train.loader), checkpoints
@@ -120,22 +117,14 @@ class Problem:
         self.prunable = PrunableWeights(self)
         self.dense_model: nn.Module | None = None
         self.source = ModelSource(model, dict(settings.model_options), data)
-        self.task = parse_task(task.task)
-        split = settings.data.split
-        self.given = self._with_features(one_split(self._checked(data), split, self.seed))
-        self._check_module()
-        fields = Data(**{key: self.given[key].to(self.device) for key in ("x", "y", *MASKS)})
-        shown = self._shown(fields)
-        fitted: Any = self.task.fit(
-            fields.y[shown], fields.train_mask[shown], read_class_weight(task.class_weight)
-        )
-        self.task = replace(fitted, **self.task.options())
-        fields.y = self.task.encode(fields.y)
-        self.growth = self._growth(fields, self._edges())
-        self.seen, self.deployed = self.growth.seen, self.growth.deployed
-        if task.inference != "scored" and self.seen is self.deployed:
+        given = one_split(self.kind.prepare(data, settings), settings.data.split, self.seed)
+        self.given = self._with_features(given)
+        with seeded(self.seed, self.device):
+            self.kind.check_module(self.source, self.given)
+        self.views = self._views(data)
+        if task.inference != "scored" and not self.views.held_out:
             warn(f"inference={task.inference} has no effect, since inductive is False")
-        self.graph, self.data = self.seen.edges, self.seen.data
+        self.graph, self.data = self.views.train.edges, self.views.train.data
         self.num_outputs = self.task.num_outputs(self.data.y)
         if not self.data.x.is_floating_point():
             with seeded(self.seed, self.device):
@@ -150,18 +139,25 @@ class Problem:
         with seeded(self.seed, self.device):
             module = self.source.own_module()
         if module is not None and not isinstance(module, GNN):
-            x, values = self.deployed.data.x, of_edges(self.deployed.data)
+            full = self.views.full.data
+            x, values = full.x, of_edges(full)
             warn_of_casts(
                 {"x": x, **values}, dense_input(module, torch.empty(0, dtype=x.dtype)).dtype
             )
 
-    def _config(self, config: TrainConfig, model: ModelLike) -> TrainConfig:
-        """Settings of the training, with those that were not given."""
-        return resolved(config, model)
-
-    def _checked(self, data: Any) -> Data:
-        """The graph, or its nodes that are predicted: features, targets, masks."""
-        return check_data(data, task=self.task.name, integers=True)
+    def _views(self, data: Any) -> Views:
+        """The views, with targets as the task learns them from those that training sees."""
+        with seeded(self.seed, self.device):
+            edges = self.kind.edges(data, self.given, self.source, self.settings, self.device)
+        names = ("x", "y", *MASKS, *self.kind.row_fields)
+        fields = Data(**{name: self.given[name].to(self.device) for name in names})
+        views = self.kind.views(fields, edges, self.settings, self.seed)
+        shown, weight = views.train.data, read_class_weight(self.settings.task.class_weight)
+        fitted: Any = self.task.fit(shown.y, shown.train_mask, weight)
+        self.task = replace(fitted, **self.task.options())
+        for view in views.distinct():
+            view.data.y = self.task.encode(view.data.y)
+        return views
 
     def _with_features(self, data: Data) -> Data:
         """The same with floats in place of integer features, unless your own module takes them."""
@@ -173,38 +169,6 @@ class Problem:
         data = copy.copy(data)
         data.x = check_features(data.x)
         return data
-
-    def _check_module(self) -> None:
-        """Raise unless the user's own module takes features and a graph."""
-        with seeded(self.seed, self.device):
-            self.source.check_module(self.given)
-
-    def _shown(self, fields: Data) -> Tensor:
-        """Rows that are visible during training, with or without a target, bool."""
-        inductive = self.settings.task.inductive
-        return fields.train_mask if inductive else torch.ones_like(fields.train_mask)
-
-    def _growth(self, fields: Data, edges: Edges) -> Growth:
-        """The graph that training sees, those that it is judged on, and the ticket's."""
-        task = self.settings.task
-        return Growth.of(fields, edges, task.inductive, task.inference, self.seed)
-
-    def _edges(self) -> Edges:
-        """The graph's edges, with their values that the model takes."""
-        directed = self.settings.task.directed
-        edges = self.given.edge_index
-        self_loops = bool((edges[0] == edges[1]).any())
-        with seeded(self.seed, self.device):
-            inputs = self._inputs(model_inputs(self.source.kind(), self.given, directed))
-            if self_loops:
-                self_loops = self.source.takes_self_loops()
-        listed = copy.copy(self.given).to(self.device, "edge_index", *inputs.edges)
-        beside = Beside.of_data(self.given, inputs.nodes, inputs.whole).to(self.device)
-        return replace(Edges.from_data(listed, inputs.edges, directed, self_loops), beside=beside)
-
-    def _inputs(self, inputs: Inputs) -> Inputs:
-        """The values that the model is given, or raise if they can't be."""
-        return inputs
 
     def train(
         self,
@@ -241,7 +205,7 @@ class Problem:
                 units=hidden_units(model) if structure == "neurons" else None,
                 after_step=fixed,
                 callbacks=callbacks,
-                unseen=self.growth.unseen(choice),
+                unseen=self.views.unseen(choice),
                 loader=self.loader,
                 checkpoint=self.checkpoint(phase),
                 task=self.task,
@@ -412,11 +376,7 @@ class Problem:
     def check_weighs_edges(self) -> None:
         """Raise unless edges can have a weight in the user's own module."""
         with seeded(self.seed, self.device):
-            self._check_weighs_edges(self.make_model())
-
-    def _check_weighs_edges(self, network: nn.Module) -> None:
-        """Raise unless edges can have a weight in a network."""
-        check_takes_edge_weights(network)
+            self.kind.check_weighs_edges(self.make_model())
 
     def checkpoint(self, phase: str | None) -> Checkpoint | None:
         """Where a training goes on from, if it is kept anywhere."""
@@ -424,23 +384,16 @@ class Problem:
             return None
         return self.checkpoints(phase)
 
-    @property
-    def num_encoded(self) -> int:
-        """Outputs of a network that is made here."""
-        return self.num_outputs
-
     def make_model(self) -> nn.Module:
         """Make a network with initial weights."""
-        network = self.source.make(num_features(self.data.x), self.num_encoded)
+        width = self.kind.width(self.num_outputs)
+        network = self.source.make(num_features(self.data.x), width)
         self.head_for(network)  # can it predict here?
         return network.to(self.device)
 
-    def head_for(self, network: nn.Module) -> nn.Module | None:
-        """Head of a network, from its outputs to logits, or raise if the network can't have one.
-
-        None: its outputs are the logits.
-        """
-        return None
+    def head_for(self, network: nn.Module) -> Head | None:
+        """Head of a network, or raise if the network can't have one; None: outputs are logits."""
+        return self.kind.head(network, self.given, self.device)
 
     def runner(self, network: nn.Module, data: Data, by_layer: bool = False) -> Runner:
         """Run a network and its head on a graph."""
@@ -465,40 +418,22 @@ class Problem:
             self.runner(model, self.data)
         return model
 
-    def identity(self) -> dict[str, Any]:
-        """Values that decide the result beside the graph, the model and the training."""
-        return {}
-
-    def belongs_to(self, choice: Choice) -> tuple[Edges, Tensor]:
-        """The graph that a ticket belongs to, and which of its edges stay, bool ``[M]``."""
-        return self.graph, choice.keep
-
     def second_metric(self, logits: Mapping[str, Tensor]) -> dict[str, Any] | None:
         """Another metric of the ``dense`` model and the ``ticket``, where the task has one.
 
         Args:
             logits: Logits of both.
         """
-        return None
-
-    def facts(self, keep: Tensor, sparse: TrainResult, dense: Dense) -> dict[str, Any]:
-        """What else a ticket says, where a problem is of another kind: fields of its header.
-
-        Args:
-            keep: bool ``[M]``, the edges that stay.
-            sparse: The ticket's training.
-            dense: The dense model.
-        """
-        return {}
+        return self.kind.second_metric(self.data, logits)
 
     def subgraph(self, keep: Tensor | None) -> Data:
         """The graph that training sees, with the kept edges only; all of them for None."""
-        return self.seen.subgraph(keep)
+        return self.views.train.subgraph(keep)
 
     def macs(self, model: nn.Module, choice: Choice | None = None) -> list[int] | None:
         """Multiply-accumulates of each layer, on the whole graph or what is kept of it."""
-        keep = None if choice is None else self.growth.kept(self.deployed, choice)
-        data = self.deployed.subgraph(keep)
+        full = self.views.full
+        data = full.subgraph(None if choice is None else self.views.kept(full, choice))
         x = data.x if isinstance(model, GNN) else dense_input(model, data.x)
         values = own_types(self.values_for(model, data), x)
         return count_macs(model, x, data.edge_index, **values)

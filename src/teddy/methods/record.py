@@ -9,14 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from teddy.data.feature_names import feature_names
-from teddy.data.links import LINKS
 from teddy.methods.collapse import warn_of_collapse
 from teddy.methods.level import Level
 from teddy.models import GNN, MODELS
 from teddy.models.wrappers import class_path
+from teddy.tasks.views import Choice
 from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
 from teddy.ticket.features import feature_facts
-from teddy.ticket.fingerprint import split_fingerprint
 from teddy.ticket.state import structure_of
 from teddy.training import TrainResult, seeded
 from teddy.training.config import recorded
@@ -34,23 +33,6 @@ class Dense:
     accuracy: Accuracy
     macs: list[int] | None
     seconds: float
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The edges that a method has chosen.
-
-    Attributes:
-        keep: bool ``[M]``, those that stay.
-        sparsity: The share that was to go.
-        score: The edge score that chose; None: they were chosen in another way.
-        weighted: Whether its degrees were weighted.
-    """
-
-    keep: Tensor
-    sparsity: float
-    score: str | None = None
-    weighted: bool = False
 
 
 def make_ticket(
@@ -81,15 +63,18 @@ def make_ticket(
         "unused": sum(p.numel() for name, p in named if name in problem.prunable.unused),
     }
     where |= problem.weight_budget.settings(network)
-    names, (edges, keep) = problem.given.get("class_names"), problem.belongs_to(choice)
-    facts = problem.facts(keep, sparse, dense)
-    outputs = "outputs" if problem.task.name in ("regression", LINKS) else "classes"
+    names, found_on = problem.given.get("class_names"), problem.views.found_on
+    edges, keep = found_on.edges, problem.views.kept(found_on, choice)
+    logits = {"dense": dense.logits, "ticket": sparse.logits}
+    head = problem.head_for(network)
+    facts = problem.kind.facts(problem.views, choice, problem.given, logits, head)
+    outputs = problem.task.outputs
     info = TicketInfo(
         method=method,
         dataset=str(problem.given.get("name", "data")),
         split=str(problem.given.get("split", "given")),
         split_seed=problem.given.get("split_seed"),
-        split_fingerprint=split_fingerprint(problem.given, problem.task.name == LINKS),
+        split_fingerprint=problem.kind.split_fingerprint(problem.given),
         seed=problem.seed,
         model=_model_spec(problem, network) | {kind: n for kind, n in left_out.items() if n},
         graph={
@@ -126,17 +111,18 @@ def make_ticket(
 
 
 def _inductive(problem: Problem, choice: Choice) -> dict[str, Any] | None:
-    if problem.growth.grown is None:
+    views = problem.views
+    if not views.grows:
         return None
-    kept = problem.growth.kept(problem.deployed, choice)
+    edges, kept = views.full.edges, views.kept(views.full, choice)
     return {
-        "inference": problem.growth.inference,
+        "inference": views.inference,
         "score": choice.score,
         "weighted": choice.weighted,
-        "nodes": problem.deployed.edges.graph_nodes,
+        "nodes": edges.graph_nodes,
         "edges": asdict(Count(kept.numel(), int(kept.sum()))),
-        "fingerprint": problem.deployed.edges.fingerprint(),
-        "kept_fingerprint": problem.deployed.edges.fingerprint(kept),
+        "fingerprint": edges.fingerprint(),
+        "kept_fingerprint": edges.fingerprint(kept),
     }
 
 

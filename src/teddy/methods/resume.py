@@ -134,7 +134,7 @@ def search_settings(
     parts = [x] if x.layout == torch.strided else [x.crow_indices(), x.col_indices(), x.values()]
     tensors = [*parts, problem.given.y]
     tensors += [problem.given[mask] for mask in MASKS]
-    edges, weight = problem.deployed.edges, getattr(problem.task, "weight", None)
+    edges, weight = problem.views.full.edges, getattr(problem.task, "weight", None)
     tensors += edges.tensors()
     return {
         "method": method,
@@ -145,8 +145,8 @@ def search_settings(
         "seed": problem.seed,
         **recorded(problem.config),
         "loader": loader_text(problem.loader),
-        "inductive": problem.growth.grown is not None,
-        "inference": problem.growth.inference,
+        "inductive": problem.views.grows,
+        "inference": problem.views.inference,
         "device": problem.device.type,
         "teacher": None if problem.teacher is None else problem.teacher.name,
         "task": str(problem.task),
@@ -154,7 +154,7 @@ def search_settings(
         "graph": edges.fingerprint(),
         "data": digest_of(tensors),
         **problem.weight_budget.settings(),
-        **problem.identity(),
+        **problem.kind.identity(problem.given),
     }
 
 

@@ -268,7 +268,7 @@ class Scheme:
                 regularizer=regularizer,
                 after_step=clamp if self.clamp else None,
                 callbacks=problem.phases.report(phase),
-                unseen=problem.growth.unseen_under_masks(state.keep),
+                unseen=problem.views.unseen_under_masks(state.keep),
                 checkpoint=problem.checkpoint(phase),
                 task=problem.task,
             )

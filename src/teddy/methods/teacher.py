@@ -12,16 +12,14 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data
 
-from teddy.data.links import LINKS
 from teddy.errors import InputError, warn
 from teddy.models import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS, edge_inputs
+from teddy.models.inputs import of_edges
 from teddy.store.tensors import Entry
 from teddy.ticket import Accuracy, Ticket
-from teddy.ticket.fingerprint import split_fingerprint
 from teddy.training import seeded
 from teddy.training.distributed import digest_of
-from teddy.training.inputs import of_edges
 from teddy.training.runner import Runner
 from teddy.training.subgraphs import without_edges
 
@@ -80,7 +78,7 @@ class Teacher:
             InputError: if it doesn't run on the graph, or its logits don't fit the targets.
         """
         started = time.perf_counter()
-        unseen = problem.growth.unseen(None)
+        unseen = problem.views.unseen(None)
         if self.logits is not None and unseen is not None:
             raise InputError(
                 "teacher is a tensor, but validation and test are on other graphs than training, "
@@ -99,7 +97,7 @@ class Teacher:
                 f"teacher is a ticket of the task {self.task.name}, expected one of "
                 f"{problem.task.name}"
             )
-        own = split_fingerprint(problem.given, problem.task.name == LINKS)
+        own = problem.kind.split_fingerprint(problem.given)
         if self.split is not None and self.split != own:
             warn("the teacher was trained on another split: it may know what is tested on")
         for view in views:
@@ -134,7 +132,10 @@ class Teacher:
     def _takes(self, problem: Problem) -> list[str]:
         """What it takes of the edges beside their ends."""
         assert self.network is not None
-        edges, present = problem.seen.edges, [name for name in EDGE_INPUTS if name in problem.given]
+        edges, present = (
+            problem.views.train.edges,
+            [name for name in EDGE_INPUTS if name in problem.given],
+        )
         takes = edge_inputs(self.network, present, edges.directed)
         for name in takes:
             if name not in edges.names:

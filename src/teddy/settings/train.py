@@ -7,7 +7,7 @@ from typing import Any
 
 from teddy.settings.declare import Config, setting
 
-#: The two readings of the distillation term; see :class:`~teddy.training.objective.Objective`.
+#: The two readings of the distillation term; see :class:`~teddy.tasks.objective.Objective`.
 DIVERGENCES = ("dense-sparse", "sparse-dense")
 
 #: Strength of the distillation, unless a method has its own.

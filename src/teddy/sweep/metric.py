@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from teddy.errors import InputError
-from teddy.training.tasks import TASKS, parse_task
+from teddy.tasks import TASKS, parse_task
 
 #: Least change of a metric, where it is not one example.
 _UNITS = {"AUC": "pair of test links", "micro-F1": "label of a test node"}
@@ -92,7 +92,7 @@ class Metric:
     def examples(self) -> str:
         """Examples that it is measured on: ``nodes``, ``links`` or ``graphs``."""
         # The file of your own task may not be loaded.
-        return f"{TASKS[self.task].level}s" if self.task in TASKS else "rows"
+        return f"{TASKS[self.task].kind.name}s" if self.task in TASKS else "rows"
 
     @property
     def unit(self) -> str:

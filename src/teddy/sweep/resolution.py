@@ -9,14 +9,10 @@ from math import lcm
 from typing import Any
 
 from torch import Tensor
-from torch_geometric.data import Data, HeteroData
 
 from teddy.sweep.metric import Metric
+from teddy.tasks import Task, kind_from, task_from
 from teddy.ticket import TicketInfo
-from teddy.ticket.heads import targets_for
-from teddy.ticket.hetero import hetero_targets
-from teddy.training import Task
-from teddy.training.tasks import task_from
 
 Row = dict[str, Any]
 
@@ -36,7 +32,7 @@ class HeldOut:
     Attributes:
         rows: Number of nodes, links or graphs.
         resolution: Points of the metric that one example is worth; see
-            :meth:`teddy.training.Task.resolution`.
+            :meth:`teddy.tasks.Task.resolution`.
     """
 
     rows: int
@@ -48,14 +44,14 @@ class HeldOut:
 
         Example:
             >>> import torch
-            >>> from teddy.training.tasks import parse_task
+            >>> from teddy.tasks import parse_task
             >>> HeldOut.from_targets(parse_task("link-prediction"), torch.tensor([1, 1, 0, 0]))
             HeldOut(rows=4, resolution=25.0)
         """
         return HeldOut(y.size(0), task.resolution(y))
 
 
-def tested_on(info: TicketInfo, data: Data | HeteroData) -> HeldOut:
+def tested_on(info: TicketInfo, data: Any) -> HeldOut:
     """Size of the test set of a ticket, in the data that it was found on.
 
     Example:
@@ -65,11 +61,9 @@ def tested_on(info: TicketInfo, data: Data | HeteroData) -> HeldOut:
         >>> tested_on(ticket.info, data)
         HeldOut(rows=1000, resolution=0.1)
     """
-    if isinstance(data, HeteroData):
-        targets = hetero_targets(info, data)
-    else:
-        targets = targets_for(info, data)
-    return HeldOut.from_targets(task_from(info.task), targets.y[targets.test_mask])
+    task = task_from(info.task)
+    rows = kind_from(task, info).labelled(data)
+    return HeldOut.from_targets(task, rows.y[rows.test_mask])
 
 
 def resolution_of(rows: Iterable[Mapping[str, Any]]) -> float:

@@ -10,20 +10,19 @@ from dataclasses import asdict
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from teddy import __version__
 from teddy.graph import graph_health
 from teddy.graph.edges import Edges
 from teddy.machine import peak_memory
 from teddy.methods import Problem
-from teddy.methods.record import Choice
 from teddy.sweep.grid import Cell
 from teddy.sweep.resolution import HeldOut
+from teddy.tasks import Kind, Task
 from teddy.ticket import Ticket
 from teddy.ticket.speed import dense_like
-from teddy.ticket.view import TicketView, ticket_view
-from teddy.training import Task
+from teddy.ticket.view import TicketView
 
 #: Times that a search takes: the dense training, all rounds of masks, the last of them, the ticket.
 SECONDS = ("dense", "search", "round", "sparse")
@@ -49,7 +48,7 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Any, tested: HeldOut) -> dict[s
         >>> row["task"], row["metric"], row["hits"]
         ('classification', 'accuracy', None)
     """
-    info, view = ticket.info, ticket_view(ticket, data)
+    info, view = ticket.info, ticket.view(data)
     macs = {"dense": info.macs.dense, "ticket": info.macs.ticket}
     return {
         **_conditions(cell, info.split, ticket.task, tested),
@@ -63,7 +62,7 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Any, tested: HeldOut) -> dict[s
         **{f"macs_{n}": None if layers is None else sum(layers) for n, layers in macs.items()},
         "distill": info.config["distill"],
         **{f"seconds_{n}": ticket.seconds.get(n, 0.0) for n in SECONDS},
-        **_measurements(view, ticket.task, data),
+        **_measurements(view, ticket.model, ticket.kind, data),
     }
 
 
@@ -71,9 +70,8 @@ def dense_row(problem: Problem, cell: Cell, tested: HeldOut) -> dict[str, Any]:
     """The row of simulation 0: the dense model itself."""
     dense, metrics = problem.dense(), asdict(problem.dense().accuracy)
     weights = sum(mask.numel() for mask in problem.prunable.masks())
-    macs = None if dense.macs is None else sum(dense.macs)
-    every = torch.ones_like(problem.graph.pairs[0], dtype=torch.bool)
-    edges = problem.belongs_to(Choice(every, 0.0))[1].numel()
+    macs, model = None if dense.macs is None else sum(dense.macs), problem.initial_model()
+    edges = problem.views.found_on.edges.num_edges
     return {
         **_conditions(cell, str(problem.given.get("split", "given")), problem.task, tested),
         "graph_sparsity": 0.0,
@@ -90,7 +88,7 @@ def dense_row(problem: Problem, cell: Cell, tested: HeldOut) -> dict[str, Any]:
         "distill": 0.0,
         **dict.fromkeys((f"seconds_{name}" for name in SECONDS), 0.0),
         "seconds_dense": dense.seconds,
-        **_measurements(_whole_view(problem), problem.task, problem.deployed.data),
+        **_measurements(_whole_view(problem, model), model, problem.kind, problem.views.full.data),
     }
 
 
@@ -116,14 +114,13 @@ def _conditions(cell: Cell, split: str, task: Task, tested: HeldOut) -> dict[str
     }
 
 
-def _measurements(view: TicketView, task: Task, data: Any) -> dict[str, Any]:
+def _measurements(view: TicketView, model: nn.Module, kind: Kind, data: Any) -> dict[str, Any]:
     """Inference time, health of the graph that the pruning leaves, memory and versions."""
     graph, keep = view.edges.simple(view.keep)
-    # Homophily takes a class of every node, which of a HeteroData one type alone has.
-    classes = task.has_node_classes() and not view.edges.target
-    health = graph_health(graph.pairs[:, keep], graph.num_nodes, data.y if classes else None)
+    y = data.y if kind.has_node_classes() else None
+    health = graph_health(graph.pairs[:, keep], graph.num_nodes, y)
     return {
-        **_inference(view),
+        **_inference(view, model),
         "pruned_degree": mean_edge_degree(graph, ~keep),
         **{name: getattr(health, name) for name in _HEALTH},
         "peak_memory": peak_memory(),
@@ -143,28 +140,24 @@ def _hits(links: Mapping[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def _whole_view(problem: Problem) -> TicketView:
-    """The dense model on the graph with all of its edges."""
-    edges, data = problem.deployed.edges, problem.deployed.data
+def _whole_view(problem: Problem, model: nn.Module) -> TicketView:
+    """The graph with all of its edges, and the head of a model."""
+    edges, data = problem.views.full.edges, problem.views.full.data
     everything = torch.ones_like(edges.pairs[0]).bool()
-    beside = {name: data[name] for name in ("graph_of_node",) if name in data}
-    model = problem.initial_model()
-    return TicketView(model, data.x, edges, everything, beside, problem.head_for(model))
+    values = {name: data[name] for name in ("graph_of_node",) if name in data}
+    return TicketView(data.x, edges, everything, values, problem.head_for(model))
 
 
 @torch.no_grad()
-def _inference(view: TicketView) -> dict[str, float]:
+def _inference(view: TicketView, model: nn.Module) -> dict[str, float]:
     """Seconds of one pass over the whole graph, of the dense model and of a ticket.
 
     They take turns, and the shortest time of each counts, so that what else the machine does
     weighs as little as it can, and on both alike.
     """
-    models = {"dense": dense_like(view.model), "ticket": copy.deepcopy(view.model)}
+    models = {"dense": dense_like(model), "ticket": copy.deepcopy(model)}
     keep = {"dense": None, "ticket": view.keep}
-    runners = {
-        name: view.runner(model.to(view.x.device).eval(), keep[name])
-        for name, model in models.items()
-    }
+    runners = {name: view.runner(network.eval(), keep[name]) for name, network in models.items()}
     shortest = dict.fromkeys(runners, float("inf"))
     for turn in range(_TURNS + 1):  # the first warms up
         for name, runner in runners.items():

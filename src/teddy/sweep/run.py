@@ -26,9 +26,9 @@ from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Cell, Grid, level_of, settings_for
 from teddy.sweep.results_table import write_table
 from teddy.sweep.worker import Job
+from teddy.tasks import parse_task
 from teddy.training.device import check_device
 from teddy.training.loader_specs import loader_text
-from teddy.training.tasks import parse_task
 
 # Seconds between two looks at what is done.
 _LOOK = 0.5

@@ -20,7 +20,6 @@ from teddy.sweep.resolution import HeldOut, tested_on
 from teddy.sweep.row import ticket_row
 from teddy.sweep.statistics import Difference, paired_difference, spread
 from teddy.ticket import Accuracy, Ticket
-from teddy.ticket.view import ticket_view
 
 
 @dataclass
@@ -165,10 +164,9 @@ def find_over_seeds(
         settings = {**settings, "progress": shown, "checkpoint": folder}
         tickets.append(find_ticket(data, seed=seed, **settings))
     study = Study(tickets, tested_on(tickets[0].info, data), {}, 0.0)
-    view = ticket_view(study.best, data)
-    graph, keep = view.edges.simple(view.keep)
-    of_nodes = study.best.task.has_node_classes() and not isinstance(data, HeteroData)
-    y = data.y if of_nodes else None
+    _, edges, keep = study.best.chosen(data)
+    graph, keep = edges.simple(keep)
+    y = data.y if study.best.kind.has_node_classes() else None
     for when, edges in (("before", graph), ("after", graph.subset(keep))):
         study.health[when] = graph_health(edges.pairs, graph.num_nodes, y)
     study.seconds = time.perf_counter() - started

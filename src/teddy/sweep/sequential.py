@@ -58,7 +58,7 @@ class Rule:
 
     Attributes:
         resolution: Points that one validation example is worth, such as 100 / n of n nodes in
-            accuracy; see :meth:`teddy.training.Task.resolution`. The standard deviation is taken
+            accuracy; see :meth:`teddy.tasks.Task.resolution`. The standard deviation is taken
             to be that at least: differences that are equal to the example may differ at the next
             seed.
         tolerance: Points of the metric that a ticket may be below dense.

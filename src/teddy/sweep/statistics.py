@@ -98,7 +98,7 @@ def paired_difference(
 
     The standard deviation is at least what one test example is worth. Seeds that agree to the
     example may differ by one at the next seed, so equal differences give an interval, too. The
-    worth depends on the metric (:meth:`teddy.training.Task.resolution`): 100 / rows in accuracy,
+    worth depends on the metric (:meth:`teddy.tasks.Task.resolution`): 100 / rows in accuracy,
     100 / (P N) in AUC, where one pair of a positive and a negative link changes its order, 100 /
     (positive labels) in micro-F1. R2 is no count, so any difference can occur. There the floor is
     100 / rows, a row whose squared error changes by the variance of the targets. A floor of 0

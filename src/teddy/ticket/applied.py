@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import copy
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
-from teddy.data.checks import PRUNED_BY
 from teddy.data.feature_names import feature_names
-from teddy.data.graphs import GraphsLike
-from teddy.graph.columns import keep_messages, listed_columns
 from teddy.models import GNN
+from teddy.models.inputs import dense_input, own_types
+from teddy.tasks.graph_set import GraphsLike
 from teddy.ticket.features import features_for, input_names
-from teddy.ticket.graphs import graph_apply
-from teddy.ticket.heads import graph_for
-from teddy.ticket.hetero import hetero_apply
 from teddy.ticket.mark import marks
-from teddy.training.inputs import dense_input, own_types
 
 if TYPE_CHECKING:
     from teddy.ticket.ticket import Ticket
@@ -42,35 +39,25 @@ def apply_ticket(ticket: Ticket, data: GraphsLike | HeteroData) -> Data | Hetero
         data: Its graph, whole or pruned; of an inductive ticket, or one that classifies graphs,
             any.
     """
-    if ticket.info.hetero is not None:
-        return hetero_apply(ticket, data)
-    if ticket.info.graphs is not None:
-        return _as_taken(ticket, graph_apply(ticket, data))
-    data = graph_for(ticket.info, data)
-    edges = ticket.edges(data)
-    fields = edges.fields(ticket.kept(data, edges))
-    edge_index, nodes = fields["edge_index"], edges.num_nodes
-    sparse = keep_messages(data, listed_columns(data.edge_index, edge_index))
-    for name, value in fields.items():
-        sparse[name] = value
-    if sparse.num_nodes != nodes:
-        sparse.num_nodes = nodes
-    sparse[PRUNED_BY] = marks(ticket, edge_index, [nodes])[0]
-    return _as_taken(ticket, sparse)
+    info, kind = ticket.info, ticket.kind
+    graph, edges, keep = ticket.chosen(data)
+    own = partial(_own_form, ticket)
+    features = {name: own(x) for name, x in edges.features.items()}
+    fields = replace(edges, features=features).fields(keep)
+    mark = marks(ticket, *kind.sizes(edges.subset(keep), graph))
+    x = own(features_for(info, graph)) if graph.get("x") is not None else None
+    if x is not None and not isinstance(ticket.model, GNN):
+        values = {name: fields[name] for name in input_names(info) if name in fields}
+        fields |= own_types(values, x)
+    sparse = kind.pruned(data, graph, edges, fields, mark)
+    store = kind.store(sparse)
+    if x is not None:
+        store.x = x
+        if feature_names(graph) is not None and info.features is not None:
+            store.feature_names = info.features
+    return sparse
 
 
-def _as_taken(ticket: Ticket, data: Data) -> Data:
-    """The same with features and other inputs as the network takes them."""
-    if data.get("x") is None:
-        return data
-    x, names = features_for(ticket.info, data), feature_names(data)
-    taken = {"x": x if isinstance(ticket.model, GNN) else dense_input(ticket.model, x)}
-    values = {name: data[name] for name in input_names(ticket.info)}
-    if not isinstance(ticket.model, GNN):
-        values = own_types(values, taken["x"])
-    ready = copy.copy(data)
-    for name, value in {**taken, **values}.items():
-        ready[name] = value
-    if names is not None and ticket.info.features is not None:
-        ready.feature_names = ticket.info.features
-    return ready
+def _own_form(ticket: Ticket, x: Tensor) -> Tensor:
+    """Features as the network takes them."""
+    return x if isinstance(ticket.model, GNN) else dense_input(ticket.model, x)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from teddy.ticket.info import Count, TicketInfo
+from teddy.tasks import kind_from, task_from
+from teddy.ticket.info import Count, TicketInfo, second_metric
 
 
 def model_card(info: TicketInfo, repo_id: str) -> str:
@@ -54,7 +55,8 @@ def _metadata(info: TicketInfo) -> dict[str, Any]:
 
 
 def _text(info: TicketInfo, repo_id: str) -> str:
-    metric, macs = info.task["metric"], info.macs
+    metric, macs, second = info.task["metric"], info.macs, second_metric([info])
+    kind = kind_from(task_from(info.task), info)
     rows = [
         ("edges", *_counts(info.edges)),
         ("weights", *_counts(info.weights)),
@@ -62,9 +64,8 @@ def _text(info: TicketInfo, repo_id: str) -> str:
         (f"validation {metric} %", f"{info.dense.val:.2f}", f"{info.ticket.val:.2f}"),
         ("test at the last epoch", f"{info.dense.last_test:.2f}", f"{info.ticket.last_test:.2f}"),
     ]
-    if info.links is not None:
-        dense, ticket = (info.links["hits"][whose]["test"] for whose in ("dense", "ticket"))
-        rows.append((f"test hits@{info.links['hits_at']} %", f"{dense:.2f}", f"{ticket:.2f}"))
+    if second is not None:
+        rows.append((f"test {second.name} %", f"{second.dense:.2f}", f"{second.ticket:.2f}"))
     if macs.dense is not None and macs.ticket is not None:
         rows.insert(2, ("multiply-accumulates", f"{sum(macs.dense):,}", f"{sum(macs.ticket):,}"))
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
@@ -72,11 +73,6 @@ def _text(info: TicketInfo, repo_id: str) -> str:
     versions = ", ".join(f"{name} {value}" for name, value in info.versions.items())
     own = ", model=..." if "name" not in info.model else ""
     graph = info.graph
-    edges, container = f"{'' if graph.get('directed') else 'un'}directed edges", "Data"
-    if info.hetero is not None:
-        edges, container = f"edges of {len(info.hetero['relations'])} relations", "HeteroData"
-    if info.graphs is not None:
-        edges, container = f"{edges} in {info.graphs['count']:,} graphs", "Batch, or a list of Data"
     return f"""
 # {_model(info)} on {_plain(info.dataset)}, a graph lottery ticket
 A sparse subgraph and a sparse GNN that belong together, found by `{_plain(info.method)}`.
@@ -91,9 +87,9 @@ Of one seed ({info.seed}), at the best validation epoch{_provenance(info)}
 import teddy                                   # pip install 'teddy-glt[hub]'
 
 ticket = teddy.Ticket.from_hub("{repo_id}"{own})
-found = ticket.predict(data)                   # data: a PyG {container}
+found = ticket.predict(data)                   # data: a PyG {kind.container}
 ```
-- Graph: {graph["nodes"]:,} nodes, {graph["edges"]:,} {edges}, {graph["features"]:,} \
+- Graph: {graph["nodes"]:,} nodes, {graph["edges"]:,} {kind.edges_text()}, {graph["features"]:,} \
 features; the ticket holds neither it nor its features, and knows it by the fingerprint \
 `{graph["fingerprint"][:16]}`.
 - Split: {_plain(info.split)}. Removed on request: {info.graph_sparsity:.2%} of the edges, \
@@ -104,8 +100,8 @@ features; the ticket holds neither it nor its features, and knows it by the fing
 
 
 def _task(info: TicketInfo) -> str:
-    name = str(info.task["name"])
-    return f"node {name}" if info.links is None and info.graphs is None else name.replace("-", " ")
+    task = task_from(info.task)
+    return f"node {task.name}" if task.kind.name == "node" else task.name.replace("-", " ")
 
 
 def _provenance(info: TicketInfo) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +10,11 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from teddy.data.node_names import node_ids
 from teddy.errors import InputError
 from teddy.graph import Edges
+from teddy.tasks.inference import check_rule, edges_at_inference, scores_any_graph
 from teddy.ticket.features import input_names
-from teddy.ticket.inference import check_rule, edges_at_inference, scores_any_graph
 from teddy.ticket.info import Count, Macs
 from teddy.ticket.mark import refuse_marked
 from teddy.ticket.uses import check_use
@@ -79,8 +79,8 @@ def transfer(
         )
     if isinstance(data, Data):
         data = copy.copy(data).cpu("edge_index", *input_names(info))
-    edges = ticket.edges(data)
-    if ticket.is_pruned(data, edges):
+    graph, edges = ticket.edges(data)
+    if ticket.is_pruned(graph, edges):
         raise InputError(
             "data is the graph that the ticket has pruned, which it takes as it is, expected no "
             "transfer (--changed)"
@@ -97,7 +97,7 @@ def transfer(
         recognised = {"recognised": counts}
     kept = edges_at_inference(
         inference, edges, known, keep, info.graph_sparsity, info.score, info.seed, info.weighted,
-        ticket.signals(data, info.score if inference == "scored" else None),
+        ticket.signals(graph, info.score if inference == "scored" else None),
     )  # fmt: skip
     was = info.transferred or {"dataset": info.dataset, "graph": info.graph}
     first = {"dataset": was["dataset"], "graph": was["graph"]}
@@ -158,35 +158,6 @@ def _check_comparable(original: Data, data: Data, before: list[str], now: list[s
                 f"{named} has node_ids, such as '{ids[0]}', {other} has none, expected both with "
                 "ids, or ids that are the nodes' numbers"
             )
-
-
-def node_ids(data: Data) -> Sequence[Any]:
-    """What the nodes of some data are called: the ids of its table, else their numbers.
-
-    Raises:
-        InputError: unless there is an id for each node, and each only once.
-
-    Example:
-        >>> list(node_ids(Data(num_nodes=2)))
-        [0, 1]
-        >>> node_ids(Data(num_nodes=2, node_ids=torch.tensor([7, 3])))
-        [7, 3]
-    """
-    given = data.get("node_ids")
-    if given is None:
-        return range(data.num_nodes)
-    if isinstance(given, str) or getattr(given, "ndim", 1) != 1 or not hasattr(given, "__len__"):
-        kind = type(given).__name__
-        raise InputError(f"node_ids is a {kind}, expected a list with an id for each node")
-    ids = given.tolist() if hasattr(given, "tolist") else list(given)
-    if len(ids) != data.num_nodes:
-        raise InputError(f"node_ids has {len(ids)} ids, expected {data.num_nodes} (num_nodes)")
-    seen: set[str] = set()
-    for node in map(str, ids):
-        if node in seen:
-            raise InputError(f"node_ids has '{node}' twice, expected each id once")
-        seen.add(node)
-    return ids
 
 
 def _known_edges(

@@ -50,7 +50,6 @@ class CompiledTicket(nn.Module):
         head: From the network's outputs to the logits; None: they are the logits.
         order: For each column of ``x``, where features that come later have it; None: they are in
             the same order.
-        target: Node type that is predicted, of a heterogeneous graph.
 
     Attributes:
         macs: Multiply-accumulates of each layer; None where they can't be counted.
@@ -78,10 +77,9 @@ class CompiledTicket(nn.Module):
         shrink: bool = True,
         order: Tensor | None = None,
         head: nn.Module | None = None,
-        target: str | None = None,
     ) -> None:
         super().__init__()
-        self._target = target
+        self._target: str | None = getattr(edge_index, "target", None)
         self.head = nn.Identity() if head is None else head
         self.recorded: dict[str, Any] = {}
         self._shape, self._order = x.shape, order

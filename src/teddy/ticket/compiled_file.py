@@ -22,13 +22,12 @@ from teddy.kernels.sparse import SparseMatrix
 from teddy.kernels.sparse_weight import SparseWeight, replace_weight
 from teddy.models import GNN, MODELS, build_model
 from teddy.models.compact_module import fit_sizes
-from teddy.models.graph_head import Readout
-from teddy.models.link_head import LinkHead
 from teddy.models.nagphormer import Hops
 from teddy.models.specformer import Filter
 from teddy.models.wrappers import class_path, plain_name
 from teddy.store.atomic import StrPath
 from teddy.store.tensors import Entry, read_entry, write_entry
+from teddy.tasks.heads import Head, head_from
 from teddy.ticket.state import STRUCTURE, module_for, same_settings, warn_of_settings
 
 KIND = "compiled ticket"
@@ -80,8 +79,10 @@ def write_compiled(path: StrPath, parts: Parts) -> None:
     """Write a compiled ticket, whole or not at all."""
     tensors: dict[str, Tensor] = {}
     model, head = parts.model, parts.head
-    reads_out = isinstance(head, Readout)
-    second = reads_out or parts.target is not None or "graph_of_node" in parts.of_edges
+    fields = head.fields() if isinstance(head, Head) else {}
+    second = (
+        "graph_of_node" in fields or parts.target is not None or "graph_of_node" in parts.of_edges
+    )
     header: dict[str, Any] = {
         "kind": KIND,
         "format": FORMATS[second],
@@ -102,16 +103,15 @@ def write_compiled(path: StrPath, parts: Parts) -> None:
         header["dense"], x = True, SparseMatrix.of(x)
     for name, value in (("x", x), *((n, getattr(parts, n)) for n in _OTHERS)):
         header[name] = _pack(value, name, tensors)
-    header["pairs"] = _pack(head.pairs if isinstance(head, LinkHead) else None, "pairs", tensors)
-    if isinstance(head, Readout):
-        header["readout"] = head.kind
-        header["graph_of_node"] = _pack(head.graph_of_node, "graph_of_node", tensors)
+    for name, value in ({"pairs": None} | fields).items():
+        header[name] = value if isinstance(value, str) else _pack(value, name, tensors)
     if parts.target is not None:
         header["target"] = parts.target
     write_entry(path, Entry(tensors, header))
 
 
 _OTHERS = ("graph", "kept", "order")
+_OF_HEADS = ("pairs", "readout", "graph_of_node")
 
 
 def read_compiled(
@@ -148,9 +148,13 @@ def read_compiled(
         of_edges = {name: _unpack(spec, tensors) for name, spec in header["of_edges"].items()}
         others = {name: _unpack(header[name], tensors) for name in _OTHERS}
         shape = torch.Size(header["shape"])
+        fields = (name for name in _OF_HEADS if name in header)
+        head = head_from(
+            {n: h if isinstance(h := header[n], str) else _unpack(h, tensors) for n in fields}
+        )
         recorded = {name: value for name, value in header["model"].items() if name in STRUCTURE}
         return Parts(
-            network, shape, x, of_edges=of_edges, head=_head(header, tensors),
+            network, shape, x, of_edges=of_edges, head=head,
             target=header.get("target"), macs=header["macs"], recorded=recorded, **others,
         )  # fmt: skip
     except InputError:
@@ -158,13 +162,6 @@ def read_compiled(
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: the weights don't fit the model ({reason})") from None
-
-
-def _head(header: dict[str, Any], tensors: dict[str, Tensor]) -> nn.Module:
-    if "readout" in header:
-        return Readout(header["readout"], _unpack(header["graph_of_node"], tensors))
-    pairs = _unpack(header["pairs"], tensors)
-    return nn.Identity() if pairs is None else LinkHead(pairs)
 
 
 def _spec(model: nn.Module) -> dict[str, Any]:

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch, HeteroData
+from torch_geometric.data import Batch
 
 from teddy.data.checks import LINK_FIELDS, MASKS, PRUNED_BY
 from teddy.errors import InputError
 from teddy.graph.columns import listed_columns
 from teddy.tensors import dtype_text
-from teddy.ticket.changed import node_ids
-from teddy.ticket.heads import graph_for
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,38 +46,18 @@ def kept_edges(ticket: Ticket, data: DataLike) -> pa.Table:
     """
     import pyarrow as pa
 
-    info = ticket.info
-    if info.hetero is not None:
-        return _of_relations(ticket, data)
-    graph = graph_for(info, data)
-    edges, listed = ticket.edge_index(graph), graph.edge_index
-    if not info.graph.get("directed"):
-        edges, listed = edges[:, edges[0] <= edges[1]], listed.sort(dim=0).values
-    if info.graphs is None:
-        ids = node_ids(graph)
-        return _table((ids, ids), edges, listed, graph)
-    of_edge = graph.batch[edges[0]]
-    ids = torch.arange(graph.num_nodes, device=of_edge.device) - graph.ptr[graph.batch]
-    first = {"graph": pa.array(of_edge.tolist(), pa.int64())}
-    return _table((ids.tolist(),) * 2, edges, listed, graph, first)
-
-
-def _of_relations(ticket: Ticket, data: HeteroData) -> pa.Table:
-    """The kept edges of all relations, as messages run."""
-    import pyarrow as pa
-
-    chosen, keep = ticket.chosen(data)
-    ids = {name: node_ids(data[name]) for name in data.node_types}
-    kinds = {type(node) for own in ids.values() for node in own}
-    if len(kinds) > 1:  # a column has one type
-        ids = {name: list(map(str, own)) for name, own in ids.items()}
+    graph, edges, keep = ticket.chosen(data, inputs=False)
     tables = []
-    for kind, edges in chosen.fields(keep)["edge_index"].edge_index_dict.items():
-        ends, listed = (ids[kind[0]], ids[kind[2]]), data[kind].edge_index
-        relation = pa.array(["__".join(kind)] * edges.size(1), pa.string())
-        table = _table(ends, edges, listed, data[kind], {"relation": relation})
-        tables.append(table.cast(pa.schema(map(_of_any_length, table.schema))))
-    return pa.concat_tables(tables, promote_options="permissive")
+    for part in ticket.kind.edge_lists(data, graph, edges, keep):
+        first = {
+            name: pa.array(own.tolist()) if isinstance(own, Tensor) else pa.array(own, pa.string())
+            for name, own in part.columns.items()
+        }
+        tables.append(_table(part.ids, part.edges, part.listed, part.store, first))
+    if len(tables) == 1:
+        return tables[0]
+    alike = (table.cast(pa.schema(map(_of_any_length, table.schema))) for table in tables)
+    return pa.concat_tables(alike, promote_options="permissive")
 
 
 def _of_any_length(field: pa.Field) -> pa.Field:

@@ -38,15 +38,15 @@ from teddy.models import GNN
 from teddy.models.compact import compact
 from teddy.models.compact_module import NotSmallerError, compact_module
 from teddy.store.atomic import StrPath, check_writable, write_atomically
+from teddy.tasks.programs import Program, open_number_of_graphs
 from teddy.ticket.edge_table import kept_edges, parquet
-from teddy.ticket.export_forms import Form, form_of, open_number_of_graphs
 from teddy.ticket.features import input_names
 
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
-    from teddy.ticket.info import TicketInfo
     from teddy.ticket.ticket import DataLike, Ticket
+    from teddy.ticket.view import ChosenEdges
 
 #: Sums into the same place are in ONNX since opset 16, the highest of them since 18.
 OPSET = 18
@@ -73,7 +73,7 @@ def export_ticket(ticket: Ticket, path: StrPath, data: DataLike | None = None) -
     if data is not None:
         write_atomically(path, parquet(kept_edges(ticket, data)))
         return
-    form, (_, output) = form_of(ticket.info), signature(ticket.info)
+    form, (_, output) = ticket.kind.program(), signature(ticket)
     for name in input_names(ticket.info):
         if name not in form.sizes:
             raise InputError(
@@ -85,15 +85,14 @@ def export_ticket(ticket: Ticket, path: StrPath, data: DataLike | None = None) -
     write_atomically(path, content)
 
 
-def signature(info: TicketInfo) -> tuple[list[str], str]:
+def signature(ticket: ChosenEdges) -> tuple[list[str], str]:
     """What the program of a ticket takes, and what it gives.
 
     Logits; of a regression, whose logits are in a scale of the training's own, predictions; where
     links are predicted, the outputs of nodes, whose inner products are logits.
     """
-    inputs = list(form_of(info).sizes)
-    own = {"regression": "predictions", "link-prediction": "outputs"}
-    return inputs, own.get(info.task["name"], "logits")
+    kind = ticket.kind
+    return list(kind.program().sizes), kind.exported or ticket.task.exported
 
 
 def check_kind(path: StrPath) -> str:
@@ -130,7 +129,7 @@ class _Finished(nn.Module):
 
 
 def exported_program(
-    model: nn.Module, form: Form, finish: Callable[[Tensor], Tensor] | None = None
+    model: nn.Module, form: Program, finish: Callable[[Tensor], Tensor] | None = None
 ) -> ExportedProgram:
     """Trace a network for any number of nodes, edges and graphs.
 
@@ -193,7 +192,7 @@ def _pt2(program: ExportedProgram) -> bytes:
     return buffer.getvalue()
 
 
-def _onnx(program: ExportedProgram, form: Form, output: str) -> bytes:
+def _onnx(program: ExportedProgram, form: Program, output: str) -> bytes:
     names: dict[str, Any] = {"input_names": list(form.sizes), "output_names": [output]}
     try:
         with _quiet():
@@ -209,7 +208,7 @@ def _onnx(program: ExportedProgram, form: Form, output: str) -> bytes:
     return content
 
 
-def _name_sizes(graph: Any, form: Form) -> None:
+def _name_sizes(graph: Any, form: Program) -> None:
     """Call the open sizes what they are, not s77."""
     known = zip(graph.inputs, form.sizes.values(), strict=True)
     names = {str(value.shape[axis]): label for value, (axis, label) in known}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -147,6 +148,37 @@ class TicketInfo:
         }
         known = {f.name: plain[f.name] for f in fields(TicketInfo) if f.name in plain}
         return TicketInfo(**{k: parts[k](**v) if k in parts else v for k, v in known.items()})
+
+
+@dataclass(frozen=True)
+class SecondMetric:
+    """Another metric than the task's, such as hits@50, on test rows; the mean of several tickets.
+
+    Attributes:
+        name: Its name.
+        dense: Value of the dense model, in percent.
+        ticket: Value of the ticket.
+    """
+
+    name: str
+    dense: float
+    ticket: float
+
+
+def second_metric(infos: Sequence[TicketInfo]) -> SecondMetric | None:
+    """The second metric of some tickets of one task; None where it has none.
+
+    Args:
+        infos: Their headers.
+    """
+    found = [info.links for info in infos if info.links and "hits" in info.links]
+    if not found:
+        return None
+    dense, ticket = (
+        sum(own["hits"][whose]["test"] for own in found) / len(found)
+        for whose in ("dense", "ticket")
+    )
+    return SecondMetric(f"hits@{found[0]['hits_at']}", dense, ticket)
 
 
 def software_versions() -> dict[str, str]:

@@ -15,7 +15,7 @@ from teddy.errors import InputError
 from teddy.store.bits import pack
 
 if TYPE_CHECKING:
-    from teddy.ticket.chosen_edges import ChosenEdges
+    from teddy.ticket.view import ChosenEdges
 
 
 def marks(ticket: ChosenEdges, edge_index: Tensor, nodes: list[int]) -> Tensor:

@@ -12,7 +12,6 @@ import torch
 from torch import nn
 
 from teddy.ticket.compiled import CompiledTicket
-from teddy.ticket.network_inputs import network_inputs
 from teddy.ticket.ticket import DataLike, Ticket
 
 # Passes of each way that are timed, whatever they take.
@@ -80,9 +79,9 @@ def four_ways(ticket: Ticket, data: DataLike) -> dict[str, CompiledTicket]:
         ticket: The ticket.
         data: Its graph or graphs.
     """
-    dense, kept = dense_like(ticket.model), network_inputs(ticket, data)
+    dense, kept = dense_like(ticket.model), ticket.view(data)
     return {
-        "dense": network_inputs(ticket, data, every_edge=True).compile(dense),
+        "dense": ticket.view(data, every_edge=True).compile(dense),
         "sparse graph": kept.compile(dense),
         "sparse weights": kept.compile(ticket.model, shrink=False),
         "compiled": ticket.compile(data),

@@ -12,21 +12,17 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data, HeteroData
 
-from teddy.data.graphs import GraphsLike
 from teddy.errors import InputError
 from teddy.models import build_model
 from teddy.store.atomic import StrPath
+from teddy.tasks.graph_set import GraphsLike
 from teddy.ticket.applied import apply_ticket
 from teddy.ticket.changed import transfer
-from teddy.ticket.chosen_edges import ChosenEdges
 from teddy.ticket.compiled import CompiledTicket
 from teddy.ticket.description import describe
 from teddy.ticket.export import export_ticket
 from teddy.ticket.file import Content, read_ticket, write_ticket
-from teddy.ticket.heads import targets_for
-from teddy.ticket.hetero import hetero_targets, refuse_hetero
 from teddy.ticket.hub import download, push
-from teddy.ticket.network_inputs import network_inputs
 from teddy.ticket.state import (
     STRUCTURE,
     buffers_of,
@@ -36,8 +32,7 @@ from teddy.ticket.state import (
     same_settings,
     warn_of_settings,
 )
-from teddy.training import Task
-from teddy.training.tasks import task_from
+from teddy.ticket.view import ChosenEdges
 
 #: A graph; or, of a ticket that classifies graphs, one, a list of them or a ``Batch``.
 DataLike: TypeAlias = GraphsLike | HeteroData
@@ -68,11 +63,6 @@ class Ticket(ChosenEdges):
 
     model: nn.Module
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
-
-    @property
-    def task(self) -> Task:
-        """What it predicts."""
-        return task_from(self.info.task)
 
     def save(self, path: StrPath) -> None:
         """Write the ticket to one file, whole or not at all."""
@@ -179,11 +169,9 @@ class Ticket(ChosenEdges):
         listed are among them if the network is a module of your own; models of ours add theirs.
         Of several graphs, nodes are numbered as in their ``Batch``.
         """
-        if self.info.graphs is not None:
-            messages: Tensor = self.fields(data)["edge_index"]
-            return messages
-        edges = self._edges(data, self._to_choose())
-        edge_index: Tensor = edges.fields(self.kept(data, edges))["edge_index"]
+        self.kind.check_one_edge_index()
+        _, edges, keep = self.chosen(data, inputs=False)
+        edge_index: Tensor = edges.fields(keep)["edge_index"]
         return edge_index
 
     def fields(self, data: GraphsLike) -> dict[str, Any]:
@@ -191,8 +179,8 @@ class Ticket(ChosenEdges):
 
         Such as ``edge_weight`` and ``edge_attr`` of each column, as its forward names them.
         """
-        refuse_hetero(self.info)
-        edges, keep = self.chosen(data)
+        self.kind.check_one_edge_index()
+        _, edges, keep = self.chosen(data)
         return edges.fields(keep)
 
     @torch.no_grad()
@@ -204,7 +192,7 @@ class Ticket(ChosenEdges):
         The edges may be listed in any order, once or twice; of a directed graph as they run.
         Weights and attributes of edges are ``data``'s, if it was found with any.
         """
-        return network_inputs(self, data).logits(self.model)
+        return self.view(data).logits(self.model)
 
     def compile(self, data: DataLike) -> CompiledTicket:
         """Prepare for fast inference on a graph: ``compiled()`` gives the logits ``[N, C]``.
@@ -224,7 +212,7 @@ class Ticket(ChosenEdges):
             >>> compiled.num_weights, ticket.info.weights
             (237376, Count(total=474752, kept=170614))
         """
-        compiled = network_inputs(self, data).compile(self.model)
+        compiled = self.view(data).compile(self.model)
         compiled.recorded = {n: v for n, v in self.info.model.items() if n in STRUCTURE}
         return compiled
 
@@ -268,13 +256,9 @@ class Ticket(ChosenEdges):
 
     def evaluate(self, data: DataLike) -> dict[str, float]:
         """The task's metric, such as accuracy, in percent on training, validation, test nodes."""
-        task = self.task
-        if self.info.hetero is not None:
-            nodes = hetero_targets(self.info, data)
-        else:
-            nodes = data = targets_for(self.info, data)
-        logits, y = self.logits(data), task.encode(nodes.y)
-        masks = {"train": nodes.train_mask, "val": nodes.val_mask, "test": nodes.test_mask}
+        task, rows = self.task, self.kind.labelled(data)
+        logits, y = self.logits(data), task.encode(rows.y)
+        masks = {"train": rows.train_mask, "val": rows.val_mask, "test": rows.test_mask}
         return {name: task.score(logits[mask], y[mask]) for name, mask in masks.items()}
 
     def verify(self, data: DataLike, tolerance: float = 0.5) -> dict[str, float]:

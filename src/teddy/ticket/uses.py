@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from teddy.capabilities import FEATURES, Part, check_combination
+from teddy.capabilities import FEATURES, Part, check_combination, reason_against
+from teddy.tasks import TASKS
 from teddy.ticket.info import TicketInfo
-from teddy.training.tasks import TASKS
 
 #: Uses of a ticket, in the order of the docs.
 USES: dict[str, Part] = {
@@ -30,5 +30,14 @@ def check_use(name: str, info: TicketInfo) -> None:
         name: A name in :data:`USES`.
         info: The ticket's header.
     """
+    check_combination(_parts(name, info))
+
+
+def supports(name: str, info: TicketInfo) -> bool:
+    """Whether a ticket's task supports a use."""
+    return reason_against(_parts(name, info)) is None
+
+
+def _parts(name: str, info: TicketInfo) -> list[Part]:
     parts = [USES[name], TASKS[info.task["name"]].part()]
-    check_combination([*parts, *([] if info.hetero is None else [FEATURES["heterogeneous"]])])
+    return [*parts, *([] if info.hetero is None else [FEATURES["heterogeneous"]])]

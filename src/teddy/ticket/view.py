@@ -1,59 +1,237 @@
-"""A ticket's network and the graph that it runs on, whatever it predicts."""
+"""Views of data as a ticket takes them: which edges it keeps, and the inputs of its network."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import torch
 from torch import Tensor, nn
+from torch_geometric.data import Data
 
+from teddy.data.checks import mask_of_split
+from teddy.data.splits import split_number
+from teddy.errors import InputError
 from teddy.graph import Edges
-from teddy.ticket.network_inputs import network_inputs
-from teddy.ticket.ticket import Ticket
+from teddy.prune import Signals
+from teddy.prune.choose import needed_signals
+from teddy.tasks import Kind, Task, kind_from, task_from
+from teddy.tasks.inference import edges_at_inference, scores_any_graph, warn_of_piece
+from teddy.ticket.compiled import CompiledTicket
+from teddy.ticket.features import beside_for, features_for, order_for
+from teddy.ticket.info import TicketInfo
+from teddy.ticket.mark import is_marked, refuse_marked
+from teddy.ticket.uses import supports
 from teddy.training.runner import Runner
 
 
 @dataclass(frozen=True)
 class TicketView:
-    """Some data as a ticket takes them.
+    """Edges and features of some data, and the head that makes logits of a network's outputs.
 
     Attributes:
-        model: The network, from features and messages to outputs.
-        x: Features, of a heterogeneous graph those of the target.
-        edges: The edges, before they are pruned.
-        keep: bool ``[M]``, those that stay.
-        beside: Further inputs of the model, ``graph_of_node`` of several graphs.
+        x: Features, in the order in which the network has learned them.
+        edges: The edges before pruning, with the values of messages.
+        keep: bool ``[M]``, the kept edges.
+        values: Further inputs of the network.
         head: From its outputs to logits; None: they are the logits.
+        order: For each column of ``x``, its place in the data; None: the same.
     """
 
-    model: nn.Module
     x: Tensor
     edges: Edges
     keep: Tensor
-    beside: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
     head: nn.Module | None = None
+    order: Tensor | None = None
 
-    def runner(self, model: nn.Module, keep: Tensor | None = None) -> Runner:
-        """Run a model like this one, on all edges or those to keep."""
-        values = {**self.edges.fields(keep), **self.beside}
-        return Runner(model, self.x, values.pop("edge_index"), values, head=self.head)
+    def runner(self, network: nn.Module, keep: Tensor | None = None) -> Runner:
+        """Run a network on all edges, or on those to keep."""
+        edge_index, values = self._inputs(keep)
+        return Runner(network.to(self.x.device), self.x, edge_index, values, head=self.head)
+
+    def logits(self, network: nn.Module) -> Tensor:
+        """Run a network on the kept edges, in evaluation."""
+        return self.runner(network, self.keep).evaluation_logits()
+
+    def compile(self, network: nn.Module, shrink: bool = True) -> CompiledTicket:
+        """Prepare a network for many passes over the kept edges."""
+        edge_index, values = self._inputs(self.keep)
+        return CompiledTicket(network, self.x, edge_index, values, shrink, self.order, self.head)
+
+    def _inputs(self, keep: Tensor | None) -> tuple[Any, dict[str, Any]]:
+        fields = {**self.edges.fields(keep, numbered=False), **self.values}
+        found = {
+            name: value.to(self.x.device) if isinstance(value, Tensor) else value
+            for name, value in fields.items()
+        }
+        return found.pop("edge_index"), found
 
 
-def ticket_view(ticket: Ticket, data: Any) -> TicketView:
-    """Return some data as a ticket takes them.
+@dataclass(eq=False)
+class ChosenEdges:
+    """The half of a ticket that is a graph; it needs no network.
 
-    Args:
-        ticket: The ticket.
-        data: A graph, a set of graphs or a heterogeneous graph, as the ticket was found on.
-
-    Example:
-        >>> import teddy
-        >>> data = teddy.load_dataset("citeseer")
-        >>> view = ticket_view(teddy.find_ticket(data, "gcn", 0.5, epochs=2, hidden=8), data)
-        >>> view.edges.num_edges, int(view.keep.sum())
-        (4552, 2276)
+    Attributes:
+        info: Everything about the ticket but its tensors.
+        keep: bool ``[M]`` over the canonical order of the graph's undirected edges.
     """
-    inputs, (edges, keep) = network_inputs(ticket, data), ticket.chosen(data)
-    beside = {name: inputs.of_edges[name] for name in ("graph_of_node",) if name in inputs.of_edges}
-    return TicketView(ticket.model.to(inputs.x.device), inputs.x, edges, keep, beside, inputs.head)
+
+    info: TicketInfo
+    keep: Tensor
+
+    @property
+    def task(self) -> Task:
+        """The task, with all that is needed to predict and to measure."""
+        return task_from(self.info.task)
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of problem."""
+        return kind_from(self.task, self.info)
+
+    def view(self, data: Any, every_edge: bool = False) -> TicketView:
+        """Return some data as the ticket's network takes them.
+
+        Args:
+            data: A graph, a set of graphs or a heterogeneous graph, as the ticket was found on.
+            every_edge: Whether all edges are kept, as the dense model has them; then data that are
+                pruned already are refused.
+
+        Example:
+            >>> import teddy
+            >>> data = teddy.load_dataset("citeseer")
+            >>> view = teddy.find_ticket(data, "gcn", 0.5, epochs=2, hidden=8).view(data)
+            >>> view.edges.num_edges, int(view.keep.sum())
+            (4552, 2276)
+        """
+        kind = self.kind
+        graph, edges, keep = self.chosen(data, whole=every_edge)
+        x = features_for(self.info, graph)
+        kind.check_features(edges)
+        head = kind.ticket_head(graph, x.device)
+        values = kind.inputs(graph, head, x.device)
+        if every_edge:
+            keep = torch.ones_like(keep)
+        return TicketView(x, edges, keep, values, head, order_for(self.info, graph))
+
+    def prune(self, data: Any) -> tuple[Edges, Tensor]:
+        """Return the simple graph of data, which must be whole, and which of its edges are kept.
+
+        Of several graphs or relations it is that of all together.
+
+        Raises:
+            InputError: if the graph is pruned already, or the ticket can't tell which edges stay.
+        """
+        _, edges, keep = self.chosen(data, whole=True, inputs=False)
+        return edges.simple(keep)
+
+    def chosen(
+        self, data: Any, whole: bool = False, inputs: bool = True
+    ) -> tuple[Data, Edges, Tensor]:
+        """Return the graph, its edges, and which of them are kept, bool ``[M]``.
+
+        Args:
+            data: A graph, a set of graphs or a heterogeneous graph, as the ticket was found on.
+            whole: Whether data that are pruned already are refused.
+            inputs: Whether edges have the values that the network takes.
+
+        Raises:
+            InputError: if the ticket can't tell which edges stay.
+        """
+        graph, edges = self.edges(data, inputs)
+        return graph, edges, self._kept(data, graph, edges, whole)
+
+    def edges(self, data: Any, inputs: bool = True) -> tuple[Data, Edges]:
+        """Return the graph and its edges, before pruning; see :meth:`chosen`."""
+        kind = self.kind
+        graph = kind.graph(data)
+        inductive = self.info.inductive or {}
+        names = ["edge_weight"] if inductive.get("weighted") else []
+        if inputs:
+            names = self.info.graph.get("edge_inputs", [])
+        edges = kind.ticket_edges(data, graph, names)
+        return graph, replace(edges, beside=beside_for(self.info, graph)) if inputs else edges
+
+    def is_pruned(self, graph: Data, edges: Edges, fingerprint: str | None = None) -> bool:
+        """Return whether a graph is one that this ticket has pruned already, and takes as it is.
+
+        By the fingerprint of the kept edges of the graph that it was found or, if inductive, tested
+        on; of any other graph by the mark that :meth:`~teddy.ticket.Ticket.apply` left.
+
+        Args:
+            graph: The graph.
+            edges: Its edges.
+            fingerprint: Their fingerprint, where it is known.
+        """
+        of, kind = self.info.inductive or self.info.graph, self.kind
+        if kind.same_rows(graph):
+            fingerprint = fingerprint or edges.fingerprint()
+            if fingerprint == of.get("fingerprint"):
+                return False
+            if fingerprint == of.get("kept_fingerprint"):
+                return True
+        return is_marked(self, graph, *kind.sizes(edges, graph))
+
+    def signals(self, graph: Data, score: str | None) -> Signals:
+        """Return features, where the score that chooses edges of other graphs looks at them."""
+        looks = score is not None and "x" in needed_signals(score)
+        return Signals(features_for(self.info, graph) if looks else None)
+
+    def _kept(self, data: Any, graph: Data, edges: Edges, whole: bool) -> Tensor:
+        info, kind, fingerprint = self.info, self.kind, edges.fingerprint()
+        every = torch.ones_like(edges.pairs[0], dtype=torch.bool)
+        if self.is_pruned(graph, edges, fingerprint):
+            if whole:
+                raise InputError(
+                    f"data is the graph that the ticket has pruned, with {edges.num_edges} edges, "
+                    "expected the whole graph"
+                )
+            return every
+        keep, known = self.keep.to(every.device), torch.zeros_like(every)
+        if info.inductive is None:
+            if fingerprint == info.graph["fingerprint"] and kind.same_rows(graph):
+                return keep
+            refuse_marked(graph)
+            if not kind.takes_others:
+                raise self._another(edges)
+            choice = {"score": info.score, "weighted": info.weighted, **kind.header}
+            keep = keep[:0]
+        else:
+            choice = dict(info.inductive)
+            if fingerprint != choice.get("fingerprint"):
+                refuse_marked(graph)
+                warn_of_piece(data, choice.get("nodes", 0))
+        rule, score = choice.get("inference", "scored"), choice["score"]
+        scored = rule == "scored" and scores_any_graph(score)
+        if info.inductive is not None and rule != "none" and not scored:
+            if "train_mask" not in graph:
+                raise InputError("the ticket knows its training nodes' edges, expected train_mask")
+            mask = graph.train_mask
+            if mask.dim() > 1:  # several splits, of which the ticket knows its own
+                mask = mask_of_split(mask, split_number(info.split) or 0)
+            training, known = edges.induced(mask)
+            # New edges stay, so the graph is pruned if that of the training nodes is.
+            fingerprint = training.fingerprint()
+            if fingerprint == info.graph.get("kept_fingerprint"):
+                return every
+            if fingerprint != info.graph["fingerprint"]:
+                refuse_marked(graph)
+                raise self._another(training)
+        return edges_at_inference(
+            rule, kind.apart(edges, graph), known, keep, info.graph_sparsity, score, info.seed,
+            bool(choice.get("weighted")), self.signals(graph, score if scored else None),
+        )  # fmt: skip
+
+    def _another(self, edges: Edges) -> InputError:
+        """Return the error for a graph that is not the ticket's."""
+        info, expected = self.info, self.info.graph
+        changed = "; has it changed since: Ticket.transfer (--changed)"
+        hint = changed if info.inductive is None and supports("transfer", info) else ""
+        loops = f" and {edges.self_loops.numel()} self-loops" if expected.get("self_loops") else ""
+        return self.kind.another(edges) or InputError(
+            f"the ticket belongs to {info.dataset} with {expected['nodes']} nodes and "
+            f"{expected['edges']} edges, got another graph with {edges.num_nodes} nodes and "
+            f"{edges.num_edges} edges{loops}{hint}"
+        )

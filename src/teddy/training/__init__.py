@@ -1,41 +1,32 @@
 """One training loop: dense or projected, distilled or not, full batch or mini-batches.
 
-Loss, metrics and predictions of a task are in ``tasks``.
+Checkpoints, loaders, several processes and the runner of forward passes are here.
 """
 
 from teddy.settings import TrainConfig
 from teddy.training.checkpoint import Checkpoint
 from teddy.training.distillation import distillation_loss
 from teddy.training.distributed import World, connected
-from teddy.training.evaluation import Unseen
 from teddy.training.from_function import FromFunction
 from teddy.training.graph_batches import Graphs
 from teddy.training.loader_specs import LoaderLike, as_loader
 from teddy.training.loaders import Loader
 from teddy.training.loop import TrainResult, train
-from teddy.training.objective import Objective
 from teddy.training.partitions import Partitions
 from teddy.training.seeding import seeded
 from teddy.training.state import Epoch
-from teddy.training.tasks import TASKS, ClassWeight, Task, accuracy
 
 __all__ = [
-    "TASKS",
     "Checkpoint",
-    "ClassWeight",
     "Epoch",
     "FromFunction",
     "Graphs",
     "Loader",
     "LoaderLike",
-    "Objective",
     "Partitions",
-    "Task",
     "TrainConfig",
     "TrainResult",
-    "Unseen",
     "World",
-    "accuracy",
     "as_loader",
     "connected",
     "distillation_loss",

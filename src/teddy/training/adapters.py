@@ -17,9 +17,9 @@ from teddy.models import GNN
 from teddy.models.base import Features, entry_weights
 from teddy.models.caches import stop_caching
 from teddy.models.called import ModuleCall
+from teddy.models.inputs import dense_input, own_types
 from teddy.models.layered import LayeredGNN
 from teddy.models.masks import Masks, call_with
-from teddy.training.inputs import dense_input, own_types
 
 
 class Adapter(ABC):

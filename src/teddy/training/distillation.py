@@ -8,7 +8,7 @@ from torch import Tensor
 from teddy.errors import InputError
 from teddy.numbers import check_number
 from teddy.settings import TrainConfig
-from teddy.training.tasks.classification import CrossEntropy
+from teddy.tasks.classification import CrossEntropy
 
 
 def distillation_loss(

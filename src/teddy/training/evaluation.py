@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.errors import InputError
+from teddy.tasks import Task
+from teddy.tasks.views import Unseen
 from teddy.training.runner import Runner
-from teddy.training.tasks import Task
-
-
-@dataclass(frozen=True)
-class Unseen:
-    """Graphs with nodes that a training must not see.
-
-    Attributes:
-        val: A graph whose ``val_mask`` nodes validate: ``x``, ``edge_index``, ``y``, and what edges
-            have (``edge_weight``, ``edge_attr``), where the model takes it. Where edges have
-            learned masks, ``mask_of_edge`` says which mask each undirected edge has in
-            canonical order; one past the last: none.
-        test: The same, with ``test_mask``.
-    """
-
-    val: Data
-    test: Data
 
 
 class Judge:

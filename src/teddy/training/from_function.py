@@ -13,10 +13,10 @@ from torch_geometric.data import Data
 
 from teddy.errors import InputError
 from teddy.graph.surroundings import Surroundings
+from teddy.models.inputs import input_levels
 from teddy.numbers import check_count
 from teddy.training.batch_checks import check_edges, check_nodes, check_values, is_within, num_seeds
 from teddy.training.hetero_batches import as_hetero_batch, hetero_to_load
-from teddy.training.inputs import input_levels
 from teddy.training.loaders import Batch, Loader
 from teddy.training.subgraphs import check_divisible, subgraph
 

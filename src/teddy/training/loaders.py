@@ -12,6 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.specs import read_option
+from teddy.tasks.heads import Head
 
 
 @dataclass(frozen=True)
@@ -22,13 +23,12 @@ class Batch:
         rows: int64 ``[n]``, rows of ``y`` that are learned from: nodes, graphs or links.
         graph: Makes the graph that the model runs on; called by the process that computes the
             batch, and by no other. Where nodes are learned from, they are its first ones.
-        links: int64 ``[2, n]``, the ends of the links that are learned from, by their places in
-            the graph; None: nodes or graphs are learned from.
+        head: Head of these rows in the graph; None: the training's.
     """
 
     rows: Tensor
     graph: Callable[[], Data]
-    links: Tensor | None = None
+    head: Head | None = None
 
 
 class Loader(ABC):

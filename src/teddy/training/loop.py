@@ -20,18 +20,20 @@ from teddy.models import GNN
 from teddy.models.masks import Masks
 from teddy.models.own_module import check_state
 from teddy.settings import TrainConfig
+from teddy.tasks import Classification, Task
+from teddy.tasks.heads import Head
+from teddy.tasks.views import Unseen
 from teddy.training.batches import Batches
 from teddy.training.checkpoint import Checkpoint
 from teddy.training.config import resolved
 from teddy.training.distributed import World
-from teddy.training.evaluation import Unseen, judges
+from teddy.training.evaluation import judges
 from teddy.training.loaders import Loader
 from teddy.training.minibatch import BatchSteps, check_takes_batches
 from teddy.training.restored import warn_if_not_restored
 from teddy.training.runner import Runner
 from teddy.training.state import Epoch, State
 from teddy.training.steps import GraphSteps, Steps
-from teddy.training.tasks import Classification, Task
 from teddy.weights import L0Projected, Units, WeightBudget
 
 #: Weight decay of learned masks: that of UGS's code, whatever the weights of a model have.
@@ -73,7 +75,7 @@ def train(
     data: Data,
     config: TrainConfig | None = None,
     *,
-    head: nn.Module | None = None,
+    head: Head | None = None,
     masks: Masks | None = None,
     teacher: Tensor | None = None,
     weight_sparsity: float = 0.0,
@@ -130,7 +132,7 @@ def train(
     started = time.perf_counter()
     world = World.current()
     if loader is not None:
-        check_takes_batches(network, head, masks, regularizer)
+        check_takes_batches(network, masks, regularizer)
     elif world.size > 1:
         raise InputError(f"{world.size} processes share batches, expected a loader")
     train_nodes = data.train_mask.nonzero().flatten()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -12,19 +11,16 @@ from torch_geometric.data import Data
 
 from teddy.errors import InputError
 from teddy.models import GNN
-from teddy.models.graph_head import Readout
 from teddy.models.layered import LayeredGNN
-from teddy.models.link_head import LinkHead
 from teddy.models.masks import Masks
 from teddy.settings import TrainConfig
+from teddy.tasks import Head, Task
+from teddy.tasks.objective import Totals
 from teddy.training.distributed import World
 from teddy.training.loaders import Batch, Loader, grouped
-from teddy.training.objective import Totals
 from teddy.training.runner import Runner
 from teddy.training.seeding import derived_seed, seeded, seeded_items
 from teddy.training.steps import Steps
-from teddy.training.subgraphs import places
-from teddy.training.tasks import Task
 
 
 class BatchSteps(Steps):
@@ -59,7 +55,7 @@ class BatchSteps(Steps):
     def __init__(
         self,
         network: nn.Module,
-        head: nn.Module | None,
+        head: Head | None,
         data: Data,
         config: TrainConfig,
         teacher: Tensor | None,
@@ -79,10 +75,6 @@ class BatchSteps(Steps):
                 f"of {self.world.size} processes"
             )
         self.together, self.seed = loader.together, seed
-        self.links: Tensor | None = None
-        if isinstance(head, LinkHead):
-            self.links, data = head.pairs.cpu(), copy.copy(data)
-            data.edge_label_index = head.pairs
         self.batches: Iterable[Batch] = loader.load(data)
         self.y, self.trains = data.y.cpu(), data.train_mask.cpu()
         self.task, self.num_outputs = task, task.num_outputs(self.y)
@@ -93,7 +85,7 @@ class BatchSteps(Steps):
         """Do the steps of an epoch; return the mean of their losses."""
         losses, number = [], 0
         drawn = seeded_items(self.batches, derived_seed(self.seed, index, "batches"))
-        for step in grouped(map(self._with_links, drawn), self.together):
+        for step in grouped(map(self._with_head, drawn), self.together):
             totals = self._totals(step)
             if any(self._teaches(batch) for batch in step):
                 self.optimizer.zero_grad()
@@ -118,13 +110,12 @@ class BatchSteps(Steps):
             )
         return sum(losses) / len(losses)
 
-    def _with_links(self, batch: Batch) -> Batch:
-        """The batch; where links are predicted, with those between its nodes in place of them."""
-        if self.links is None:
+    def _with_head(self, batch: Batch) -> Batch:
+        """The batch with the rows, and the head, of its part of the graph."""
+        if self.head is None:
             return batch
-        ends = places(batch.rows, self.data.x.size(0))[self.links]
-        rows = (ends >= 0).all(dim=0).nonzero().flatten()
-        return replace(batch, rows=rows, links=ends[:, rows])
+        rows, head = self.head.part(batch.rows, self.data.x.size(0))
+        return replace(batch, rows=rows, head=head)
 
     def _totals(self, step: list[Batch]) -> Totals:
         """The amount of a step's training targets, and the number of its taught rows."""
@@ -139,9 +130,8 @@ class BatchSteps(Steps):
 
     def _learn(self, batch: Batch, totals: Totals) -> Tensor:
         """Add a batch's part of the gradients; return its part of the loss."""
-        head, rows, graph = self.head, batch.rows, batch.graph().to(self.device)
-        if batch.links is not None:
-            head = LinkHead(batch.links.to(self.device))
+        rows, graph = batch.rows, batch.graph().to(self.device)
+        head = None if batch.head is None else batch.head.to(self.device)
         runner = Runner.from_data(self.network, graph, head=head)
         z = runner.training_logits()[: rows.numel()]
         self.task.check_width(z, self.num_outputs)
@@ -227,11 +217,10 @@ class Statistics:
 
 def check_takes_batches(
     network: nn.Module,
-    head: nn.Module | None = None,
     masks: Masks | None = None,
     regularizer: object = None,
 ) -> None:
-    """Raise if a network, its head, its masks or a term of its loss need all nodes at once.
+    """Raise if a network, its masks or a term of its loss need all nodes at once.
 
     Example:
         >>> from teddy.models import NAGphormer
@@ -240,10 +229,6 @@ def check_takes_batches(
         ...
         teddy.errors.InputError: NAGphormer needs the whole graph, expected no loader
     """
-    if head is not None and not isinstance(head, LinkHead | Readout):
-        raise InputError(
-            f"batches are of nodes, links or graphs, expected no loader for a {type(head).__name__}"
-        )
     if masks is not None or regularizer is not None:
         raise InputError("masks are learned on all nodes at once, expected no loader")
     if isinstance(network, GNN) and not isinstance(network, LayeredGNN):

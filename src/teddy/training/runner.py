@@ -10,10 +10,10 @@ from torch_geometric.data import Data
 
 from teddy.errors import InputError
 from teddy.models import GNN
+from teddy.models.inputs import of_edges
 from teddy.models.layered import LayeredGNN
 from teddy.models.masks import Masks
 from teddy.training.adapters import Adapter, BuiltInAdapter, ModuleAdapter
-from teddy.training.inputs import of_edges
 from teddy.training.layerwise import LayerwiseAdapter
 
 
@@ -42,7 +42,7 @@ class Runner:
     Example:
         >>> import torch
         >>> from teddy.models import GCN
-        >>> from teddy.models.link_head import LinkHead
+        >>> from teddy.tasks.heads import LinkHead
         >>> network, x, path = GCN(3, 2, hidden=4), torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])
         >>> Runner(network, x, path).evaluation_logits().shape
         torch.Size([2, 2])

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from teddy.tasks.objective import Objective
 from teddy.training.batches import Batches
-from teddy.training.objective import Objective
 from teddy.training.runner import Runner
 
 

@@ -6,13 +6,13 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.data.features import take_rows
 from teddy.graph.beside import Beside
-from teddy.training.inputs import input_levels
+from teddy.models.inputs import input_levels
+from teddy.tasks.heads import places
 
 
 def subgraph(
@@ -92,18 +92,6 @@ def without_edges(data: Data) -> Data:
         if level == "edges":
             bare[name] = data[name][:0]
     return bare
-
-
-def places(nodes: Tensor, num_nodes: int) -> Tensor:
-    """Return the place of each node of a graph in a list of some, int64 ``[N]``; -1: not in it.
-
-    Example:
-        >>> places(torch.tensor([2, 0]), 3)
-        tensor([ 1, -1,  0])
-    """
-    place = nodes.new_full((num_nodes,), -1)
-    place[nodes] = torch.arange(nodes.numel(), device=nodes.device)
-    return place
 
 
 def take(value: Tensor, rows: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What has to hold of a graph of several node types and relations, a ``HeteroData``."""
+"""Nodes of one type of a heterogeneous graph, which are predicted, and all edges around them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
-from teddy.data.checks import MASKS, check_data, check_features, check_graph
+from teddy.data.checks import MASKS, PRUNED_BY, check_data, check_features, check_graph
+from teddy.data.targets import CLASSES, Targets
 from teddy.errors import InputError
 from teddy.graph.edges import Edges
-from teddy.graph.groups import EdgeType, relation_text
 from teddy.graph.relations import Pairing, nodes_of_types, relation_edges
 
 
@@ -50,7 +50,13 @@ def target_nodes(data: HeteroData, target: str) -> Data:
     store = data[target]
     fields = ("x", "y", *MASKS, "num_nodes", "feature_names", "node_ids")
     given: dict[str, Any] = {key: store[key] for key in fields if key in store}
-    for key in ("name", "class_names", "split", "split_seed"):  # of the graph, not of a type
+    for key in (
+        "name",
+        "class_names",
+        "split",
+        "split_seed",
+        PRUNED_BY,
+    ):  # of the graph, not of a type
         if getattr(data, key, None) is not None:
             given[key] = getattr(data, key)
     return Data(edge_index=torch.empty(2, 0, dtype=torch.long), **given)
@@ -77,19 +83,19 @@ def with_target_nodes(data: HeteroData, target: str, nodes: Data) -> HeteroData:
 
 
 def target_data(
-    data: HeteroData, target: str, task: str = "classification", labelled: bool = True
+    data: HeteroData, target: str, targets: Targets = CLASSES, labelled: bool = True
 ) -> Data:
     """The nodes that are predicted, checked: ``x``, ``y``, masks; see :func:`target_nodes`.
 
     Args:
         data: The graph.
         target: Their type.
-        task: What ``y`` has to be like.
+        targets: What ``y`` has to be like.
         labelled: Whether there have to be ``y`` and masks; else features alone are checked.
     """
     view, source = target_nodes(data, target), f"data['{target}']"
     if labelled:
-        return check_data(view, source, task, integers=True)
+        return check_data(view, source, targets, integers=True)
     view.y = None
     return check_graph(view, source, labelled=False, integers=True)
 
@@ -112,57 +118,6 @@ def other_features(data: HeteroData, target: str, nodes: dict[str, int]) -> dict
             raise InputError(f"{source}: x has {x.size(0)} rows, expected {count} (num_nodes)")
         found[name] = x if x.layout == torch.strided else x.to_dense()
     return found
-
-
-def with_reverses(data: HeteroData, source: str = "data") -> HeteroData:
-    """The graph with messages in both directions, as PyG's ``ToUndirected`` names them.
-
-    A relation ``(a, r, b)`` gets its reverse ``(b, rev_r, a)``; one within a type both directions
-    of each edge. A relation whose reverse is there, by that name or by its edges, stays as it is.
-
-    Args:
-        data: The graph, with ``edge_index`` and perhaps ``edge_weight`` of each relation.
-        source: Where it came from, for the message.
-
-    Example:
-        >>> data = HeteroData(author={"num_nodes": 2}, paper={"num_nodes": 3})
-        >>> data["author", "writes", "paper"].edge_index = torch.tensor([[0, 1], [2, 0]])
-        >>> data["paper", "cites", "paper"].edge_index = torch.tensor([[0], [2]])
-        >>> both = with_reverses(data)
-        >>> both["paper", "rev_writes", "author"].edge_index.tolist()
-        [[2, 0], [0, 1]]
-        >>> both["paper", "cites", "paper"].edge_index.tolist()
-        [[0, 2], [2, 0]]
-    """
-    found = copy.copy(data)
-    for kind in data.edge_types:
-        if any(_is_reverse(data, kind, other) for other in data.edge_types if other != kind):
-            continue
-        first, name, last = kind
-        store = data[kind]
-        values = {"edge_weight": store.edge_weight} if "edge_weight" in store else {}
-        if first == last:
-            try:
-                edges = Edges.from_index(
-                    store.edge_index, data[first].num_nodes, values, self_loops=True
-                )
-            except InputError as error:
-                raise InputError(f"{source} {relation_text(kind)}: {error}") from None
-            found[kind].update({"edge_index": edges.edge_index, **edges.messages.values})
-        else:
-            reverse = {"edge_index": store.edge_index.flip(0), **values}
-            found[last, f"rev_{name}", first].update(reverse)
-    return found
-
-
-def _is_reverse(data: HeteroData, one: EdgeType, other: EdgeType) -> bool:
-    """Whether two relations are each other's reverse, by name or by all of their edges."""
-    if (one[0], one[2]) != (other[2], other[0]):
-        return False
-    if one[1] == f"rev_{other[1]}" or other[1] == f"rev_{one[1]}":
-        return True
-    edges, back = data[one].edge_index, data[other].edge_index.flip(0)
-    return torch.equal(edges.unique(dim=1), back.unique(dim=1))
 
 
 def target_edges(

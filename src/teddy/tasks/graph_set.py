@@ -13,7 +13,7 @@ from torch_geometric.data import Batch, Data
 
 from teddy.data.checks import MASKS, PRUNED_BY, check_features, check_masks
 from teddy.data.splits import Masks, split_nodes
-from teddy.data.targets import TARGETS
+from teddy.data.targets import GRAPH_CLASSES, Targets
 from teddy.errors import InputError
 from teddy.graph.canonical import check_edges
 from teddy.graph.edge_values import check_edge_values
@@ -22,9 +22,6 @@ from teddy.tensors import as_integers, as_tensor
 
 #: A ``Batch``, or a list or a PyG data set of graphs.
 GraphsLike: TypeAlias = Data | Sequence[Data]
-
-#: The task whose targets are graphs'.
-TASK = "graph-classification"
 
 #: The split that is drawn where none came.
 DRAWN = "80/10/10"
@@ -42,6 +39,7 @@ def graph_set(
     split: str | Sequence[Any] | None = None,
     seed: int = 0,
     source: str = "graphs",
+    targets: Targets = GRAPH_CLASSES,
 ) -> Batch:
     """Return graphs with a class each as one ``Batch``, checked and split.
 
@@ -53,6 +51,7 @@ def graph_set(
             validate and test. By default the split that came, else ``"80/10/10"``.
         seed: For a split that is drawn.
         source: What messages call it.
+        targets: What ``y`` has to be like.
 
     Example:
         >>> path = Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 1], [1, 2]]), y=0)
@@ -62,7 +61,7 @@ def graph_set(
         (4, [0, 1, 0, 1], [False, False, False, True])
     """
     batch = as_batch(graphs, source)
-    y = TARGETS[TASK].check(batch.get("y"), batch.num_graphs, source)
+    y = targets.check(batch.get("y"), batch.num_graphs, source)
     batch = _without_own_names(of_graphs(batch, y=y))
     came = _came(batch, source)
     name = split if isinstance(split, str) else "given"
@@ -78,7 +77,7 @@ def graph_set(
     else:
         masks = came
     batch = of_graphs(batch, **dict(zip(MASKS, masks, strict=True)))
-    check_masks(batch, source, TASK)
+    check_masks(batch, source, targets)
     batch.split = name
     if drawn:
         batch.split_seed = check_seed(seed)

@@ -1,9 +1,10 @@
-"""One call for every graph: by name or from a path, checked, simple, split."""
+"""Data sets by name or from a path, checked and split for a task."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from torch import Tensor
 from torch_geometric.data import Batch, Data, HeteroData
@@ -17,23 +18,20 @@ from teddy.data.checks import (
     count_splits,
 )
 from teddy.data.features import compact
-from teddy.data.graphs import TASK as OF_GRAPHS
-from teddy.data.graphs import as_batch, graph_set, of_graphs
-from teddy.data.hetero import (
-    check_target,
-    other_features,
-    target_nodes,
-    with_target_nodes,
-)
-from teddy.data.links import LINKS, check_links, with_links
 from teddy.data.source import StrPath, read_source
 from teddy.data.splits import CHOICES, Masks, one_split, split_nodes, split_number
-from teddy.data.targets import TARGETS
+from teddy.data.targets import Targets
 from teddy.errors import InputError
 from teddy.graph.edge_values import check_edge_values
 from teddy.graph.edges import Edges
 from teddy.graph.groups import relation_text
 from teddy.graph.relations import check_relations, nodes_of_types
+from teddy.tasks.graph_set import as_batch, graph_set, of_graphs
+from teddy.tasks.graphs import GraphKind
+from teddy.tasks.kind import Kind
+from teddy.tasks.links import LinkKind
+from teddy.tasks.registry import kind_for, parse_task
+from teddy.tasks.target_nodes import check_target, other_features, target_nodes, with_target_nodes
 
 
 def load_dataset(
@@ -64,7 +62,7 @@ def load_dataset(
         nodes: The node table of an edge list; by default ``nodes.*`` beside it.
         task: What ``y`` is: ``classification``, ``multilabel`` or ``regression``; of a set of
             graphs always ``graph-classification``. Or ``link-prediction``: labels aren't looked
-            at, and edges are held out as of :func:`teddy.data.split_links`, by a split such as
+            at, and edges are held out as of :func:`teddy.split_links`, by a split such as
             ``"85/5/10"``, which is the default.
         directed: Whether edges stay in the direction that they are listed in.
         target: Node type that has labels and split, in a heterogeneous graph; by default the only
@@ -90,23 +88,26 @@ def load_dataset(
         (3327, 9104, torch.sparse_csr, 'public')
     """
     split = split if split is None else str(split)
-    if task == LINKS:
-        if directed:
-            raise InputError(f"links have no direction, expected no directed graph for {LINKS}")
-        raw, source, label = read_source(name, data_dir, nodes, task, ())
-        return _load_links(raw, source, label, split, seed)
-    raw, source, label = read_source(name, data_dir, nodes, task, None, target, directed)
+    of_links = issubclass(parse_task(task).kind, LinkKind)
+    if of_links and directed:
+        raise InputError(f"links have no direction, expected no directed graph for {task}")
+    kind, raw, source, label = _read(
+        name, task, data_dir, nodes, () if of_links else None, target, directed
+    )
+    targets = kind.task.targets
+    if isinstance(kind, LinkKind):
+        return _load_links(kind, raw, source, label, split, seed)
     if isinstance(raw, HeteroData):
         return _hetero(
             raw, target, source, label,
-            lambda nodes, where: _with_split(nodes, where, split, seed, task, integers=True),
+            lambda nodes, where: _with_split(nodes, where, split, seed, targets, integers=True),
         )  # fmt: skip
     if isinstance(raw, Batch):
         came = "public" if split is None and MASKS[0] in raw else split
-        batch = graph_set(raw, came, seed, source)
+        batch = graph_set(raw, came, seed, source, targets)
         batch.name = label
         return batch
-    graph = _with_split(raw, source, split, seed, task)
+    graph = _with_split(raw, source, split, seed, targets)
     data = Data(
         x=compact(graph.x),
         **_edges(graph, directed, source),
@@ -121,11 +122,45 @@ def load_dataset(
     return _named(data, raw)
 
 
+def _read(
+    name: StrPath,
+    task: str,
+    data_dir: StrPath | None,
+    nodes: StrPath | None,
+    classes: Sequence[str] | None,
+    target: str | None,
+    directed: bool,
+) -> tuple[Kind, Any, str, str]:
+    """Read the data of a task: their level, the data, their name in messages, their name."""
+    wanted = parse_task(task)
+    raw, source, label = read_source(
+        name, data_dir, nodes, wanted.targets, classes, target, directed
+    )
+    raw = as_batch(raw, source) if isinstance(raw, list) else raw
+    hetero, several = isinstance(raw, HeteroData), isinstance(raw, Batch)
+    if hetero and wanted.kind is not Kind:
+        raise InputError(
+            f"{source}: has several kinds of nodes, expected one kind for the task {wanted.name}"
+        )
+    if target is not None and not hetero:
+        raise InputError(f"{source}: has one kind of node, expected no target (--target)")
+    if several and wanted.name == "classification":
+        wanted = parse_task("graph-classification")
+    of_graphs = issubclass(wanted.kind, GraphKind)
+    if several and not of_graphs:
+        raise InputError(
+            f"{source}: is a set of graphs, expected the task graph-classification (--task)"
+        )
+    if of_graphs and not several:
+        raise InputError(f"{source}: is one graph, expected several for the task {wanted.name}")
+    return kind_for(wanted, raw), raw, source, label
+
+
 def _with_split(
-    raw: Data, source: str, split: str | None, seed: int, task: str, integers: bool = False
+    raw: Data, source: str, split: str | None, seed: int, targets: Targets, integers: bool = False
 ) -> Data:
     """A graph, checked, with the masks of a split that came with it or is drawn."""
-    graph = copy.copy(check_graph(raw, source, task, integers=integers))
+    graph = copy.copy(check_graph(raw, source, targets, integers=integers))
     public = _public(raw, source)
     number = split_number(split)
     if public is None and (split in (None, "public") or number is not None):
@@ -134,7 +169,7 @@ def _with_split(
     masks = split_nodes(graph.y, graph.split, seed, public=public)
     for key, mask in zip(MASKS, masks, strict=True):
         graph[key] = mask
-    check_masks(graph, source, task, several=True)
+    check_masks(graph, source, targets, several=True)
     if graph.split != "public":
         graph.split_seed = seed
     if number is not None or count_splits({key: graph[key] for key in MASKS}, source) == 1:
@@ -197,25 +232,27 @@ def load_to_predict(
         >>> data.y.tolist(), "test_mask" in data
         ([-1, 1], False)
     """
-    raw, source, label = read_source(name, data_dir, nodes, task, classes or (), target, directed)
+    kind, raw, source, label = _read(name, task, data_dir, nodes, classes or (), target, directed)
+    targets = kind.task.targets
     if isinstance(raw, HeteroData):
         return _hetero(
             raw, target, source, label,
-            lambda nodes, where: _to_predict(nodes, where, task, classes, integers=True),
+            lambda nodes, where: _to_predict(nodes, where, targets, classes, integers=True),
         )  # fmt: skip
-    if task == LINKS:
-        data = check_links(raw, source, labelled=False) if "edge_label_index" in raw else _bare(raw)
+    if isinstance(kind, LinkKind):
+        has_links = "edge_label_index" in raw
+        data = kind.checked(raw, source, labelled=False) if has_links else _bare(raw)
         data.x, data.name = compact(data.x), label
         return _named(data, raw, of_classes=False)
     if isinstance(raw, Batch):
         batch = as_batch(raw, source)
         if "y" in batch:
-            y = TARGETS[OF_GRAPHS].check(batch.y, batch.num_graphs, source)
+            y = targets.check(batch.y, batch.num_graphs, source)
             batch = of_graphs(batch, y=y)
         batch.name = label
         _check_classes(batch, classes, source)
         return batch
-    graph = _to_predict(raw, source, task, classes, integers)
+    graph = _to_predict(raw, source, targets, classes, integers)
     data = Data(
         x=compact(graph.x) if graph.x.is_floating_point() else graph.x,
         **_edges(graph, directed, source, self_loops),
@@ -229,10 +266,10 @@ def load_to_predict(
 
 
 def _to_predict(
-    raw: Data, source: str, task: str, classes: Sequence[str] | None, integers: bool
+    raw: Data, source: str, targets: Targets, classes: Sequence[str] | None, integers: bool
 ) -> Data:
     """A graph, checked, with the labels and masks that came with it, if any did."""
-    graph = copy.copy(check_graph(raw, source, task, labelled=False, integers=integers))
+    graph = copy.copy(check_graph(raw, source, targets, labelled=False, integers=integers))
     if graph.get("y") is not None:
         _check_classes(graph, classes, source)
     if _public(raw, source) is not None:
@@ -241,16 +278,18 @@ def _to_predict(
     return graph
 
 
-def _load_links(raw: Data, source: str, label: str, split: str | None, seed: int) -> Data:
+def _load_links(
+    kind: LinkKind, raw: Data, source: str, label: str, split: str | None, seed: int
+) -> Data:
     """A graph with the links that came with it, or that are drawn."""
     if "edge_label_index" in raw:
         if split not in (None, "public"):
             raise InputError(f"{source}: has links, expected no split '{split}'")
-        data = check_links(raw, source)
+        data = kind.checked(raw, source)
         del data.y  # the links' own, made anew wherever it is needed
         data.split = "public"
     else:
-        data = with_links(_bare(raw), split, seed, source)
+        data = kind.with_rows(_bare(raw), split, seed, source)
     data.x, data.name = compact(data.x), label
     return _named(data, raw, of_classes=False)
 

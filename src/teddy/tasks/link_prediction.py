@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 
 from teddy.capabilities import FEATURES, check_combination
+from teddy.data.targets import Links, Targets
 from teddy.settings import TrainConfig, setting
-from teddy.training.objective import Objective, Totals
-from teddy.training.tasks.multilabel import BinaryCrossEntropy
-from teddy.training.tasks.task import ClassWeight, Task
+from teddy.tasks.kind import Kind
+from teddy.tasks.links import LinkKind
+from teddy.tasks.multilabel import BinaryCrossEntropy
+from teddy.tasks.objective import Objective, Totals
+from teddy.tasks.ranking import auc
+from teddy.tasks.task import ClassWeight, Task
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,14 @@ class LinkPrediction(Task):
     Example:
         >>> str(LinkPrediction(dimensions=16))
         'link-prediction:dimensions=16'
+        >>> import torch
         >>> LinkPrediction().predict(torch.tensor([[0.5], [-1.0]]))
         tensor([1, 0])
     """
 
     name: ClassVar[str] = "link-prediction"
-    level: ClassVar[str] = "link"
+    kind: ClassVar[type[Kind]] = LinkKind
+    targets: ClassVar[Targets] = Links()
     unsupported: ClassVar[Mapping[str, str]] = {
         "heterogeneous": "its inner product is between nodes of one type",
         "inductive": "its split holds out links, not nodes",
@@ -40,6 +45,7 @@ class LinkPrediction(Task):
         "class weights": "as many pairs without a link are drawn as there are links",
     }
     metric: ClassVar[str] = "AUC"
+    outputs: ClassVar[str] = "outputs"
 
     dimensions: int = setting(64, "Outputs of a node.", low=1)
     hits_at: int = setting(50, "Rank k of hits@k.", low=1)
@@ -72,6 +78,7 @@ class LinkPrediction(Task):
         """Points of AUC that one pair of a positive and a negative link is worth: 100 / (P N).
 
         Example:
+            >>> import torch
             >>> LinkPrediction().resolution(torch.tensor([1.0, 1.0, 0.0, 0.0]))
             25.0
         """
@@ -82,59 +89,14 @@ class LinkPrediction(Task):
         """0 or 1 of each link, int64 ``[P]``."""
         return (logits > 0).long().squeeze(1)
 
+    def prediction_columns(
+        self, logits: Tensor, classes: Sequence[str] | None
+    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Whether each pair is a link, and the probability of it."""
+        chances = [round(p, 4) for p in self.predict_proba(logits).tolist()]
+        both = zip(self.predict(logits).tolist(), chances, strict=True)
+        return ("link", "probability"), list(both)
+
     def predict_proba(self, logits: Tensor) -> Tensor:
         """Sigmoid: the probability of each link ``[P]``."""
         return logits.sigmoid().squeeze(1)
-
-
-def auc(logits: Tensor, y: Tensor) -> float:
-    r"""Share of pairs of a positive and a negative that are in order, in percent.
-
-    .. math::
-        \frac{1}{|P| |N|} \sum_{p \in P} \sum_{n \in N}
-        \mathbb 1[z_p > z_n] + \tfrac12 \mathbb 1[z_p = z_n]
-
-    which is the area under the curve of the receiver operating characteristic; it is counted in
-    integers.
-
-    Args:
-        logits: ``[P]`` or ``[P, 1]``.
-        y: 1 or 0, of the same shape.
-
-    Example:
-        >>> auc(torch.tensor([3.0, 1.0, 1.0, 0.0]), torch.tensor([1, 1, 0, 0]))
-        87.5
-    """
-    positive, negative = _parts(logits, y)
-    negative = negative.sort().values
-    below = torch.searchsorted(negative, positive)
-    not_above = torch.searchsorted(negative, positive, right=True)
-    return 50.0 * int((below + not_above).sum()) / (positive.numel() * negative.numel())
-
-
-def hits_at(k: int, logits: Tensor, y: Tensor) -> float:
-    r"""Share of positives above the k-th highest negative, in percent, as OGB has it.
-
-    With fewer than k negatives there is none to be above, and it is 100.
-
-    Args:
-        k: The rank.
-        logits: ``[P]`` or ``[P, 1]``.
-        y: 1 or 0, of the same shape.
-
-    Example:
-        >>> hits_at(1, torch.tensor([3.0, 1.0, 1.0, 0.0]), torch.tensor([1, 1, 0, 0]))
-        50.0
-    """
-    positive, negative = _parts(logits, y)
-    if negative.numel() < k:
-        return 100.0
-    bar = negative.topk(k).values[-1]
-    return 100.0 * int((positive > bar).sum()) / positive.numel()
-
-
-def _parts(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    z, there = logits.detach().flatten(), y.flatten() == 1
-    # A nan has no place in an order: it counts as a mistake, whichever of the two it is of.
-    z = torch.where(z.isnan(), torch.where(there, -torch.inf, torch.inf), z)
-    return z[there], z[~there]

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from teddy.data.targets import GRAPH_CLASSES, Targets
 from teddy.graph.groups import BUDGETS
-from teddy.models.graph_head import READOUTS
 from teddy.settings import setting
-from teddy.training.tasks.classification import Classification
+from teddy.tasks.classification import Classification
+from teddy.tasks.graphs import GraphKind
+from teddy.tasks.heads import READOUTS
+from teddy.tasks.kind import Kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +30,8 @@ class GraphClassification(Classification):
     """
 
     name: ClassVar[str] = "graph-classification"
-    level: ClassVar[str] = "graph"
+    kind: ClassVar[type[Kind]] = GraphKind
+    targets: ClassVar[Targets] = GRAPH_CLASSES
     unsupported: ClassVar[Mapping[str, str]] = {
         "heterogeneous": "its readout is over nodes of one type",
     }

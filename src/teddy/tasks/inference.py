@@ -58,7 +58,7 @@ def edges_at_inference(
         assert score is not None
         return choose_edges(edges, sparsity, score, seed, weighted, signals)
     kept = torch.ones_like(known)
-    if rule != "none":
+    if rule != "none" and known.any():
         kept[known] = keep
     return kept
 

@@ -14,14 +14,14 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.data.checks import LINK_FIELDS, MASKS, check_graph, check_masks
-from teddy.data.node_pairs import Keys, draw_no_edges, pair_keys, pairs_of
 from teddy.data.splits import shares_of
-from teddy.data.targets import TARGETS
+from teddy.data.targets import Links, Targets
 from teddy.errors import InputError
 from teddy.graph.canonical import check_edges
 from teddy.graph.edge_values import check_edge_values
 from teddy.graph.edges import Edges
 from teddy.numbers import check_seed
+from teddy.tasks.node_pairs import Keys, draw_no_edges, pair_keys, pairs_of
 
 #: Shares of edges that train, validate and test, where nothing else is asked for.
 SPLIT = "85/5/10"
@@ -144,7 +144,9 @@ def links_of(train: Data, val: Data, test: Data) -> Data:
     )
 
 
-def check_links(data: Data, source: str = "data", labelled: bool = True) -> Data:
+def check_links(
+    data: Data, source: str = "data", labelled: bool = True, targets: Targets | None = None
+) -> Data:
     """Return a graph with links that a ticket can be found on, or raise with what is wrong.
 
     ``y`` is that of the links, float ``[P, 1]``. Links that are held out must be unknown to
@@ -155,6 +157,8 @@ def check_links(data: Data, source: str = "data", labelled: bool = True) -> Data
         data: As of :func:`split_links`.
         source: Where it came from, for the message.
         labelled: Whether labels and masks are looked at; else only pairs are.
+        targets: What labels are; by default 0 and 1, and then links that are held out must be
+            unknown.
 
     Example:
         >>> links = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]),
@@ -183,9 +187,11 @@ def check_links(data: Data, source: str = "data", labelled: bool = True) -> Data
     graph.edge_label_index = pairs
     if not labelled:
         return graph
-    graph.y = TARGETS[LINKS].check(graph.get("edge_label"), pairs.size(1), source)
-    check_masks(graph, source, LINKS)
-    _check_unknown(graph, source)
+    targets = targets or Links()
+    graph.y = targets.check(graph.get("edge_label"), pairs.size(1), source)
+    check_masks(graph, source, targets)
+    if isinstance(targets, Links):
+        _check_unknown(graph, source)
     return graph
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -11,8 +12,8 @@ from torch import Tensor
 
 from teddy.errors import InputError
 from teddy.settings import TrainConfig
-from teddy.training.objective import Objective, Totals
-from teddy.training.tasks.task import ClassWeight, Task, given_weights
+from teddy.tasks.objective import Objective, Totals
+from teddy.tasks.task import ClassWeight, Task, given_weights
 
 
 class CrossEntropy(Objective):
@@ -160,6 +161,15 @@ class Classification(Task):
     def predict(self, logits: Tensor) -> Tensor:
         """The class of each node, int64 ``[N]``."""
         return logits.argmax(dim=-1)
+
+    def prediction_columns(
+        self, logits: Tensor, classes: Sequence[str] | None
+    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """The class of each row, and the probability of it."""
+        names = classes or [str(number) for number in range(logits.size(1))]
+        confidence = self.predict_proba(logits).amax(dim=-1).tolist()
+        both = zip(self.predict(logits).tolist(), confidence, strict=True)
+        return ("class", "confidence"), [(names[c], round(p, 4)) for c, p in both]
 
     def predict_proba(self, logits: Tensor) -> Tensor:
         """Softmax: probabilities of the classes ``[N, C]``."""

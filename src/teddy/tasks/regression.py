@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from teddy.capabilities import FEATURES, check_combination
+from teddy.data.targets import Numbers, Targets
 from teddy.errors import InputError
 from teddy.settings import TrainConfig
-from teddy.training.objective import Objective, Totals
-from teddy.training.tasks.task import ClassWeight, Task
+from teddy.tasks.objective import Objective, Totals
+from teddy.tasks.task import ClassWeight, Task
 
 
 class SquaredError(Objective):
@@ -65,6 +66,9 @@ class Regression(Task):
 
     name: ClassVar[str] = "regression"
     metric: ClassVar[str] = "R2"
+    outputs: ClassVar[str] = "outputs"
+    exported: ClassVar[str] = "predictions"
+    targets: ClassVar[Targets] = Numbers()
     unsupported: ClassVar[Mapping[str, str]] = {"class weights": "its targets are numbers"}
 
     mean: tuple[float, ...] = ()

@@ -1,11 +1,11 @@
-"""Inputs of an exported program, by what a ticket predicts."""
+"""Programs: inputs of an exported network, and the module that is traced."""
 
 from __future__ import annotations
 
 import builtins
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
@@ -21,17 +21,16 @@ from teddy.graph.surroundings import Surroundings
 from teddy.models import GNN
 from teddy.models.called import ModuleCall
 from teddy.models.hetero import call_hetero
+from teddy.models.inputs import dense_input
 from teddy.models.plain import Plain, plain_readout
-from teddy.ticket.features import input_names
-from teddy.ticket.info import TicketInfo
-from teddy.training.inputs import dense_input
 
 
-class Form(ABC):
+class Program(ABC):
     """Inputs of a program, and the module that is traced for a network.
 
     Args:
-        info: The ticket's header.
+        found_with: Field ``graph`` of a ticket's header.
+        header: Field of the header that is its kind's alone.
 
     Attributes:
         sizes: The inputs by name: the dimension that is open, and the name of its size. Inputs
@@ -40,9 +39,9 @@ class Form(ABC):
 
     sizes: dict[str, tuple[int, str]]
 
-    def __init__(self, info: TicketInfo) -> None:
-        self.info, self.features = info, info.graph["features"]
-        self.weighted = "edge_weight" in input_names(info)
+    def __init__(self, found_with: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+        self.header, self.features = header, found_with["features"]
+        self.weighted = "edge_weight" in found_with.get("edge_inputs", [])
 
     @abstractmethod
     def traced(self, network: nn.Module) -> nn.Module:
@@ -57,11 +56,11 @@ class Form(ABC):
         return tuple(values[name] for name in self.sizes)
 
 
-class NodeForm(Form):
+class NodeProgram(Program):
     """``program(x, edge_index, edge_weight)``, of nodes; weights where there are any."""
 
-    def __init__(self, info: TicketInfo) -> None:
-        super().__init__(info)
+    def __init__(self, found_with: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+        super().__init__(found_with, header)
         self.sizes = {"x": (0, "nodes"), "edge_index": (1, "edges")}
         if self.weighted:
             self.sizes["edge_weight"] = (0, "edges")
@@ -81,18 +80,17 @@ class NodeForm(Form):
         return {"x": x, "edge_index": edge_index, "edge_weight": weights}
 
 
-class GraphForm(NodeForm):
+class GraphProgram(NodeProgram):
     """``program(x, edge_index, batch, edge_weight)``, of graphs."""
 
-    def __init__(self, info: TicketInfo) -> None:
-        super().__init__(info)
+    def __init__(self, found_with: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+        super().__init__(found_with, header)
         sizes = {"x": (0, "nodes"), "edge_index": (1, "edges"), "batch": (0, "nodes")}
         self.sizes = {**sizes, **self.sizes}
 
     def traced(self, network: nn.Module) -> nn.Module:
         """The module that is traced."""
-        assert self.info.graphs is not None
-        return _OfGraphs(_plain(network), self.info.graphs["readout"])
+        return _OfGraphs(_plain(network), self.header["readout"])
 
     def example(self, model: nn.Module, nodes: int) -> dict[str, Tensor]:
         """Paths of two or three nodes, so that there are about half as many graphs as nodes."""
@@ -107,16 +105,14 @@ class GraphForm(NodeForm):
         }
 
 
-class HeteroForm(Form):
+class HeteroProgram(Program):
     """``program(inputs)``, of a dict: ``x_TYPE``, and ``edge_index_SOURCE__NAME__TARGET``."""
 
-    def __init__(self, info: TicketInfo) -> None:
-        super().__init__(info)
-        assert info.hetero is not None
-        self.hetero: dict[str, Any] = info.hetero
-        widths = {**info.hetero["features"], info.hetero["target"]: self.features}
+    def __init__(self, found_with: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+        super().__init__(found_with, header)
+        widths = {**header["features"], header["target"]: self.features}
         self.widths = dict(sorted(widths.items()))
-        listed = chain.from_iterable(part["edge_types"] for part in info.hetero["relations"])
+        listed = chain.from_iterable(part["edge_types"] for part in header["relations"])
         self.relations: list[EdgeType] = sorted((a, b, c) for a, b, c in listed)
         names = [f"x_{name}" for name in self.widths]
         names += [f"edge_index_{'__'.join(kind)}" for kind in self.relations]
@@ -129,12 +125,12 @@ class HeteroForm(Form):
 
     def traced(self, network: nn.Module) -> nn.Module:
         """The module that is traced."""
-        return _OfTypes(network, self.hetero["target"], list(self.widths), self.relations)
+        return _OfTypes(network, self.header["target"], list(self.widths), self.relations)
 
     def example(self, model: nn.Module, nodes: int) -> dict[str, Tensor]:
         """Types and relations of different sizes; nodes without features as in the graph."""
         count = {name: nodes + place for place, name in enumerate(self.widths)}
-        fixed = {n: c for n, c in self.hetero["nodes"].items() if n not in count}
+        fixed = {n: c for n, c in self.header["nodes"].items() if n not in count}
         values = [_features(model, count[name], width) for name, width in self.widths.items()]
         for place, (source, _, target) in enumerate(self.relations):
             steps = torch.arange(nodes + 2 * place)
@@ -145,13 +141,6 @@ class HeteroForm(Form):
     def arguments(self, values: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call, from a value for each input."""
         return ({name: values[name] for name in self.sizes},)
-
-
-def form_of(info: TicketInfo) -> Form:
-    """The inputs of a ticket's program."""
-    if info.hetero is not None:
-        return HeteroForm(info)
-    return NodeForm(info) if info.graphs is None else GraphForm(info)
 
 
 # PyG's modules are those of the whole process.

@@ -21,7 +21,7 @@ class Objective(ABC):
         \mathcal L_{dt} = \mathcal L(\mathcal G, \Theta) + \lambda_{dt} \, \mathbb D
 
     The divergence :math:`\mathbb D` from the dense model's outputs is the mean over ALL nodes, or
-    the training nodes only. Both terms are the task's; see :mod:`teddy.training.tasks`.
+    the training nodes only. Both terms are the task's; see :mod:`teddy.tasks`.
 
     Args:
         y: Targets, a row for each node, as the task encodes them.

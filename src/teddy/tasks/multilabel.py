@@ -9,9 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from teddy.data.targets import Labels, Targets
 from teddy.settings import TrainConfig
-from teddy.training.objective import Objective, Totals
-from teddy.training.tasks.task import ClassWeight, Task, given_weights
+from teddy.tasks.objective import Objective, Totals
+from teddy.tasks.task import ClassWeight, Task, given_weights
 
 
 class BinaryCrossEntropy(Objective):
@@ -80,6 +81,8 @@ class Multilabel(Task):
 
     name: ClassVar[str] = "multilabel"
     metric: ClassVar[str] = "micro-F1"
+    targets: ClassVar[Targets] = Labels()
+    value_name: ClassVar[str] = "label"
 
     weight: Tensor | None = None
 

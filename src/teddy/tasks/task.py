@@ -1,4 +1,4 @@
-"""What a task is: targets, a loss, a metric, and what a prediction looks like."""
+"""Base of all tasks: targets, a loss, a metric and predictions of rows at a level."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import torch
 from torch import Tensor
 
 from teddy.capabilities import Part
+from teddy.data.targets import CLASSES, Targets
 from teddy.errors import InputError
 from teddy.settings import Config, TrainConfig, declared_settings
 from teddy.specs import spec_text
-from teddy.training.objective import Objective, Totals
+from teddy.tasks.kind import Kind
+from teddy.tasks.objective import Objective, Totals
 
 #: Weights of classes: one for each, or ``"balanced"``.
 ClassWeight = str | Sequence[float] | Tensor
@@ -25,12 +27,20 @@ class Task(Config, ABC):
     Options of a task are declared settings of its dataclass.
     """
 
-    #: What it is called by; which ``y`` it takes, :data:`teddy.data.targets.TARGETS` says by it.
+    #: Name of the task.
     name: ClassVar[str]
     #: What :meth:`score` measures, in percent, the higher the better.
     metric: ClassVar[str]
-    #: Rows that are predicted: ``node``, ``link`` or ``graph``.
-    level: ClassVar[str] = "node"
+    #: Rows that are predicted: nodes, links or graphs; see :class:`~teddy.tasks.kind.Kind`.
+    kind: ClassVar[type[Kind]] = Kind
+    #: What ``y`` has to be like.
+    targets: ClassVar[Targets] = CLASSES
+    #: Word for the logits of a row in a ticket's header: ``classes`` or ``outputs``.
+    outputs: ClassVar[str] = "classes"
+    #: Outputs of an exported program: ``logits`` or ``predictions``.
+    exported: ClassVar[str] = "logits"
+    #: Word for a predicted value.
+    value_name: ClassVar[str] = "value"
     #: Whether ``y`` is one class of each row.
     classes: ClassVar[bool] = False
     #: Other parts that it does not support, with the reason; see :mod:`teddy.capabilities`.
@@ -39,14 +49,14 @@ class Task(Config, ABC):
     @classmethod
     def has_node_classes(cls) -> bool:
         """Whether ``y`` is one class of each node, which some scores and inputs look at."""
-        return cls.classes and cls.level == "node"
+        return cls.classes and cls.kind.classes_of_nodes
 
     @classmethod
     def part(cls) -> Part:
         """The task as a part of a search.
 
         Example:
-            >>> from teddy.training.tasks import Regression
+            >>> from teddy.tasks import Regression
             >>> str(Regression.part())
             'task regression'
         """
@@ -136,7 +146,7 @@ class Task(Config, ABC):
             y: Targets of the examples that the metric is measured on.
 
         Example:
-            >>> from teddy.training.tasks import parse_task
+            >>> from teddy.tasks import parse_task
             >>> parse_task("classification").resolution(torch.zeros(1000))
             0.1
         """
@@ -145,6 +155,21 @@ class Task(Config, ABC):
     @abstractmethod
     def predict(self, logits: Tensor) -> Tensor:
         """What is predicted for each node, in the user's terms."""
+
+    def prediction_columns(
+        self, logits: Tensor, classes: Sequence[str] | None
+    ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Predictions as columns of a table: their names, and the values of each row.
+
+        Args:
+            logits: Logits of the rows.
+            classes: Names of the classes, where they have any.
+        """
+        predicted = self.predict(logits).tolist()
+        if predicted and isinstance(predicted[0], list):
+            names = tuple(f"{self.value_name} {place}" for place in range(len(predicted[0])))
+            return names, [tuple(row) for row in predicted]
+        return (self.value_name,), [(value,) for value in predicted]
 
     def predict_proba(self, logits: Tensor) -> Tensor:
         """Probabilities of classes or labels, or raise where the task has none."""

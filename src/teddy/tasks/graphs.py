@@ -1,0 +1,241 @@
+"""Sets of graphs: the graphs of a set, the rows of graph classification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+
+from teddy.data.checks import MASKS, PRUNED_BY
+from teddy.errors import InputError
+from teddy.graph import Edges, Groups
+from teddy.graph.columns import keep_of_batch, listed_columns
+from teddy.models.edge_inputs import Inputs, takes
+from teddy.numbers import check_seed
+from teddy.tasks.fingerprint import borders_fingerprint
+from teddy.tasks.graph_set import as_batch, graph_set, left_out, of_graphs
+from teddy.tasks.heads import Head, Readout, readout_for
+from teddy.tasks.kind import Kind
+from teddy.tasks.programs import GraphProgram, Program
+from teddy.tasks.ticket_kind import EdgeList
+from teddy.tasks.views import Choice, Views
+
+if TYPE_CHECKING:
+    from teddy.models.source import ModelSource
+    from teddy.settings import Settings, TrainConfig
+
+
+class GraphKind(Kind):
+    """Graphs of a set; a graph's logits are a readout of its nodes' outputs.
+
+    Training sees the training graphs alone, all in a step or batches of them. The held-out ones are
+    pruned as new graphs would be, by the score. They keep all edges where masks were learned for
+    the training graphs' edges, or by the rules ``training`` and ``none`` of ``inference``. What is
+    predicted of one graph does not depend on the others.
+
+    The task declares ``budget``, ``each`` or ``all``, and ``readout``.
+    """
+
+    name: ClassVar[str] = "graph"
+    key: ClassVar[str] = "graphs"
+    takes_others: ClassVar[bool] = True
+    classes_of_nodes: ClassVar[bool] = False
+    container: ClassVar[str] = "Batch, or a list of Data"
+    row_fields: ClassVar[tuple[str, ...]] = ("graph_of_node",)
+
+    def train_config(self, config: TrainConfig, model: Any) -> TrainConfig:
+        """Return settings by which the dense model teaches the training graphs."""
+        return replace(config, distill_nodes="training")
+
+    def prepare(self, data: Any, settings: Settings) -> Data:
+        """Return the union of all graphs; those without a split get one."""
+        batch, seed = as_batch(data, "data"), settings.data.split_seed
+        self.left_out = left_out(batch)
+        if seed is not None and MASKS[0] in batch:
+            raise InputError(f"split_seed is {seed}, and data have a split; expected none")
+        batch = graph_set(
+            batch, seed=check_seed(seed or 0), source="data", targets=self.task.targets
+        )
+        given = {key: batch[key] for key in batch.keys() if key not in ("batch", "ptr")}  # noqa: SIM118
+        return Data(**given, graph_of_node=batch.batch)
+
+    def check_module(self, source: ModelSource, given: Data) -> None:
+        """Raise unless the module takes features and a graph, and no value that was left out."""
+        super().check_module(source, given)
+        model = source.kind()
+        for name, reason in self.left_out.items():
+            if takes(model, name):
+                raise InputError(f"{name} {reason}, expected none such for a set of graphs")
+
+    def check_inputs(self, inputs: Inputs) -> Inputs:
+        """Raise if a value belongs to the whole set."""
+        for name in inputs.whole:
+            raise InputError(
+                f"{name} is neither of nodes nor of edges, expected none such for a set of graphs"
+            )
+        return inputs
+
+    def views(self, fields: Data, edges: Edges, settings: Settings, seed: int) -> Views:
+        """Return the graphs of each part of the split."""
+        of_node = fields.graph_of_node
+        inference, budget = settings.task.inference, self.task.options()["budget"]
+        return Views.of_graphs(fields, edges, of_node, budget, inference, seed)
+
+    def head(self, network: nn.Module, graph: Data, device: torch.device) -> Head | None:
+        """Return the readout; None for a module that takes ``batch``."""
+        return readout_for(network, self.task.options()["readout"])
+
+    def ticket_head(self, graph: Data, device: torch.device) -> Head | None:
+        """Return the readout that a ticket was found with."""
+        kind = self.header["readout"]
+        return None if kind is None else Readout(kind, graph.batch.to(device))
+
+    def identity(self, given: Data) -> dict[str, Any]:
+        """Return the options, and where one graph ends and the next begins."""
+        options = self.task.options()
+        borders = borders_fingerprint(given.graph_of_node)
+        return {"budget": options["budget"], "readout": options["readout"], "borders": borders}
+
+    def inputs(self, graph: Data, head: Head | None, device: torch.device) -> dict[str, Any]:
+        """Return the graph of each node for a module that takes ``batch``."""
+        return {} if head is not None else {"graph_of_node": graph.batch.to(device)}
+
+    def facts(
+        self,
+        views: Views,
+        choice: Choice,
+        given: Data,
+        logits: Mapping[str, Tensor],
+        head: Head | None,
+    ) -> dict[str, Any]:
+        """Return the parts of the split with their edges, the budget and the readout."""
+        keep, options = views.kept(views.full, choice), self.task.options()
+        counts = {
+            name.removesuffix("_mask"): {
+                "graphs": int(given[name].sum()),
+                "total": int(own.sum()),
+                "kept": int(keep[own].sum()),
+            }
+            for name, (_, own) in zip(MASKS, views.parts[:3], strict=True)
+        }
+        rule = views.inference
+        return {
+            self.key: {
+                "count": given.y.size(0),
+                "borders": borders_fingerprint(given.graph_of_node),
+                "budget": options["budget"],
+                "readout": None if head is None else options["readout"],
+                "parts": counts,
+                **({} if rule == "scored" else {"inference": rule}),
+            }
+        }
+
+    def graph(self, data: Any) -> Batch:
+        """Return the graphs as one ``Batch``."""
+        return as_batch(data)
+
+    def check_has(self, data: Any, names: Iterable[str], what: str = "graphs") -> None:
+        """Raise unless all graphs have the values that a ticket was found with."""
+        super().check_has(data, names, what)
+
+    def same_rows(self, graph: Data) -> bool:
+        """Return whether one graph ends where one of the ticket's does."""
+        return bool(borders_fingerprint(graph.batch) == self.header["borders"])
+
+    def apart(self, edges: Edges, graph: Data) -> Edges:
+        """Return the edges of each graph by itself."""
+        groups = Groups.of_graphs(graph.batch, graph.num_graphs, alone=True)
+        return replace(edges, groups=groups)
+
+    def sizes(self, edges: Edges, graph: Data) -> tuple[Tensor, list[int]]:
+        """Return all messages, and the nodes of each graph."""
+        return edges.edge_index, _nodes(graph)
+
+    def program(self) -> Program:
+        """Return the inputs of a network of graphs."""
+        return GraphProgram(self.found_with, self.header)
+
+    def pruned(
+        self, data: Any, graph: Data, edges: Edges, fields: dict[str, Any], marks: Tensor
+    ) -> Batch:
+        """Return the graphs pruned; each can be taken out of the ``Batch``."""
+        sparse = keep_of_batch(graph, listed_columns(graph.edge_index, fields["edge_index"]))
+        for name, value in fields.items():
+            sparse[name] = value
+        return of_graphs(sparse, **{PRUNED_BY: marks})
+
+    def labelled(self, data: Any) -> Batch:
+        """Return the graphs with their classes and a split.
+
+        If none came, the ticket's is drawn again, of the set that it was found on. Of any other
+        there is no telling which graphs the ticket has learnt from.
+        """
+        batch = as_batch(data)
+        if any(key in batch for key in MASKS):
+            return graph_set(batch, targets=self.task.targets)
+        if self.info.split_seed is None:
+            raise InputError(
+                "graphs: no split came with them, expected the one of the ticket's graphs"
+            )
+        if not self.found_on(batch):
+            raise InputError(
+                "graphs: no split came with them, and they aren't those that the ticket was found "
+                "on; expected train_mask, val_mask and test_mask"
+            )
+        return graph_set(batch, self.info.split, self.info.split_seed, targets=self.task.targets)
+
+    def edge_lists(self, data: Any, graph: Data, edges: Edges, keep: Tensor) -> list[EdgeList]:
+        """Return the kept edges with the number of their graph; nodes are numbered in each."""
+        (found,) = super().edge_lists(data, graph, edges, keep)
+        of_edge = graph.batch[found.edges[0]]
+        ids = torch.arange(graph.num_nodes, device=of_edge.device) - graph.ptr[graph.batch]
+        return [replace(found, ids=(ids.tolist(),) * 2, columns={"graph": of_edge})]
+
+    def edges_text(self) -> str:
+        """Return the words for the edges in a sentence about their number."""
+        return f"{super().edges_text()} in {self.header['count']:,} graphs"
+
+    def counts(self) -> tuple[str, dict[str, Mapping[str, int]]]:
+        """Return the edges of each part of the split."""
+        parts, words = self.header["parts"], {"train": "train", "val": "validate", "test": "test"}
+        named = {
+            f"{parts[p]['graphs']:,} graphs that {what}": parts[p] for p, what in words.items()
+        }
+        return "Edges", named
+
+    def row_names(self, data: Any) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Return the number of each graph."""
+        return ("graph",), [(number,) for number in range(self.graph(data).num_graphs)]
+
+    def unjudged(self, data: Any, outputs: int) -> str:
+        """Return why the test graphs can't be judged; empty if they can."""
+        reason = super().unjudged(data, outputs)
+        return reason or ("" if self.found_on(data) else "the graphs are others")
+
+    def found_on(self, batch: Batch) -> bool:
+        """Return whether these are the graphs that a ticket was found on, whole or pruned."""
+        names = self.found_with.get("edge_inputs", [])
+        own = {self.found_with.get(key) for key in ("fingerprint", "kept_fingerprint")} - {None}
+        return self.same_rows(batch) and self.ticket_edges(batch, batch, names).fingerprint() in own
+
+    def names(self, data: Any) -> Sequence[int | str]:
+        """Return the number of the graph and the node's own in it, such as ``1:0``.
+
+        Example:
+            >>> from teddy.tasks import GraphClassification
+            >>> batch = Batch.from_data_list([Data(num_nodes=2), Data(num_nodes=1)])
+            >>> GraphKind(GraphClassification()).names(batch)
+            ['0:0', '0:1', '1:0']
+        """
+        sizes = enumerate(_nodes(self.graph(data) if not isinstance(data, Batch) else data))
+        return [f"{graph}:{node}" for graph, size in sizes for node in range(size)]
+
+
+def _nodes(batch: Batch) -> list[int]:
+    """Return the nodes of each graph."""
+    sizes: list[int] = torch.bincount(batch.batch, minlength=batch.num_graphs).tolist()
+    return sizes

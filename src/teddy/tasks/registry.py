@@ -1,0 +1,90 @@
+"""Registry of tasks, and the kind of problem that a task is on some data or in a ticket."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.utils.data import Dataset
+from torch_geometric.data import HeteroData
+
+from teddy.capabilities import FEATURES, check_combination
+from teddy.errors import InputError
+from teddy.registry import Registry
+from teddy.settings import TaskConfig
+from teddy.specs import read_option
+from teddy.tasks.classification import Classification
+from teddy.tasks.graph_classification import GraphClassification
+from teddy.tasks.graphs import GraphKind
+from teddy.tasks.hetero import HeteroKind
+from teddy.tasks.kind import Kind
+from teddy.tasks.link_prediction import LinkPrediction
+from teddy.tasks.multilabel import Multilabel
+from teddy.tasks.regression import Regression
+from teddy.tasks.task import Task
+from teddy.tasks.ticket_kind import TicketHeader
+
+TASKS: Registry[type[Task]] = Registry("task")
+for _task in (Classification, Multilabel, Regression, LinkPrediction, GraphClassification):
+    TASKS.register(_task.name)(_task)
+
+
+def parse_task(text: str) -> Task:
+    """Read a task with its options, ``name:option=value:...``.
+
+    Example:
+        >>> parse_task("link-prediction:hits_at=10").hits_at
+        10
+    """
+    name, *parts = text.strip().split(":")
+    kind = TASKS[name]
+    return kind(**dict(read_option(name, kind.defaults(), part) for part in parts))
+
+
+def task_from(facts: dict[str, Any]) -> Task:
+    """The task that a ticket says it has.
+
+    Args:
+        facts: As of :meth:`Task.facts`.
+
+    Example:
+        >>> task_from({"name": "classification"})
+        Classification(weight=None)
+    """
+    return TASKS[facts["name"]].from_facts(facts)
+
+
+def kind_for(task: Task, data: Any, asked: TaskConfig | None = None) -> Kind:
+    """The kind of problem that a task is on some data, or raise if there is none.
+
+    Args:
+        task: The task.
+        data: The data.
+        asked: Settings of the task; ``target`` and ``relations`` are those of a ``HeteroData``.
+
+    Example:
+        >>> kind_for(Classification(), HeteroData()).key
+        'hetero'
+    """
+    asked = asked or TaskConfig()
+    chosen = asked.target is not None or asked.relations != "each"
+    several = isinstance(data, list | tuple | Dataset)
+    if several and not issubclass(task.kind, GraphKind):
+        raise InputError(
+            f"data is a {type(data).__name__}, expected a Data, or the task graph-classification "
+            "for a set of graphs"
+        )
+    if isinstance(data, HeteroData) or chosen:
+        check_combination([task.part(), FEATURES["heterogeneous"]])
+        return HeteroKind(task)
+    return task.kind(task)
+
+
+def kind_from(task: Task, info: TicketHeader) -> Kind:
+    """The kind of problem of a ticket.
+
+    Args:
+        task: Its task.
+        info: Its header.
+    """
+    hetero = getattr(info, HeteroKind.key) is not None
+    return (HeteroKind if hetero else task.kind)(task, info)

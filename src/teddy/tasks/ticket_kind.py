@@ -1,0 +1,275 @@
+"""The half of a kind of problem that tickets need: data in, pruned data, rows and names out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from teddy.data.checks import MASKS, PRUNED_BY, check_data
+from teddy.data.node_names import node_ids
+from teddy.data.splits import same_split
+from teddy.errors import InputError
+from teddy.graph import Edges
+from teddy.graph.columns import keep_messages, listed_columns
+from teddy.tasks.fingerprint import split_fingerprint
+from teddy.tasks.heads import Head
+from teddy.tasks.programs import NodeProgram, Program
+from teddy.tasks.row_splits import with_split
+
+if TYPE_CHECKING:
+    from teddy.tasks.task import Task
+
+
+class TicketHeader(Protocol):
+    """Fields of a ticket's header that a kind of problem reads."""
+
+    @property
+    def dataset(self) -> str:
+        """Name of the data set."""
+
+    @property
+    def split(self) -> str:
+        """Name of the split."""
+
+    @property
+    def split_seed(self) -> int | None:
+        """Seed of a split that was drawn."""
+
+    @property
+    def split_fingerprint(self) -> str:
+        """The sha256 of the split."""
+
+    @property
+    def graph(self) -> Mapping[str, Any]:
+        """Sizes, fingerprints, and the inputs of the network."""
+
+    @property
+    def inductive(self) -> Mapping[str, Any] | None:
+        """The graph that an inductive ticket was tested on."""
+
+
+@dataclass(frozen=True)
+class EdgeList:
+    """Kept edges of one graph or relation, as a table has them.
+
+    Attributes:
+        ids: Names of the nodes that edges come from, and of those that they lead to.
+        edges: int64 ``[2, K]``, the kept edges.
+        listed: int64 ``[2, E]``, all edges as the data list them.
+        store: The data, which have values for each of these.
+        columns: Further columns by name: integers, or texts.
+    """
+
+    ids: tuple[Sequence[Any], Sequence[Any]]
+    edges: Tensor
+    listed: Tensor
+    store: Any
+    columns: Mapping[str, Tensor | list[str]] = field(default_factory=dict)
+
+
+class TicketKind:
+    """Kind of problem of a ticket: one graph whose nodes are predicted.
+
+    Args:
+        task: The task.
+        info: Header of a ticket; None: a search.
+
+    Attributes:
+        name: Rows of targets and predictions: ``node``, ``link`` or ``graph``.
+        key: Name of the field of a ticket's header that is this kind's alone; empty: none.
+        takes_others: Whether a ticket takes other graphs than the one it was found on.
+        classes_of_nodes: Whether every node of the graph may have a class.
+        exported: Outputs of an exported program; empty: the task's.
+        container: PyG class of the data, in words.
+    """
+
+    name: ClassVar[str] = "node"
+    key: ClassVar[str] = ""
+    takes_others: ClassVar[bool] = False
+    classes_of_nodes: ClassVar[bool] = True
+    exported: ClassVar[str] = ""
+    container: ClassVar[str] = "Data"
+
+    def __init__(self, task: Task, info: TicketHeader | None = None) -> None:
+        self.task = task
+        if info is not None:
+            self.info, self.found_with, self.inductive = info, info.graph, info.inductive
+        self.header: Mapping[str, Any] = getattr(info, self.key or "-", None) or {}
+
+    def has_node_classes(self) -> bool:
+        """Return whether every node of the graph may have a class, as homophily needs."""
+        return self.task.classes and self.classes_of_nodes
+
+    def split_fingerprint(self, data: Data) -> str:
+        """Return the sha256 of the split."""
+        return split_fingerprint(data)
+
+    def graph(self, data: Any) -> Data:
+        """Return the data as messages run on them, with the features of the predicted rows."""
+        return data
+
+    def ticket_edges(self, data: Any, graph: Data, names: Sequence[str]) -> Edges:
+        """Return the edges of a ticket's data.
+
+        Args:
+            data: The data as they came.
+            graph: What :meth:`graph` made of them.
+            names: Values of edges to take along.
+        """
+        if not isinstance(graph, Data) or graph.edge_index is None:
+            raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
+        self.check_has(graph, names)
+        directed, self_loops = (
+            bool(self.found_with.get(key, False)) for key in ("directed", "self_loops")
+        )
+        return Edges.from_data(graph, names, directed, self_loops)
+
+    def check_has(self, data: Any, names: Iterable[str], what: str = "data") -> None:
+        """Raise unless data have the values that a ticket was found with.
+
+        Example:
+            >>> from teddy.tasks import Classification
+            >>> Kind(Classification()).check_has(Data(), ["edge_type"])
+            Traceback (most recent call last):
+            ...
+            teddy.errors.InputError: the ticket was found with edge_type, expected data that have it
+        """
+        for name in names:
+            if data.get(name) is None:
+                raise InputError(f"the ticket was found with {name}, expected {what} that have it")
+
+    def inputs(self, graph: Data, head: Head | None, device: torch.device) -> dict[str, Any]:
+        """Return values that a ticket's network takes because of the kind of problem."""
+        return {}
+
+    def same_rows(self, graph: Data) -> bool:
+        """Return whether data with the ticket's edges are the ticket's graph or graphs."""
+        return True
+
+    def apart(self, edges: Edges, graph: Data) -> Edges:
+        """Return the edges as a score sees them in data that a ticket was not found on."""
+        return edges
+
+    def sizes(self, edges: Edges, graph: Data) -> tuple[Tensor, list[int]]:
+        """Return all messages, and the nodes of each graph that they run in, one after another."""
+        messages, nodes = edges.columns()
+        return messages, [nodes]
+
+    def another(self, edges: Edges) -> InputError | None:
+        """Return the error for a graph that is not the ticket's; None: the usual one."""
+        return None
+
+    def check_features(self, edges: Edges) -> None:
+        """Raise unless features beside those of the predicted rows are the ticket's."""
+
+    def check_one_edge_index(self) -> None:
+        """Raise unless all messages are in one ``edge_index``."""
+
+    def ticket_head(self, graph: Data, device: torch.device) -> Head | None:
+        """Return the head of a ticket's network; see :meth:`head`."""
+        return None
+
+    def pruned(
+        self, data: Any, graph: Data, edges: Edges, fields: dict[str, Any], marks: Tensor
+    ) -> Any:
+        """Return PyG data with the kept messages, each once, and all that belongs to them.
+
+        Args:
+            data: The data as they came.
+            graph: What :meth:`graph` made of them.
+            edges: The edges, before pruning.
+            fields: The inputs of the network on the kept edges.
+            marks: A mark for each graph.
+        """
+        sparse = keep_messages(graph, listed_columns(graph.edge_index, fields["edge_index"]))
+        for name, value in fields.items():
+            sparse[name] = value
+        if sparse.num_nodes != edges.num_nodes:
+            sparse.num_nodes = edges.num_nodes
+        sparse[PRUNED_BY] = marks[0]
+        return sparse
+
+    def program(self) -> Program:
+        """Return the inputs of a ticket's exported network."""
+        return NodeProgram(self.found_with, self.header)
+
+    def store(self, data: Any) -> Any:
+        """Return the place in data that has the features of the predicted rows."""
+        return data
+
+    def labelled(self, data: Any) -> Data:
+        """Return the rows that are predicted with targets and masks, for evaluation."""
+        integers = "integer_x" in self.found_with
+        return same_split(
+            check_data(data, targets=self.task.targets, integers=integers), self.info.split
+        )
+
+    def names(self, data: Any) -> Sequence[int | str]:
+        """Return the names of all nodes of the edges."""
+        return node_ids(data)
+
+    def with_split(self, data: Any, split: str | None, split_seed: int | None, source: str) -> Any:
+        """Return loaded data with a split that is asked for, or the ticket's if it can be.
+
+        Args:
+            data: The data.
+            split: Name of a split; None: the ticket's.
+            split_seed: Seed of a split that is drawn; None: the ticket's.
+            source: Name of the data in messages.
+        """
+        return with_split(data, self.info, split, split_seed, source)
+
+    def edge_lists(self, data: Any, graph: Data, edges: Edges, keep: Tensor) -> list[EdgeList]:
+        """Return the kept edges as tables have them, each undirected one once."""
+        kept, listed, ids = edges.fields(keep)["edge_index"], graph.edge_index, node_ids(graph)
+        if not edges.directed:
+            kept, listed = kept[:, kept[0] <= kept[1]], listed.sort(dim=0).values
+        return [EdgeList((ids, ids), kept, listed, graph)]
+
+    def edges_text(self) -> str:
+        """Return the words for the edges in a sentence about their number."""
+        return f"{'' if self.found_with.get('directed') else 'un'}directed edges"
+
+    def counts(self) -> tuple[str, dict[str, Mapping[str, int]]]:
+        """Return a title, and the edges of each part of the data, ``total`` and ``kept``."""
+        return "", {}
+
+    def row_names(self, data: Any) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Return the columns that name the predicted rows, and their values."""
+        return ("node",), [(node,) for node in node_ids(self.store(data))]
+
+    def targets(self, data: Any) -> Tensor | None:
+        """Return the targets of the rows as they came; None without any."""
+        y: Tensor | None = self.store(data).get("y")
+        return y
+
+    def judged(self, data: Any) -> tuple[Tensor, Tensor]:
+        """Return the test mask and the encoded targets of labelled rows."""
+        y = self.targets(data)
+        assert y is not None
+        return self.store(data).test_mask, self.task.encode(y)
+
+    def unjudged(self, data: Any, outputs: int) -> str:
+        """Return why the test rows of some data can't be judged; empty if they can.
+
+        Args:
+            data: The data.
+            outputs: Logits of a row.
+        """
+        store, y = self.store(data), self.targets(data)
+        if y is None:
+            return "there are no labels"
+        if not self.task.classes and y.view(len(y), -1).size(1) != outputs:
+            return "y has other columns"
+        if any(key not in store for key in MASKS):
+            return "there is no split"
+        # On another split, rows that the ticket has learned from would be counted as test rows.
+        if self.split_fingerprint(store) != self.info.split_fingerprint:
+            return "the split is another"
+        known = self.task.targets.known(y)
+        return "" if known[store.test_mask].all() else f"test {self.name}s have no label"
