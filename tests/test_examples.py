@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
 
 import teddy
 from teddy.sparsity import num_kept_weights
+from teddy.tasks import TASKS
 from teddy.weights import count_nonzero
 
 FOLDER = Path(__file__).parents[1] / "examples"
@@ -37,6 +39,11 @@ SHOWS = {
     "directed": lambda v: metric_of(v["ticket"]) > metric_of(v["mixed"]) + 5,
     "class_weights": lambda v: v["found"]["balanced"] > v["found"]["None"],
     "multilabel": lambda v: metric_of(v["ticket"]) > 75 and v["predicted"].shape == (300, 4),
+    "own_task": lambda v: (
+        metric_of(v["ticket"]) > 10
+        and (v["folder"] / "report.html").stat().st_size > 10_000
+        and "edge-regression" in (v["folder"] / "report.html").read_text()
+    ),
     "regression": lambda v: metric_of(v["ticket"]) > 60 and v["predicted"].min() > 100_000,
     "hetero": lambda v: (
         metric_of(v["ticket"]) > 70
@@ -72,8 +79,10 @@ def test_an_example_runs_and_shows_what_it_says(name, tmp_path, monkeypatch, cap
     if name == "lightning_loop":
         pytest.importorskip("lightning")
     monkeypatch.chdir(tmp_path)
-    variables = runpy.run_path(str(FOLDER / f"{name}.py"), run_name=name)
+    monkeypatch.setattr(sys, "argv", [name])
+    monkeypatch.setattr(TASKS, "_entries", dict(TASKS._entries))  # a script may register its own
+    variables = runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
     assert SHOWS[name](variables)
     assert "%" in capsys.readouterr().out
     left = sorted(path.name for path in tmp_path.iterdir())
-    assert left == (["mine.ticket"] if name == "own_module" else [])
+    assert left == {"own_module": ["mine.ticket"], "own_task": ["runs"]}.get(name, [])

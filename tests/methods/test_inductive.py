@@ -18,7 +18,7 @@ from teddy.graph import Edges
 from teddy.methods import METHODS, Level, make_problem
 from teddy.prune import choose_edges
 from teddy.settings import Settings
-from teddy.tasks.views import inductive
+from teddy.tasks.views import Views
 
 MODELS = ("gcn", "gat", "gin", "sage", "unimp")
 
@@ -88,18 +88,19 @@ def test_an_induced_graph_has_the_edges_between_its_nodes(seed):
     assert torch.equal(select_rows(x, nodes), x[nodes])
 
 
-def test_stages_grow_and_know_the_training_edges():
+def test_views_grow_and_know_the_training_edges():
     data = split_graph()
     graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
-    training, val, test = inductive(data, graph)
+    views = Views.of_nodes(data, graph, "scored", 0)
+    training, val, test = views.train, views.val, views.test
     assert training.data.num_nodes == int(data.train_mask.sum())
     assert training.known.all()
     assert val.data.num_nodes == int((data.train_mask | data.val_mask).sum())
     assert test.edges.pairs.equal(graph.pairs)
-    for stage in (val, test):
-        assert int(stage.known.sum()) == training.edges.num_edges
-        ends = stage.data.train_mask[stage.edges.pairs]
-        assert torch.equal(ends.all(dim=0), stage.known)
+    for view in (val, test):
+        assert int(view.known.sum()) == training.edges.num_edges
+        ends = view.data.train_mask[view.edges.pairs]
+        assert torch.equal(ends.all(dim=0), view.known)
 
 
 @pytest.mark.parametrize("method", ["teddy", "random", "ugs"])

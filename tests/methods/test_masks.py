@@ -174,7 +174,7 @@ def test_the_lowest_masks_of_each_graph_go(graphs, monkeypatch):
     monkeypatch.setattr("teddy.methods.search.Scheme._learn", learn)
     (ticket,) = METHODS["ugs"].tickets(problem, [Level(0.4, 0.0)], stride=3)
     first = 0
-    keep = ticket.keep[problem.growth.parts[0]]
+    keep = ticket.keep[problem.views.parts[0][1]]
     for graph in (graph for graph in graphs if graph.train_mask):
         count = number(graph)
         own = values[first : first + count].abs()
@@ -193,7 +193,7 @@ def test_held_out_graphs_have_no_masks_while_they_are_learned(graphs, model):
     assert (head is None) == isinstance(network, Graphs)
     with torch.no_grad():
         masks.edge_mask.fill_(7.0)
-    unseen = problem.growth.unseen_under_masks(keep)
+    unseen = problem.views.unseen_under_masks(keep)
     for judged, key in ((unseen.val, "val_mask"), (unseen.test, "test_mask")):
         part = [graph for graph in graphs if graph[key]]
         runner = Runner.from_data(network, judged, head=head, masks=masks)

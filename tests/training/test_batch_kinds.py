@@ -205,7 +205,7 @@ def steps(kind, loader, teach=True, data=None, epochs=3):
         model = problem.initial_model()
         result = train(
             model, graph, problem.config, head=problem.head_for(model),
-            teacher=teacher if teach else None, unseen=problem.growth.unseen(None),
+            teacher=teacher if teach else None, unseen=problem.views.unseen(None),
             loader=as_loader(loader), task=problem.task,
             after_step=lambda: gradients.append([
                 None if p.grad is None else p.grad.clone() for p in model.parameters()

@@ -52,7 +52,8 @@ def pages() -> list[str]:
     """Pages that are checked; the tutorial is a test's, and results are made by commands."""
     found = (p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*.md"))
     kept = (page for page in found if not page.startswith("docs/results/"))
-    return ["README.md", "CONTRIBUTING.md", *sorted(kept)]
+    inside = (p.relative_to(ROOT).as_posix() for p in (ROOT / "src").rglob("README.md"))
+    return ["README.md", "CONTRIBUTING.md", *sorted(kept), *sorted(inside)]
 
 
 def blocks(page: str, text: str) -> Iterator[Block]:

@@ -82,6 +82,12 @@ def prepare(folder: Path) -> None:
     """Files that the commands take for granted: graphs, a ticket, tables, a sweep."""
     for example in (Path("examples", "my-graph"), Path("examples", "my-library")):
         shutil.copytree(ROOT / example, folder / example)
+    shutil.copy(ROOT / "examples" / "own_task.py", folder)
+    random = np.random.default_rng(0)
+    ends, values = random.integers(0, 40, (2, 200)), random.random(200)
+    ends, once = np.unique(np.sort(ends, axis=0), axis=1, return_index=True)
+    np.savez(folder / "ratings.npz", x=random.random((40, 3)), edge_index=ends,
+             edge_weight=values[once])  # fmt: skip
     write_graph(folder / "my-graph", 0, 1400)
     write_graph(folder / "later", 0, 1410)
     write_graph(folder / "other-graph", 1, 1400)

@@ -33,9 +33,14 @@ class GraphHealth:
 
 
 def graph_health(
-    edge_index: Tensor, num_nodes: int | None = None, y: Tensor | None = None
+    edges: Tensor | Edges, num_nodes: int | None = None, y: Tensor | None = None
 ) -> GraphHealth:
     """Measure a graph; compare before and after pruning.
+
+    Args:
+        edges: An ``edge_index``, or canonical edges.
+        num_nodes: Number of nodes; by default the highest index plus one.
+        y: Class of each node, for homophily.
 
     Example:
         >>> import torch
@@ -46,7 +51,7 @@ def graph_health(
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    graph, _ = Edges.from_columns(edge_index, num_nodes)
+    graph = edges if isinstance(edges, Edges) else Edges.from_columns(edges, num_nodes)[0]
     rows, cols = graph.pairs.cpu().numpy()
     matrix = coo_array((np.ones(rows.size, bool), (rows, cols)), shape=(graph.num_nodes,) * 2)
     count, component = connected_components(matrix, directed=False)

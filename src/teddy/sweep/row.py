@@ -118,7 +118,7 @@ def _measurements(view: TicketView, model: nn.Module, kind: Kind, data: Any) -> 
     """Inference time, health of the graph that the pruning leaves, memory and versions."""
     graph, keep = view.edges.simple(view.keep)
     y = data.y if kind.has_node_classes() else None
-    health = graph_health(graph.pairs[:, keep], graph.num_nodes, y)
+    health = graph_health(graph.subset(keep), y=y)
     return {
         **_inference(view, model),
         "pruned_degree": mean_edge_degree(graph, ~keep),

@@ -168,7 +168,7 @@ def find_over_seeds(
     graph, keep = edges.simple(keep)
     y = data.y if study.best.kind.has_node_classes() else None
     for when, edges in (("before", graph), ("after", graph.subset(keep))):
-        study.health[when] = graph_health(edges.pairs, graph.num_nodes, y)
+        study.health[when] = graph_health(edges, y=y)
     study.seconds = time.perf_counter() - started
     return study
 

@@ -106,27 +106,27 @@ class HeteroKind(Kind):
         return {self.key: facts | ({"directed": True} if self.directed else {})}
 
     def graph(self, data: Any) -> Data:
-        """Return the nodes that are predicted, without targets and edges."""
-        _check_kind(data)
-        return target_data(data, self.header["target"], labelled=False)
-
-    def ticket_edges(self, data: Any, graph: Data, names: Sequence[str]) -> Edges:
-        """Return the relations of a ticket's data, or raise unless they are the ticket's.
+        """Return the nodes that are predicted, or raise unless types and relations are the ticket's.
 
         An inductive ticket takes any graph of the same types and relations.
         """
         _check_kind(data)
         nodes = nodes_of_types(data)
-        groups = [
-            tuple((first, name, last) for first, name, last in part["edge_types"])
-            for part in self.header["relations"]
-        ]
-        kinds = sorted(kind for group in groups for kind in group)
+        listed = (kind for part in self.header["relations"] for kind in part["edge_types"])
+        kinds = sorted((first, name, last) for first, name, last in listed)
         if sorted(data.edge_types) != kinds or nodes.keys() != self.header["nodes"].keys():
             found = ", ".join(relation_text(kind) for kind in sorted(data.edge_types))
             raise self._another(f"{_listed(nodes)} nodes and the relations {found}")
         if self.inductive is None and nodes != self.header["nodes"]:
             raise self._another(f"{_listed(nodes)} nodes")
+        return target_data(data, self.header["target"], labelled=False)
+
+    def ticket_edges(self, data: Any, graph: Data, names: Sequence[str]) -> Edges:
+        """Return the edges of all relations."""
+        groups = [
+            tuple((first, name, last) for first, name, last in part["edge_types"])
+            for part in self.header["relations"]
+        ]
         for name in names:
             if name not in data:
                 raise InputError(f"the ticket was found with {name}, expected data that have it")
@@ -174,8 +174,7 @@ class HeteroKind(Kind):
                 sparse[kind][name] = value
         for type_name, x in around.x_dict.items():
             sparse[type_name].x = x
-        if self.inductive is not None:
-            setattr(sparse, PRUNED_BY, marks[0])
+        setattr(sparse, PRUNED_BY, marks[0])
         return sparse
 
     def program(self) -> Program:

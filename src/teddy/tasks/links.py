@@ -110,7 +110,8 @@ class LinkKind(Kind):
         head: Head | None,
     ) -> dict[str, Any]:
         """Return the decoder and the second metric."""
-        return {self.key: self.second_metric(views.train.data, logits) or {}}
+        found = self.second_metric(views.train.data, logits)
+        return {} if found is None else {self.key: found}
 
     def second_metric(self, data: Data, logits: Mapping[str, Tensor]) -> dict[str, Any] | None:
         """Return the decoder, and hits@k of validation and test links."""

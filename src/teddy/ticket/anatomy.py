@@ -117,8 +117,8 @@ def graph_anatomy(
         return [NodeLoss(names[i], int(before[i]), int(after[i])) for i in nodes[:first].tolist()]
 
     return GraphAnatomy(
-        before=graph_health(graph.pairs, graph.num_nodes, y),
-        after=graph_health(pruned.pairs, graph.num_nodes, y),
+        before=graph_health(graph, y=y),
+        after=graph_health(pruned, y=y),
         hubs=listed(lost),
         num_stranded=len(stranded),
         stranded=listed(stranded),

@@ -132,7 +132,7 @@ def train(
     started = time.perf_counter()
     world = World.current()
     if loader is not None:
-        check_takes_batches(network, masks, regularizer)
+        check_takes_batches(network, head, masks, regularizer)
     elif world.size > 1:
         raise InputError(f"{world.size} processes share batches, expected a loader")
     train_nodes = data.train_mask.nonzero().flatten()

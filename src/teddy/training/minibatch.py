@@ -217,10 +217,11 @@ class Statistics:
 
 def check_takes_batches(
     network: nn.Module,
+    head: nn.Module | None = None,
     masks: Masks | None = None,
     regularizer: object = None,
 ) -> None:
-    """Raise if a network, its masks or a term of its loss need all nodes at once.
+    """Raise if a network, its head, its masks or a term of its loss need all nodes at once.
 
     Example:
         >>> from teddy.models import NAGphormer
@@ -229,6 +230,10 @@ def check_takes_batches(
         ...
         teddy.errors.InputError: NAGphormer needs the whole graph, expected no loader
     """
+    if head is not None and not isinstance(head, Head):
+        raise InputError(
+            f"batches are of nodes, links or graphs, expected no loader for a {type(head).__name__}"
+        )
     if masks is not None or regularizer is not None:
         raise InputError("masks are learned on all nodes at once, expected no loader")
     if isinstance(network, GNN) and not isinstance(network, LayeredGNN):
