@@ -83,6 +83,12 @@ class Groups:
     def __len__(self) -> int:
         return self.first.numel() - 1
 
+    def name(self, number: int) -> str:
+        """Name of a group in a message."""
+        if self.relations:
+            return relation_text(self.relations[number][0])
+        return f"training graph {number}"
+
     @property
     def offsets(self) -> dict[str, int]:
         """Number of the first node of each type among the nodes of all types."""

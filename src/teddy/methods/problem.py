@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -17,11 +17,11 @@ from teddy.data.checks import MASKS, check_features
 from teddy.data.features import num_features
 from teddy.data.splits import one_split
 from teddy.errors import InputError, warn
-from teddy.graph.groups import relation_text
+from teddy.methods.dense import Dense, dense_result
 from teddy.methods.level import Level
 from teddy.methods.phases import Phases, Progress
 from teddy.methods.prunable import PrunableWeights
-from teddy.methods.record import Dense, accuracy_of, make_ticket
+from teddy.methods.record import check_choice, make_ticket
 from teddy.methods.store import Memory, Store
 from teddy.methods.teacher import Teacher, TeacherLike
 from teddy.models import GNN
@@ -33,12 +33,10 @@ from teddy.models.source import ModelLike, ModelSource
 from teddy.models.wrappers import unwrapped
 from teddy.numbers import check_seed
 from teddy.prune import Signals, choose_edges, keep_highest
-from teddy.prune.choose import needed_signals
 from teddy.settings import Settings
-from teddy.store.tensors import Entry
 from teddy.tasks import Head, Views, kind_for, parse_task, read_class_weight
 from teddy.tasks.views import Choice
-from teddy.ticket import Accuracy, Ticket
+from teddy.ticket import Ticket
 from teddy.training import (
     Checkpoint,
     TrainResult,
@@ -49,7 +47,6 @@ from teddy.training import (
 from teddy.training.config import resolved
 from teddy.training.device import check_device
 from teddy.training.loop import Callback
-from teddy.training.memory_of_graphs import check_computes_afresh
 from teddy.training.runner import Runner
 from teddy.weights import FixedMask
 
@@ -214,47 +211,7 @@ class Problem:
 
     def dense(self) -> Dense:
         """The dense model, trained once (*Pretraining on Entire Graph* of Algorithm 1)."""
-        known = self.store.load("dense")
-        if known is None and self.teacher is not None:
-            known = self.teacher.evaluated(self)
-            self.store.save("dense", known)
-            self.phases.skip("dense")
-        elif known is None:
-            self._check_computes_afresh()
-            model, result = self.train(callbacks=self.phases.report("dense"), phase="dense")
-            self.dense_model = model
-            facts: dict[str, Any] = {
-                "accuracy": asdict(accuracy_of(result)),
-                "macs": self.macs(model),
-                "seconds": result.seconds,
-            }
-            known = Entry({"logits": result.logits.cpu()}, facts)
-            self.store.save("dense", known)
-        else:
-            self.phases.skip("dense")
-        facts, logits = known.facts, known.tensors["logits"]
-        return Dense(
-            # With a loader rows are taken from them; they may be on the disk, and stay there.
-            logits.to(self.device) if self.loader is None else logits,
-            Accuracy(**facts["accuracy"]),
-            facts["macs"],
-            facts["seconds"],
-        )
-
-    def _check_computes_afresh(self) -> None:
-        """Raise if a module of the user's own remembers a graph from one call to the next."""
-        if isinstance(self.source.model, str):
-            return
-
-        def make() -> nn.Module:
-            with seeded(self.seed, self.device):
-                return self.make_model()
-
-        network = make()
-        half = torch.arange(self.graph.num_edges, device=self.device) % 2 == 0
-        if half.numel() > 1 and not isinstance(network, GNN):
-            head = self.head_for(network)
-            check_computes_afresh(make, head, self.subgraph(None), self.subgraph(half))
+        return dense_result(self)
 
     def train_ticket(
         self,
@@ -284,7 +241,7 @@ class Problem:
             phase: What the training is called, where a search has several.
             settings: Of the method, to be recorded.
         """
-        self._check_choice(method, level, keep)
+        check_choice(self.graph, method, level, keep)
         choice = Choice(keep, level.graph_sparsity, score, weighted)
         dense = self.dense()
         model, sparse = self.train(
@@ -300,73 +257,19 @@ class Problem:
             self, method, level, choice, model, sparse, dense, seconds or {}, settings
         )
 
-    def _check_choice(self, method: str, level: Level, keep: Tensor) -> None:
-        total = self.graph.num_edges
-        if keep.dtype != torch.bool or keep.shape != (total,):
-            got = f"{list(keep.shape)} of {keep.dtype}"
-            raise InputError(f"{method} chose edges by {got}, expected [{total}] of torch.bool")
-        expected = total - self.num_pruned(level)
-        if int(keep.sum()) != expected:
-            raise InputError(
-                f"{method} kept {int(keep.sum())} of {total} edges, expected {expected} "
-                f"at graph sparsity {level.graph_sparsity:.4f}"
-            )
-        self._check_groups(method, level, keep)
-
-    def _check_groups(self, method: str, level: Level, keep: Tensor) -> None:
-        """Raise if a group of edges that has a budget of its own lost more or less than that."""
-        groups, budgets = self.graph.groups, self.graph.num_pruned(level.graph_sparsity)
-        if groups is None or groups.budget == "all":
-            return
-        removed = torch.bincount(self.graph.group[~keep], minlength=len(groups))
-        for number in (removed != budgets).nonzero().flatten().tolist():
-            name = f"training graph {number}"
-            if groups.relations:
-                name = relation_text(groups.relations[number][0])
-            raise InputError(
-                f"{method} removed {int(removed[number])} edges of {name}, "
-                f"expected {int(budgets[number])}"
-            )
-
     def num_pruned(self, level: Level) -> int:
-        r"""Edges that go, :math:`\lceil p_g M \rceil`."""
+        r"""Number of edges to remove, :math:`\lceil p_g M \rceil`."""
         return int(self.graph.num_pruned(level.graph_sparsity).sum())
 
     def choose(
-        self,
-        sparsity: float,
-        score: str,
-        weighted: bool = False,
-        signals: Signals | None = None,
+        self, sparsity: float, score: str, weighted: bool = False, signals: Signals | None = None
     ) -> Tensor:
-        """The edges that a score keeps, bool ``[M]``.
-
-        Args:
-            sparsity: Share that goes.
-            score: Its name.
-            weighted: Whether its degrees are weighted.
-            signals: What it looks at beside the graph.
-        """
+        """The edges that a score keeps, bool ``[M]``; see :func:`teddy.prune.choose_edges`."""
         return choose_edges(self.graph, sparsity, score, self.seed, weighted, signals)
 
     def keep_highest(self, scores: Tensor, sparsity: float) -> Tensor:
-        """Keep all edges but those of lowest score, as many as the edge budget says, bool ``[M]``.
-
-        Args:
-            scores: float64 ``[M]``, such as magnitudes of learned masks.
-            sparsity: Share of edges to remove.
-        """
+        """The edges of highest score, as many as the budget keeps."""
         return keep_highest(self.graph, scores, sparsity)
-
-    def check_has_signals(self, score: str) -> None:
-        """Raise unless the teacher can compute what a score looks at."""
-        if "alone" not in needed_signals(score):
-            return
-        if self.teacher is not None and self.teacher.network is None:
-            raise InputError(
-                f"the score {score} runs the dense model on a graph without edges, expected a "
-                "trained module as teacher, not logits"
-            )
 
     def check_has_weights(self) -> None:
         """Raise unless degrees can be sums of weights."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from teddy.data.feature_names import feature_names
+from teddy.errors import InputError
+from teddy.graph import Edges
 from teddy.methods.collapse import warn_of_collapse
+from teddy.methods.dense import Dense, accuracy_of
 from teddy.methods.level import Level
 from teddy.models import GNN, MODELS
 from teddy.models.wrappers import class_path
 from teddy.tasks.views import Choice
-from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
+from teddy.ticket import Count, Macs, Ticket, TicketInfo
 from teddy.ticket.features import feature_facts
 from teddy.ticket.state import structure_of
 from teddy.training import TrainResult, seeded
@@ -25,14 +28,34 @@ if TYPE_CHECKING:
     from teddy.methods.problem import Problem
 
 
-@dataclass(frozen=True)
-class Dense:
-    """The dense model: what teaches a ticket, and what it is held against."""
+def check_choice(graph: Edges, method: str, level: Level, keep: Tensor) -> None:
+    """Raise unless a method has kept as many edges as the budget says, of each group.
 
-    logits: Tensor
-    accuracy: Accuracy
-    macs: list[int] | None
-    seconds: float
+    Args:
+        graph: The edges.
+        method: Name of the method.
+        level: The sparsities that were asked for.
+        keep: bool ``[M]``, the kept edges.
+    """
+    total, budgets = graph.num_edges, graph.num_pruned(level.graph_sparsity)
+    if keep.dtype != torch.bool or keep.shape != (total,):
+        got = f"{list(keep.shape)} of {keep.dtype}"
+        raise InputError(f"{method} chose edges by {got}, expected [{total}] of torch.bool")
+    expected = total - int(budgets.sum())
+    if int(keep.sum()) != expected:
+        raise InputError(
+            f"{method} kept {int(keep.sum())} of {total} edges, expected {expected} "
+            f"at graph sparsity {level.graph_sparsity:.4f}"
+        )
+    if graph.groups is None or graph.groups.budget == "all":
+        return
+    removed = torch.bincount(graph.group[~keep], minlength=len(graph.groups))
+    for number in (removed != budgets).nonzero().flatten().tolist():
+        name = graph.groups.name(number)
+        raise InputError(
+            f"{method} removed {int(removed[number])} edges of {name}, "
+            f"expected {int(budgets[number])}"
+        )
 
 
 def make_ticket(
@@ -140,8 +163,3 @@ def _model_spec(problem: Problem, model: nn.Module) -> dict[str, Any]:
         return spec
     with seeded(problem.seed, problem.device):
         return spec | structure_of(problem.source.make(0, 0), model)
-
-
-def accuracy_of(result: TrainResult) -> Accuracy:
-    """The accuracies of a training."""
-    return Accuracy(result.test, result.best.val, result.best.index, result.last_test)

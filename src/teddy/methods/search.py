@@ -21,7 +21,7 @@ from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.parts import score_part
 from teddy.methods.problem import Problem
-from teddy.methods.signals import signals_of
+from teddy.methods.signals import check_has_signals, signals_of
 from teddy.models.masks import Masks
 from teddy.numbers import check_count, check_number
 from teddy.prune import SCORES
@@ -136,7 +136,7 @@ class Scheme:
         if self.weighted:
             problem.check_has_weights()
         if self.score is not None:
-            problem.check_has_signals(self.score)
+            check_has_signals(problem, self.score)
         if self._learns(level)[0]:
             problem.check_weighs_edges()
 

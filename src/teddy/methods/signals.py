@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from teddy.errors import InputError
 from teddy.methods.problem import Problem
 from teddy.prune import Signals
+from teddy.prune.choose import needed_signals
 from teddy.store.tensors import Entry
 from teddy.training.subgraphs import without_edges
 
@@ -57,3 +59,14 @@ def alone(problem: Problem) -> Tensor:
         known = Entry({"logits": logits.cpu()}, {})
         problem.store.save("alone", known)
     return known.tensors["logits"].to(problem.device)
+
+
+def check_has_signals(problem: Problem, score: str) -> None:
+    """Raise unless the teacher can compute what a score looks at."""
+    if "alone" not in needed_signals(score):
+        return
+    if problem.teacher is not None and problem.teacher.network is None:
+        raise InputError(
+            f"the score {score} runs the dense model on a graph without edges, expected a "
+            "trained module as teacher, not logits"
+        )

@@ -50,7 +50,9 @@ def kept_edges(ticket: Ticket, data: DataLike) -> pa.Table:
     tables = []
     for part in ticket.kind.edge_lists(data, graph, edges, keep):
         first = {
-            name: pa.array(own.tolist(), pa.int64()) if isinstance(own, Tensor) else pa.array(own, pa.string())
+            name: pa.array(own.tolist(), pa.int64())
+            if isinstance(own, Tensor)
+            else pa.array(own, pa.string())
             for name, own in part.columns.items()
         }
         tables.append(_table(part.ids, part.edges, part.listed, part.store, first))

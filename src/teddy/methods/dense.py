@@ -1,0 +1,79 @@
+"""The dense model of a search: trained, given as a teacher, or read from the store."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from teddy.models import GNN
+from teddy.store.tensors import Entry
+from teddy.ticket import Accuracy
+from teddy.training import TrainResult, seeded
+from teddy.training.memory_of_graphs import check_computes_afresh
+
+if TYPE_CHECKING:
+    from teddy.methods.problem import Problem
+
+
+@dataclass(frozen=True)
+class Dense:
+    """The dense model: the teacher of a ticket, and what it is compared with."""
+
+    logits: Tensor
+    accuracy: Accuracy
+    macs: list[int] | None
+    seconds: float
+
+
+def accuracy_of(result: TrainResult) -> Accuracy:
+    """The accuracies of a training."""
+    return Accuracy(result.test, result.best.val, result.best.index, result.last_test)
+
+
+def dense_result(problem: Problem) -> Dense:
+    """The dense model of a problem; it is trained unless it is known."""
+    known = problem.store.load("dense")
+    if known is None and problem.teacher is not None:
+        known = problem.teacher.evaluated(problem)
+        problem.store.save("dense", known)
+        problem.phases.skip("dense")
+    elif known is None:
+        _check_computes_afresh(problem)
+        model, result = problem.train(callbacks=problem.phases.report("dense"), phase="dense")
+        problem.dense_model = model
+        facts: dict[str, Any] = {
+            "accuracy": asdict(accuracy_of(result)),
+            "macs": problem.macs(model),
+            "seconds": result.seconds,
+        }
+        known = Entry({"logits": result.logits.cpu()}, facts)
+        problem.store.save("dense", known)
+    else:
+        problem.phases.skip("dense")
+    facts, logits = known.facts, known.tensors["logits"]
+    return Dense(
+        # With a loader rows are taken from them; they may be on the disk, and stay there.
+        logits.to(problem.device) if problem.loader is None else logits,
+        Accuracy(**facts["accuracy"]),
+        facts["macs"],
+        facts["seconds"],
+    )
+
+
+def _check_computes_afresh(problem: Problem) -> None:
+    """Raise if a module of the user's own remembers a graph from one call to the next."""
+    if isinstance(problem.source.model, str):
+        return
+
+    def make() -> nn.Module:
+        with seeded(problem.seed, problem.device):
+            return problem.make_model()
+
+    network = make()
+    half = torch.arange(problem.graph.num_edges, device=problem.device) % 2 == 0
+    if half.numel() > 1 and not isinstance(network, GNN):
+        head = problem.head_for(network)
+        check_computes_afresh(make, head, problem.subgraph(None), problem.subgraph(half))
