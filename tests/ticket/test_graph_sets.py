@@ -147,7 +147,7 @@ def test_passes_are_timed_way_by_way(graphs, make):
     assert dense.macs == sum(ticket.info.macs.dense)
     assert weights.macs == sum(ticket.info.macs.ticket)
     assert dense.macs > fewer.macs > weights.macs >= compiled.macs
-    with pytest.raises(teddy.InputError, match="those that the ticket has pruned"):
+    with pytest.raises(teddy.InputError, match="pruned by this ticket already"):
         measure(ticket, ticket.apply(graphs), seconds=0.0)
 
 

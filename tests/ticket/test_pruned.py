@@ -140,7 +140,7 @@ def test_the_command_line_tells_pruned_graphs_of_a_set(tmp_path):
         found[name] = json.loads(done.stdout)
     assert found["pruned"] == found["whole"]
     done = run_here("inspect", "a.ticket", "pruned.pt", cwd=tmp_path)
-    assert "expected the whole graphs" in refused(done)
+    assert "expected the whole graph" in refused(done)
 
 
 OWN_FILE = """

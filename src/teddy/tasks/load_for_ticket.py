@@ -1,4 +1,4 @@
-"""Data sets loaded for a ticket: labels may be missing, and a split is the ticket's if it can be."""
+"""Data sets loaded for a ticket: labels may be missing."""
 
 from __future__ import annotations
 

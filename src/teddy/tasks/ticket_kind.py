@@ -134,7 +134,7 @@ class TicketKind:
 
         Example:
             >>> from teddy.tasks import Classification
-            >>> Kind(Classification()).check_has(Data(), ["edge_type"])
+            >>> TicketKind(Classification()).check_has(Data(), ["edge_type"])
             Traceback (most recent call last):
             ...
             teddy.errors.InputError: the ticket was found with edge_type, expected data that have it

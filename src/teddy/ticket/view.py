@@ -185,8 +185,8 @@ class ChosenEdges:
         if self.is_pruned(graph, edges, fingerprint):
             if whole:
                 raise InputError(
-                    f"data is the graph that the ticket has pruned, with {edges.num_edges} edges, "
-                    "expected the whole graph"
+                    f"data was pruned by this ticket already, to {edges.num_edges} edges, expected "
+                    "the whole graph"
                 )
             return every
         keep, known = self.keep.to(every.device), torch.zeros_like(every)
