@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import teddy
-from teddy.sparsity import num_kept_weights
+from teddy.numbers import num_kept_weights
 from teddy.weights import count_nonzero
 
 FOLDER = Path(__file__).parents[1] / "examples"

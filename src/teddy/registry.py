@@ -1,10 +1,10 @@
-"""Things found by name: scores, models, data sets, methods."""
+"""Things found by name, and specs: a name with options in one text, ``name:option=value:...``."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
 
 from teddy.errors import InputError
 
@@ -61,3 +61,49 @@ class Registry(Generic[T]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+def read_option(owner: str, defaults: Mapping[str, Any], part: str) -> tuple[str, Any]:
+    """Read ``option=value`` of an owner's options; the value has the type of the default.
+
+    Example:
+        >>> read_option("gat", {"heads": 8}, "heads=4")
+        ('heads', 4)
+        >>> read_option("gat", {"heads": 8}, "heads=many")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: option 'heads' of gat is 'many', expected a whole number
+    """
+    name, equals, text = part.partition("=")
+    if name not in defaults:
+        known = ", ".join(defaults) or "none"
+        raise InputError(f"{owner} has no option '{name}', expected one of: {known}")
+    kind = type(defaults[name])
+    if kind is bool and text.lower() in ("true", "false"):
+        return name, text.lower() == "true"
+    if kind not in (float, int, bool):
+        return name, text
+    try:
+        return name, {float: float, int: int, bool: int}[kind](text)
+    except ValueError:
+        what = {float: "a number", int: "a whole number", bool: "true or false"}[kind]
+        got = f"'{text}'" if equals else "nothing"
+        raise InputError(f"option '{name}' of {owner} is {got}, expected {what}") from None
+
+
+def spec_text(name: str, options: Mapping[str, Any]) -> str:
+    """A name and options as one text, sorted by name, each value as short as it can be read back.
+
+    Example:
+        >>> spec_text("ugs", {"stride": 5, "distill": 10.0})
+        'ugs:distill=10:stride=5'
+    """
+    parts = (f"{option}={_shortest(value)}" for option, value in sorted(options.items()))
+    return ":".join([name, *parts])
+
+
+def _shortest(value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import teddy
 from teddy.kernels import jit
-from teddy.kernels.dropout import dropout
-from teddy.kernels.hidden import Hidden
+from teddy.kernels.hidden import Hidden, dropout
 
 
 def both_ways(rows, width, outputs, p, dtype, seed):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import teddy
 from teddy.kernels import jit
 from teddy.kernels import products as kernels
-from teddy.kernels.dropout import Dropout, dropout
+from teddy.kernels.hidden import Dropout, dropout
 from teddy.kernels.pattern import Pattern
 from teddy.kernels.sparse import SparseMatrix, chain_product, row_softmax
 

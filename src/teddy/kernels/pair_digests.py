@@ -1,4 +1,4 @@
-"""Compiled md5 of edges by the ids of their ends, as :func:`teddy.prune.ties.pair_digests`."""
+"""Compiled md5 of edges by the ids of their ends, as :func:`teddy.prune.select.pair_digests`."""
 
 from __future__ import annotations
 

@@ -10,8 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from teddy.kernels.buffers import empty
-from teddy.kernels.jit import compiled, run_parts, split
+from teddy.kernels.jit import compiled, empty, run_parts, split
 from teddy.kernels.vectors import NARROW, WIDE, added, constant, load, store, zeros
 
 Array = NDArray[Any]

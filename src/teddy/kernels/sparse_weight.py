@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from teddy.kernels import jit
-from teddy.kernels.buffers import empty
+from teddy.kernels.jit import empty
 from teddy.kernels.sparse import SparseMatrix
 
 Array = NDArray[Any]

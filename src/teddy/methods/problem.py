@@ -30,12 +30,12 @@ from teddy.methods.record import Choice, Dense, accuracy_of, make_ticket
 from teddy.methods.store import Memory, Store
 from teddy.methods.teacher import Teacher, TeacherLike
 from teddy.models import GNN
+from teddy.models.called import check_looks_up
 from teddy.models.edge_inputs import Inputs, model_inputs
+from teddy.models.identity import unwrapped
 from teddy.models.layered import hidden_units
 from teddy.models.macs import count_macs
 from teddy.models.masks import check_takes_edge_weights
-from teddy.models.own_module import check_looks_up
-from teddy.models.wrappers import unwrapped
 from teddy.numbers import check_seed
 from teddy.prune import Signals, choose_edges, keep_highest
 from teddy.prune.choose import needed_signals

@@ -13,7 +13,7 @@ from teddy.data.links import LINKS
 from teddy.methods.collapse import warn_of_collapse
 from teddy.methods.level import Level
 from teddy.models import GNN, MODELS
-from teddy.models.wrappers import class_path
+from teddy.models.identity import class_path
 from teddy.ticket import Accuracy, Count, Macs, Ticket, TicketInfo
 from teddy.ticket.features import feature_facts
 from teddy.ticket.fingerprint import split_fingerprint

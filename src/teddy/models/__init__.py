@@ -16,8 +16,7 @@ from teddy.models.nagphormer import NAGphormer
 from teddy.models.sage import SAGE
 from teddy.models.specformer import Specformer
 from teddy.models.unimp import UniMP
-from teddy.registry import Registry
-from teddy.specs import read_option
+from teddy.registry import Registry, read_option
 
 MODELS: Registry[type[GNN]] = Registry("model")
 MODELS.register("gcn")(GCN)

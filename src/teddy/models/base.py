@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from teddy.data.features import SPARSE_BELOW
 from teddy.errors import InputError
-from teddy.kernels.dropout import Dropout
+from teddy.kernels.hidden import Dropout
 from teddy.kernels.pattern import Pattern, edge_pattern
 from teddy.kernels.sparse import SparseMatrix
 from teddy.numbers import check_count

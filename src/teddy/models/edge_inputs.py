@@ -14,7 +14,7 @@ from teddy.data.checks import LINK_FIELDS, MASKS
 from teddy.errors import InputError
 from teddy.models.base import GNN
 from teddy.models.layered import LayeredGNN
-from teddy.models.signature import DERIVED, ForwardSignature
+from teddy.models.own_module import DERIVED, ForwardSignature
 
 #: Values of edges that have a meaning of their own, as PyG calls them.
 EDGE_INPUTS = ("edge_weight", "edge_attr")

@@ -19,8 +19,7 @@ from teddy.kernels.sparse import (
 )
 from teddy.kernels.sparse_weight import SparseWeight
 from teddy.models.base import GNN, Features
-from teddy.models.declared_units import declared_units
-from teddy.weights.units import Units
+from teddy.weights.units import Units, declared_units
 
 Input = Features | Hidden
 

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from teddy.errors import InputError
-from teddy.kernels.dropout import Dropout
+from teddy.kernels.hidden import Dropout
 from teddy.kernels.pattern import Pattern
 from teddy.kernels.sparse import SparseMatrix
 from teddy.machine import free_memory

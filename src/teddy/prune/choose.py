@@ -11,11 +11,15 @@ from teddy.errors import InputError
 from teddy.graph.edges import Edges
 from teddy.graph.weighted_graph import WeightedGraph
 from teddy.prune.scores import SCORES
-from teddy.prune.scores.node_score import NodeScore
-from teddy.prune.scores.signal_score import SignalScore
-from teddy.prune.select import Digests, index_digests, lowest_edges, lowest_of_groups
-from teddy.prune.signals import Signals
-from teddy.prune.ties import pair_digests, pair_text
+from teddy.prune.scores.kinds import NodeScore, Signals, SignalScore
+from teddy.prune.select import (
+    Digests,
+    index_digests,
+    lowest_edges,
+    lowest_of_groups,
+    pair_digests,
+    pair_text,
+)
 
 
 def choose_edges(

@@ -1,19 +1,28 @@
-"""Scores and pruning of an ``edge_index``."""
+"""Scores and pruning of an ``edge_index``, of several graphs, and of a heterogeneous graph."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
 import torch
 from torch import Tensor
+from torch_geometric.data import Batch, Data, HeteroData
+from torch_geometric.data.data import BaseData
 
+from teddy.data.checks import check_features
 from teddy.errors import InputError
+from teddy.graph.canonical import check_edges
+from teddy.graph.columns import keep_of_batch
 from teddy.graph.edges import Edges, keep_columns
-from teddy.graph.weighted_graph import WeightedGraph
-from teddy.prune.choose import keep_highest, needed_signals, score_edges, score_pairs
+from teddy.graph.groups import EdgeType, Groups, check_budget
+from teddy.graph.relations import relation_edges
+from teddy.graph.weighted_graph import WeightedGraph, check_has_weights
+from teddy.numbers import check_sparsity, num_pruned_edges
+from teddy.prune.choose import choose_edges, keep_highest, needed_signals, score_edges, score_pairs
 from teddy.prune.scores import SCORES
-from teddy.prune.scores.node_score import NodeScore
-from teddy.prune.signals import Signals
+from teddy.prune.scores.kinds import NodeScore, Signals
 from teddy.prune.sorted_graph import SortedGraph
-from teddy.sparsity import num_pruned_edges
 
 
 def edge_scores(
@@ -39,7 +48,7 @@ def edge_scores(
             (:func:`teddy.prune.scores.teddy.weighted_node_values`); an edge has the mean of its
             columns'. Scores that aren't made of degrees don't take any.
         signals: What the score looks at beside the graph: ``x``, ``logits``, ``alone``, ``labels``,
-            as of :class:`~teddy.prune.signals.Signals`.
+            as of :class:`~teddy.prune.scores.kinds.Signals`.
 
     Returns:
         float64 ``[E]``; the lowest are pruned first.
@@ -123,3 +132,233 @@ def _signals(method: str, given: dict[str, Tensor]) -> Signals:
             wanted = ", ".join(needs) or "nothing beside the graph"
             raise InputError(f"got {name}, expected what the score {method} looks at: {wanted}")
     return Signals(**given)
+
+
+def check_of_graphs(method: str) -> None:
+    """Raise if a score looks at classes of nodes, which graphs that have one each don't have.
+
+    Example:
+        >>> check_of_graphs("agreement")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: agreement looks at logits of nodes, expected a score of the graph
+        or of features where graphs have the classes
+    """
+    needs = [name for name in needed_signals(method) if name != "x"]
+    if needs:
+        raise InputError(
+            f"{method} looks at {', '.join(needs)} of nodes, expected a score of the graph or of "
+            "features where graphs have the classes"
+        )
+
+
+def prune_graphs(
+    graphs: Batch | Sequence[Data],
+    sparsity: float,
+    method: str = "teddy",
+    seed: int = 0,
+    budget: str = "each",
+) -> Batch | list[Data]:
+    r"""Return several graphs with fewer edges each, and what belongs to those that stay.
+
+    Of each graph exactly :math:`\lceil p_g M_g \rceil` undirected edges go, those that
+    :func:`teddy.prune_edges` removes from it alone, unless the score draws; or
+    :math:`\lceil p_g M \rceil` of all together. Self-loops stay, and what goes at one
+    sparsity goes at every higher one.
+
+    Args:
+        graphs: A PyG ``Batch``, as of a ``DataLoader``, or a list of ``Data``.
+        sparsity: Share :math:`p_g` of undirected edges to remove, in [0, 1].
+        method: A name in ``teddy.prune.SCORES``. One that draws does so over all graphs together.
+        seed: For scores that draw.
+        budget: ``each`` graph by itself; or ``all``, which compares edges of different graphs:
+            some may lose all, others none.
+
+    Example:
+        >>> import teddy
+        >>> path = Data(edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]), num_nodes=4)
+        >>> star = Data(edge_index=torch.tensor([[0, 0, 0], [1, 2, 3]]), num_nodes=4)
+        >>> [graph.num_edges for graph in teddy.prune_graphs([path, star], 0.5)]
+        [1, 1]
+        >>> [graph.num_edges for graph in teddy.prune_graphs([path, star], 0.5, budget="all")]
+        [2, 1]
+    """
+    check_of_graphs(method)
+    check_sparsity(sparsity)
+    check_budget(budget)
+    if isinstance(graphs, Batch) and isinstance(graphs, Data):
+        edges, pair_of_column = batch_edges(graphs, budget)
+        signals = Signals(graphs.get("x")) if needed_signals(method) else None
+        keep = choose_edges(edges, sparsity, method, seed, signals=signals)
+        return keep_of_batch(graphs, keep_columns(keep, pair_of_column))
+    if isinstance(graphs, BaseData) or not isinstance(graphs, Iterable):
+        got = type(graphs).__name__
+        raise InputError(f"graphs is a {got}, expected a Batch or a list of Data")
+    parts = list(graphs)
+    for place, graph in enumerate(parts):
+        if not isinstance(graph, Data) or graph.edge_index is None:
+            raise InputError(
+                f"graphs[{place}] is a {type(graph).__name__}, expected a Data with an edge_index"
+            )
+        check_edges(graph.edge_index, graph.num_nodes, f"graphs[{place}]")
+    if not parts:
+        return []
+    bare = [Data(edge_index=graph.edge_index, num_nodes=graph.num_nodes) for graph in parts]
+    edges, pair_of_column = batch_edges(Batch.from_data_list(bare), budget)
+    signals = Signals(_features_of(parts)) if needed_signals(method) else None
+    keep = choose_edges(edges, sparsity, method, seed, signals=signals)
+    columns = keep_columns(keep, pair_of_column).split([g.edge_index.size(1) for g in parts])
+    return [graph.edge_subgraph(own) for graph, own in zip(parts, columns, strict=True)]
+
+
+def batch_edges(batch: Batch, budget: str = "each") -> tuple[Edges, Tensor]:
+    """Return the edges of a batch, and the edge of each column (-1: a self-loop).
+
+    Args:
+        batch: The graphs.
+        budget: ``each`` graph by itself, or ``all`` together.
+    """
+    edges, pair_of_column = Edges.from_columns(batch.edge_index, batch.num_nodes)
+    groups = Groups.of_graphs(batch.batch, batch.num_graphs, budget)
+    return replace(edges, groups=groups), pair_of_column
+
+
+def _dense(x: Tensor) -> Tensor:
+    return x if x.layout == torch.strided else x.to_dense()
+
+
+def _features_of(graphs: Sequence[Data]) -> Tensor:
+    """Features of all nodes, or raise."""
+    x = [check_features(graph.x, f"graphs[{place}]") for place, graph in enumerate(graphs)]
+    for place, own in enumerate(x):
+        if own.size(1) != x[0].size(1):
+            raise InputError(
+                f"graphs[{place}]: x has {own.size(1)} columns, expected {x[0].size(1)} as of "
+                "graphs[0]"
+            )
+    return torch.cat([_dense(own) for own in x])
+
+
+def check_of_relations(method: str) -> None:
+    """Raise if a score looks at more than the graph, which nodes of several kinds don't share.
+
+    Example:
+        >>> check_of_relations("cosine")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: cosine looks at x of one kind of node, expected a score of the
+        graph alone for a HeteroData
+    """
+    needs = needed_signals(method)
+    if needs:
+        raise InputError(
+            f"{method} looks at {', '.join(needs)} of one kind of node, expected a score of the "
+            "graph alone for a HeteroData"
+        )
+
+
+def relation_scores(
+    data: HeteroData,
+    method: str = "teddy",
+    seed: int = 0,
+    relations: str = "each",
+    weighted: bool = False,
+) -> dict[EdgeType, Tensor]:
+    """Score each edge of a heterogeneous graph: :func:`teddy.edge_scores` of its relations.
+
+    A relation between two node types is a bipartite graph, one within a type an undirected one; a
+    relation and its reverse are one (:func:`teddy.graph.relation_edges`).
+
+    Args:
+        data: The graph: ``edge_index`` of each relation, and the number of nodes of each type.
+        method: A name in ``teddy.prune.SCORES``.
+        seed: For scores that draw.
+        relations: ``each``: degrees are those of a relation by itself; ``all``: of the graph that
+            all relations make together.
+        weighted: Whether degrees are sums of ``edge_weight``, which each relation must have.
+
+    Returns:
+        For each relation float64 ``[E]``; the lowest are pruned first.
+
+    Example:
+        >>> import torch, teddy
+        >>> data = HeteroData(author={"num_nodes": 2}, paper={"num_nodes": 2})
+        >>> data["author", "writes", "paper"].edge_index = torch.tensor([[0, 0, 1], [0, 1, 1]])
+        >>> teddy.relation_scores(data)  # a path of four nodes
+        {('author', 'writes', 'paper'): tensor([0.3018, 0.1821, 0.3018], dtype=torch.float64)}
+    """
+    check_of_relations(method)
+    edges, pair_of_column = _edges(data, relations, weighted)
+    weights = edges.weights if weighted else None
+    scores = score_edges(edges, method, seed, weights)
+    found = {}
+    groups = edges.groups
+    assert groups is not None
+    assert groups.node is not None
+    for group, (alone, nodes, own) in zip(groups.relations, edges.each(), strict=True):
+        for kind in group:
+            pair = pair_of_column[kind]
+            of_columns, loop = torch.empty_like(pair, dtype=torch.float64), pair < 0
+            of_columns[~loop] = scores[pair[~loop]]
+            loops, graph, weight = data[kind].edge_index[:, loop].long(), alone, weights
+            if relations == "all":
+                loops = groups.node[loops + nodes.start]
+                graph, union_pair = edges.union
+                if weights is not None:
+                    weight = WeightedGraph.of(graph, union_pair, weights).weight
+            elif weights is not None:
+                weight = weights[own]
+            of_columns[loop] = score_pairs(graph, loops, method, seed, weight)
+            found[kind] = of_columns
+    return {kind: found[kind] for kind in data.edge_types}
+
+
+def prune_relations(
+    data: HeteroData,
+    sparsity: float,
+    method: str = "teddy",
+    seed: int = 0,
+    relations: str = "each",
+    weighted: bool = False,
+) -> dict[EdgeType, Tensor]:
+    r"""Choose the edges of a heterogeneous graph that stay.
+
+    Of each relation exactly :math:`\lceil p_g M_r \rceil` undirected edges go, as
+    :func:`teddy.prune_edges` chooses them; or :math:`\lceil p_g M \rceil` of all together. A
+    relation and its reverse share one fate, self-loops stay, edges of different relations between
+    the same nodes are different edges, and what goes at one sparsity goes at every higher one.
+
+    Args:
+        data: The graph.
+        sparsity: Share :math:`p_g` of undirected edges to remove, in [0, 1].
+        method: A name in ``teddy.prune.SCORES``.
+        seed: For scores that draw.
+        relations: ``each`` or ``all``; see :func:`relation_scores`.
+        weighted: Whether degrees are sums of ``edge_weight``.
+
+    Returns:
+        For each relation bool ``[E]``: keep this column.
+
+    Example:
+        >>> import torch, teddy
+        >>> data = HeteroData(author={"num_nodes": 2}, paper={"num_nodes": 2})
+        >>> data["author", "writes", "paper"].edge_index = torch.tensor([[0, 0, 1], [0, 1, 1]])
+        >>> teddy.prune_relations(data, 0.3)
+        {('author', 'writes', 'paper'): tensor([ True, False,  True])}
+    """
+    check_of_relations(method)
+    edges, pair_of_column = _edges(data, relations, weighted)
+    keep = choose_edges(edges, sparsity, method, seed, weighted)
+    return {kind: keep_columns(keep, pair_of_column[kind]) for kind in data.edge_types}
+
+
+def _edges(
+    data: HeteroData, relations: str, weighted: bool
+) -> tuple[Edges, dict[EdgeType, Tensor]]:
+    """Edges with their weights where degrees are weighted, or raise if a relation has none."""
+    if not weighted:
+        return relation_edges(data, relations)
+    edges, pair_of_column = relation_edges(data, relations, ["edge_weight"])
+    for kind in pair_of_column:
+        check_has_weights(kind, data[kind])
+    return edges, pair_of_column

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from teddy.errors import InputError
 from teddy.kernels import jit
-from teddy.kernels import sorted_edges as kernels
-from teddy.prune.scores.node_score import NodeScore
+from teddy.kernels import selection as kernels
+from teddy.prune.scores.kinds import NodeScore
 from teddy.prune.select import index_digests, lowest_edges
 
 Array = NDArray[Any]

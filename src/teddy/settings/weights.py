@@ -1,8 +1,8 @@
 r"""The weight budget: weights that are compared with each other, and when the budget is reached.
 
-The paper projects all parameters as one vector (Eq. 10). That compares magnitudes of parameters
-whose scales have nothing in common, such as an embedding drawn from N(0, 1) and a linear map drawn
-within :math:`1/\sqrt{\text{fan-in}}`, so that whole layers can lose every weight.
+The paper projects all parameters as one vector (Eq. 10). Where parameters have different scales,
+such as an embedding drawn from N(0, 1) and a linear map drawn within
+:math:`1/\sqrt{\text{fan-in}}`, whole layers can then lose every weight.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class WeightBudget(Config):
             largest of each parameter with two or more dimensions stay, the same share of each, and
             vectors such as biases and normalisation parameters are not pruned. ``balanced``: the
             same with a larger share of small matrices, see
-            :func:`~teddy.weights.pools.balanced_counts`. None:
+            :func:`~teddy.weights.budget.balanced_counts`. None:
             ``global`` for built-in models, ``balanced`` for your own.
         exclude: Parameters that are not pruned, nor part of the budget: patterns of parameter or
             module names (``"*.bias"``, ``"embedding"``) and module classes (``nn.BatchNorm1d``, or

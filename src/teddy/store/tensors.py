@@ -1,13 +1,16 @@
-"""Tensors and plain facts in one file: safetensors, no pickle, with a checksum over all."""
+"""Tensors on disk: in one file with metadata and a checksum, as bits, or larger than memory."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
@@ -75,3 +78,47 @@ def content_digest(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> 
         digest.update(f"{name} {tensor.dtype} {list(tensor.shape)} ".encode())
         digest.update(tensor.contiguous().view(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
+
+
+def pack(mask: Tensor) -> Tensor:
+    """Put eight entries of a mask into a byte.
+
+    Example:
+        >>> pack(torch.tensor([True, False, True]))
+        tensor([160], dtype=torch.uint8)
+    """
+    return torch.from_numpy(np.packbits(mask.cpu().numpy().reshape(-1)))
+
+
+def unpack(packed: Tensor, count: int) -> Tensor:
+    """Return ``count`` entries of a mask from its bytes.
+
+    Example:
+        >>> unpack(torch.tensor([160], dtype=torch.uint8), 3)
+        tensor([ True, False,  True])
+    """
+    if packed.dtype != torch.uint8 or packed.numel() != (count + 7) // 8:
+        raise ValueError(f"{packed.numel()} bytes for {count} bits")
+    return torch.from_numpy(np.unpackbits(packed.numpy(), count=count).astype(bool))
+
+
+def scratch(rows: int, columns: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """A matrix of zeros on the disk, mapped into memory: the system reads and writes its pages.
+
+    Its file has no name, so it is gone with the tensor, or with the process, however that ends.
+    ``TMPDIR`` says where it is.
+
+    Example:
+        >>> matrix = scratch(2, 3)
+        >>> matrix[0] = 1
+        >>> matrix.sum()
+        tensor(3.)
+    """
+    kind = torch.empty(0, dtype=dtype).numpy().dtype
+    if rows * columns == 0:
+        return torch.zeros(rows, columns, dtype=dtype)
+    with tempfile.TemporaryFile(prefix="teddy-") as file:
+        # A disk that is full is an error here, not a signal when a page is written.
+        os.posix_fallocate(file.fileno(), 0, rows * columns * kind.itemsize)
+        array = np.memmap(file, kind, "r+", shape=(rows, columns))
+    return torch.from_numpy(array)

@@ -21,12 +21,12 @@ from teddy.kernels.pattern import Pattern
 from teddy.kernels.sparse import SparseMatrix
 from teddy.kernels.sparse_weight import SparseWeight, replace_weight
 from teddy.models import GNN, MODELS, build_model
-from teddy.models.compact_module import fit_sizes
+from teddy.models.compact import fit_sizes
 from teddy.models.graph_head import Readout
+from teddy.models.identity import class_path, plain_name
 from teddy.models.link_head import LinkHead
 from teddy.models.nagphormer import Hops
 from teddy.models.specformer import Filter
-from teddy.models.wrappers import class_path, plain_name
 from teddy.store.atomic import StrPath
 from teddy.store.tensors import Entry, read_entry, write_entry
 from teddy.ticket.state import STRUCTURE, module_for, same_settings, warn_of_settings

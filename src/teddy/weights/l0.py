@@ -1,9 +1,9 @@
-r"""The projection onto the :math:`\ell_0` ball, Eq. 10 of the paper."""
+r"""The projection onto the :math:`\ell_0` ball, Eq. 10 of the paper, and masks of weights."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ from torch import Tensor
 
 from teddy.errors import InputError
 from teddy.kernels import jit
-from teddy.kernels.band import BLOCK, scan_band
-from teddy.sparsity import check_sparsity, num_kept_weights
-from teddy.weights.pools import pools
+from teddy.kernels.selection import BLOCK, scan_band
+from teddy.numbers import check_sparsity, num_kept_weights
+from teddy.weights.budget import pools
 
 # Reach of the widest band, as a share of the cut.
 _WIDEST = 0.05
@@ -223,3 +223,61 @@ def _zero_below_(tensor: Tensor, cut: float, dtype: torch.dtype) -> None:
         torch.ops.aten.hardshrink.out(tensor, below, out=tensor)
     else:
         tensor.masked_fill_(tensor.to(dtype).abs() < cut, 0)
+
+
+def largest(magnitudes: Sequence[Tensor], count: int) -> list[Tensor]:
+    """Mark the ``count`` largest entries of several tensors together.
+
+    Among equal ones at the cut, those that come first stay.
+
+    Args:
+        magnitudes: Tensors of any shapes; minus infinity comes last.
+        count: How many to mark, exactly.
+
+    Example:
+        >>> largest([torch.tensor([3.0, 1.0]), torch.tensor([1.0, 2.0])], 3)
+        [tensor([True, True]), tensor([False, True])]
+    """
+    flat = torch.cat([m.detach().reshape(-1) for m in magnitudes]).cpu()
+    if flat.dtype.itemsize < 4:  # NumPy has no bfloat16
+        flat = flat.float()
+    total = flat.numel()
+    if not 0 <= count <= total:
+        raise InputError(f"asked for {count} of {total} weights, expected 0 to {total}")
+    if torch.isnan(flat).any():
+        raise InputError("a mask is nan, expected numbers")
+    marked = torch.ones(total, dtype=torch.bool)
+    if count < total:
+        cut = float(np.partition(flat.numpy(), total - count - 1)[total - count - 1])
+        marked = flat > cut  # what equals the largest that goes is a tie
+        ties = (flat == cut).nonzero().flatten()[: count - int(marked.sum())]
+        marked[ties] = True
+    parts = marked.split([m.numel() for m in magnitudes])
+    return [p.view(m.shape).to(m.device) for p, m in zip(parts, magnitudes, strict=True)]
+
+
+class FixedMask:
+    r"""The projection onto the weights that a mask keeps: :math:`\Theta \odot m`, in place.
+
+    Called after every step of an optimizer that treats each weight by itself, as Adam does, it is
+    the same as training :math:`f(\Theta \odot m)`.
+
+    Args:
+        parameters: The weights.
+        masks: As many, of the same shapes: True where a weight stays.
+
+    Example:
+        >>> weight = torch.tensor([3.0, -1.0])
+        >>> FixedMask([weight], [torch.tensor([False, True])])()
+        >>> weight
+        tensor([ 0., -1.])
+    """
+
+    def __init__(self, parameters: Iterable[Tensor], masks: Iterable[Tensor]) -> None:
+        self._pairs = [(p, m.to(p)) for p, m in zip(parameters, masks, strict=True)]
+
+    @torch.no_grad()
+    def __call__(self) -> None:
+        """Set the other weights to zero."""
+        for parameter, mask in self._pairs:
+            parameter.mul_(mask)

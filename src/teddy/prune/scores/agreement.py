@@ -5,11 +5,9 @@ from __future__ import annotations
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.places import places
-from teddy.prune.scores.products import paired_products
-from teddy.prune.scores.signal_score import SignalScore
+from teddy.prune.scores.edge_values import paired_products, places
+from teddy.prune.scores.kinds import Signals, SignalScore
 from teddy.prune.scores.teddy import teddy_score
-from teddy.prune.signals import Signals
 
 
 def agreement_values(graph: Edges, signals: Signals) -> Tensor:

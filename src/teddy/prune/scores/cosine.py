@@ -9,10 +9,9 @@ from scipy.sparse import csr_matrix, diags
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.products import parts
-from teddy.prune.scores.signal_score import SignalScore
+from teddy.prune.scores.edge_values import parts
+from teddy.prune.scores.kinds import Signals, SignalScore
 from teddy.prune.scores.teddy import teddy_score
-from teddy.prune.signals import Signals
 
 
 def cosine_values(graph: Edges, signals: Signals) -> Tensor:

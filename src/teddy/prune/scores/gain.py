@@ -7,10 +7,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.places import places
-from teddy.prune.scores.products import paired_products
-from teddy.prune.scores.signal_score import SignalScore
-from teddy.prune.signals import Signals
+from teddy.prune.scores.edge_values import paired_products, places
+from teddy.prune.scores.kinds import Signals, SignalScore
 
 #: What a message is worth to a node that needs none.
 FLOOR = 0.1

@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.edge_score import EdgeScore
-from teddy.prune.scores.node_score import max_degree
-from teddy.prune.scores.places import places
+from teddy.prune.scores.edge_values import places
+from teddy.prune.scores.kinds import EdgeScore, max_degree
 
 
 def k_neighbor_values(graph: Edges, seed: int = 0) -> Tensor:

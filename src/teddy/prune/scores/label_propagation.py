@@ -7,10 +7,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.node_score import max_degree
-from teddy.prune.scores.signal_score import SignalScore
+from teddy.prune.scores.kinds import Signals, SignalScore, max_degree
 from teddy.prune.scores.teddy import fraction_bits
-from teddy.prune.signals import Signals
 
 #: Of `"Learning with local and global consistency" (Zhou et al. 2003)`.
 STEPS, ALPHA = 10, 0.9

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.edge_score import EdgeScore
+from teddy.prune.scores.kinds import EdgeScore
 from teddy.prune.scores.networkit_score import (
     import_networkit,
     networkit_graph,

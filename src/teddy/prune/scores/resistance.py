@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from teddy.prune.scores.node_score import Graph, NodeScore
+from teddy.prune.scores.kinds import Graph, NodeScore
 
 
 def inverse_degrees(graph: Graph) -> Tensor:

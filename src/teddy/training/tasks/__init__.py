@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from teddy.registry import Registry
-from teddy.specs import read_option
+from teddy.registry import Registry, read_option
 from teddy.training.tasks.classification import Classification, CrossEntropy, accuracy
 from teddy.training.tasks.graph_classification import GraphClassification
 from teddy.training.tasks.link_prediction import LinkPrediction, auc, hits_at

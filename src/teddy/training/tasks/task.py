@@ -11,8 +11,8 @@ from torch import Tensor
 
 from teddy.capabilities import Part
 from teddy.errors import InputError
+from teddy.registry import spec_text
 from teddy.settings import Config, TrainConfig, declared_settings
-from teddy.specs import spec_text
 from teddy.training.objective import Objective, Totals
 
 #: Weights of classes: one for each, or ``"balanced"``.
