@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 import torch
+from models.test_declared_units import NormedSAGE, TwoGCN
 from torch import nn
 from torch_geometric import nn as pyg
 
 import teddy
 from cli.command import run_forked
 from conftest import small_graph
-from models.test_declared_units import NormedSAGE, TwoGCN
-from teddy.kernels.sparse_weight import SparseWeight
+from teddy.kernels.layer import SparseWeight
 from teddy.models import MODELS
 from teddy.ticket import CompiledTicket
 

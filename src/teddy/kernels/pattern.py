@@ -182,6 +182,46 @@ def edge_pattern(edge_index: Tensor, num_nodes: int) -> Pattern:
     return Pattern.of(target, source, (num_nodes, num_nodes))
 
 
+def row_softmax(scores: Tensor, pattern: Pattern, weights: Tensor | None = None) -> Tensor:
+    r"""Softmax over the entries of each row.
+
+    With weights, :math:`w_j \exp(s_j) / \sum_k |w_k| \exp(s_k)`: an entry of weight 0 isn't there,
+    and a row of such entries is 0.
+
+    Example:
+        >>> pattern = Pattern.of(torch.tensor([0, 0, 1]), torch.tensor([0, 1, 1]), (2, 2))
+        >>> row_softmax(torch.tensor([1.0, 1.0, 5.0]), pattern)
+        tensor([0.5000, 0.5000, 1.0000])
+    """
+    row, empty = pattern.row, scores.new_zeros(pattern.shape[0])
+    highest = empty.scatter_reduce(0, row, scores.detach(), "amax", include_self=False)
+    if weights is not None:
+        present = scores.detach().masked_fill(weights == 0, -torch.inf)
+        above = empty.scatter_reduce(0, row, present, "amax", include_self=False)
+        highest = torch.where(above.isneginf(), highest, above)
+    # Only an entry of weight 0 can be above the highest; its share has a gradient.
+    shares = (scores - highest[row]).clamp(max=60).exp()
+    sizes = shares if weights is None else shares * weights.abs()
+    # index_select, not [row]: its gradient is summed in one order, whatever the threads.
+    totals = empty.index_add(0, row, sizes)
+    if weights is not None:
+        totals = totals.masked_fill(totals == 0, 1.0)
+    totals = totals.index_select(0, row)
+    return (shares if weights is None else shares * weights) / totals
+
+
+def loop_weights(weights: Tensor, pattern: Pattern) -> Tensor:
+    """Weights of the entries of a pattern with self-loops, whose own weight is 1."""
+    assert pattern.origin is not None
+    # index_select, not [origin]: its gradient is summed in one order, whatever the threads.
+    return torch.cat([weights, weights.new_ones(1)]).index_select(0, pattern.origin)
+
+
+def row_sums(values: Tensor, pattern: Pattern) -> Tensor:
+    """Sum the entries of each row."""
+    return values.new_zeros(pattern.shape[0]).index_add(0, pattern.row, values)
+
+
 def _offsets(sorted_rows: Tensor, num_rows: int) -> Tensor:
     counts = torch.bincount(sorted_rows, minlength=num_rows)
     return torch.cat([counts.new_zeros(1), counts.cumsum(0)])

@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from teddy.kernels.layer import multiply
 from teddy.kernels.pattern import Pattern
 from teddy.models.base import GNN, Features, linear_units, product_macs
-from teddy.models.layered import multiply
 from teddy.models.spectrum import Spectrum, spectrum
 from teddy.weights.units import Part, Units
 

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 from teddy.data.features import SPARSE_BELOW
 from teddy.errors import InputError
 from teddy.graph.surroundings import Surroundings
+from teddy.kernels.layer import SparseWeight, replace_weight
 from teddy.kernels.pattern import Pattern
 from teddy.kernels.sparse import SparseMatrix
-from teddy.kernels.sparse_weight import SparseWeight, replace_weight
 from teddy.models import GNN, MODELS, build_model
 from teddy.models.compact import fit_sizes
 from teddy.models.graph_head import Readout
