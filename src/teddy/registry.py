@@ -31,7 +31,7 @@ class Registry(Generic[T]):
         self._entries: dict[str, T] = {}
 
     def register(self, name: str):  # type: ignore[no-untyped-def]
-        """Decorate the thing that ``name`` stands for."""
+        """Decorator that registers an entry under a name."""
 
         def keep(entry: T) -> T:
             self._entries[name] = entry
@@ -40,7 +40,7 @@ class Registry(Generic[T]):
         return keep
 
     def arrange(self, names: Iterable[str]) -> None:
-        """List entries in the order of these names, which are all of them."""
+        """Order the entries by these names, which are all of them."""
         self._entries = {name: self._entries[name] for name in names}
 
     def __getitem__(self, name: str) -> T:

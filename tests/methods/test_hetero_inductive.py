@@ -17,7 +17,7 @@ from hetero_graphs import CITES, REV, WRITES, hetero_graphs, hetero_module, libr
 from teddy.data.hetero import target_edges
 from teddy.graph import relation_edges
 from teddy.prune import choose_edges
-from teddy.prune.prune import prune_relations
+from teddy.prune.hetero import prune_relations
 
 SETTINGS = {
     "graph_sparsity": 0.5, "weight_sparsity": 0.5, "target": "paper", "inductive": True,

@@ -15,7 +15,7 @@ from teddy.errors import InputError
 from teddy.graph import Edges
 from teddy.prune import SCORES, Signals
 from teddy.prune.choose import needed_signals
-from teddy.prune.scores.edge_values import places
+from teddy.prune.scores.edge_values import ranks
 
 NAMES = [name for name in SCORES if needed_signals(name)]
 
@@ -210,7 +210,7 @@ def test_places_by_hand():
     # 1 has the edges 0-1 (worth 3), 1-2 (worth 5), 1-3 (worth 5).
     graph = Edges(4, torch.tensor([[0, 1, 1], [1, 2, 3]]))
     values = torch.tensor([[9.0, 5.0, 5.0], [3.0, 0.0, 0.0]])
-    assert places(graph, values).tolist() == [[1, 1, 1], [3, 1, 1]]
+    assert ranks(graph, values).tolist() == [[1, 1, 1], [3, 1, 1]]
 
 
 def test_a_node_gets_the_message_that_it_lacks_before_one_that_it_has():

@@ -28,11 +28,7 @@ class ModuleCall:
     One that reads graphs out itself gets ``graph_of_node`` as ``batch``. On a heterogeneous graph
     it is called as ``module(x_dict, edge_index_dict)``, see :mod:`teddy.models.hetero`.
 
-    Args:
-        module: The module.
-
     Example:
-        >>> import torch
         >>> class Own(nn.Linear):
         ...     def forward(self, x, edge_index, batch): return super().forward(x)[batch == 1]
         >>> x, of_node = torch.ones(3, 1), torch.tensor([0, 0, 1])
@@ -80,13 +76,13 @@ def _named(values: Mapping[str, Any]) -> dict[str, Any]:
 
 @torch.no_grad()
 def check_looks_up(module: nn.Module, x: Tensor, edge_index: Any, **of_edges: Any) -> None:
-    """Raise if a module can't compute with integer features; one pass tells.
+    """Raise if a module can't compute with integer features, by one pass.
 
     Args:
-        module: The user's own module, a copy: lazy parameters get their shapes.
+        module: A copy of the user's own module: lazy parameters get their shapes.
         x: Integers.
         edge_index: The graph.
-        of_edges: Whatever else it is given by name.
+        of_edges: Other values by name.
 
     Example:
         >>> class Own(nn.Linear):
@@ -112,15 +108,14 @@ _NAMES = ("_cached_edge_index", "_cached_adj_t", "_cached_x", "_cached_h")
 
 
 def stop_caching(model: nn.Module) -> nn.Module:
-    """Make every layer of a module compute each graph afresh, and forget those it has seen.
+    """Empty and switch off the caches of PyG layers (``cached=True``), which hold one graph only.
 
-    The module is changed, and returned. Layers are PyG's and those derived from them.
+    The module is changed, and returned.
 
     Raises:
         InputError: if a layer's cache can't be emptied.
 
     Example:
-        >>> import torch
         >>> from torch_geometric.nn import GCNConv
         >>> conv = GCNConv(1, 1, cached=True)
         >>> _ = conv(torch.ones(2, 1), torch.tensor([[0], [1]]))
@@ -136,9 +131,9 @@ def stop_caching(model: nn.Module) -> nn.Module:
 
 
 def copy_uncached(model: nn.Module) -> nn.Module:
-    """Return a copy of a module that remembers no graph; the module stays as it is.
+    """Return a copy of a module with empty caches; the module isn't changed.
 
-    What a layer remembers may be a part of an autograd graph, which can't be copied.
+    A cached tensor may be a part of an autograd graph, which can't be copied.
     """
     if isinstance(model, ScriptModule):  # the parameters of a deep copy can't be trained
         buffer = io.BytesIO()
@@ -162,7 +157,7 @@ def _layers(model: nn.Module) -> Iterator[nn.Module]:
 
 
 def _caches(layer: nn.Module) -> dict[str, object]:
-    """What a layer remembers, by its name."""
+    """The cached values of a layer, by name."""
     if isinstance(layer, ScriptModule):
         names = [name for name in _NAMES if hasattr(layer, name)]
     else:

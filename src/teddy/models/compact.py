@@ -24,17 +24,17 @@ _NARROW = 2
 def compact(model: GNN, units_only: bool = False) -> tuple[GNN, Tensor]:
     """Remove hidden units and features that don't change what a model computes.
 
-    A unit whose incoming weights are all zero is zero itself, as the activations here are zero at
-    zero; one whose outgoing weights are all zero isn't seen; and a feature is dead if nothing
-    multiplies it. What leads only to a dead unit is dead, too, and so on. Of each layer one unit
-    stays at least, and dead ones that fill up a vector of the kernels: it is faster so.
+    A unit is dead if all its incoming weights are zero, as the activations here are zero at zero,
+    or all its outgoing weights; a feature if it has no weight. Units that lead only to dead units
+    are dead, too. At least one unit of each layer is kept, and dead ones that fill up a vector of
+    the kernels, which is faster.
 
     Args:
         model: It isn't changed.
-        units_only: For other programs: features stay, and no dead unit fills up a vector.
+        units_only: For other programs: features are kept, and no dead unit fills up a vector.
 
     Returns:
-        A copy without them, for inference, and the features that are left, int64.
+        A smaller copy, for inference, and the kept features, int64.
 
     Example:
         >>> from teddy.models import GCN
@@ -66,7 +66,7 @@ def compact(model: GNN, units_only: bool = False) -> tuple[GNN, Tensor]:
 
 
 def alive_units(layers: list[Units]) -> list[Tensor]:
-    """Which units of each layer matter; the weights of the others are set to zero."""
+    """Mask of the units of each layer that matter; the weights of the others are set to zero."""
     alive = [_matters(units) for units in layers]
     while True:
         for units, stays in zip(layers, alive, strict=True):
@@ -77,7 +77,7 @@ def alive_units(layers: list[Units]) -> list[Tensor]:
 
 
 def _matters(units: Units) -> Tensor:
-    """Units that aren't zero, as far as their weights tell, and that something sees."""
+    """Units that may be other than zero and have an effect."""
     seen = _seen(units.outgoing, units.count)
     return seen & _seen(units.incoming, units.count) if units.incoming else seen
 
@@ -170,8 +170,8 @@ class NotSmallerError(Exception):
 def compact_module(model: nn.Module, run: Callable[[nn.Module], Tensor]) -> nn.Module:
     """Remove the dead ones among the hidden units that your own module declares.
 
-    Tensors are made smaller, and so are the sizes that layers of torch and PyG know of themselves.
-    The outputs are compared with those of the module as it was.
+    Tensors are made smaller, and so are the sizes stored in layers of torch and PyG. The outputs
+    are compared with those of the module as it was.
 
     Args:
         model: The module, in evaluation; it isn't changed.
@@ -181,7 +181,7 @@ def compact_module(model: nn.Module, run: Callable[[nn.Module], Tensor]) -> nn.M
         A smaller copy; the module itself if it declares no units, or none of them is dead.
 
     Raises:
-        NotSmallerError: if the smaller copy doesn't run, or gives other outputs.
+        NotSmallerError: if the smaller copy doesn't run, or has other outputs.
 
     Example:
         >>> from teddy.weights import Part, Units
@@ -218,21 +218,10 @@ def compact_module(model: nn.Module, run: Callable[[nn.Module], Tensor]) -> nn.M
 
 
 def fit_sizes(full: nn.Module, small: nn.Module) -> None:
-    """Set the sizes that layers know of themselves to those of their tensors.
+    """Set the sizes stored in layers to those of their tensors, from those of the full module.
 
-    A layer's size is that of its own weight, or of the weight of a layer inside, as of PyG's
+    A layer's size is that of its own weight, or of the weight of a layer inside, as in PyG's
     convolutions.
-
-    Args:
-        full: The module as it was.
-        small: The same with smaller tensors.
-
-    Example:
-        >>> full, small = nn.Linear(4, 3), nn.Linear(2, 3)
-        >>> small.in_features = 4
-        >>> fit_sizes(full, small)
-        >>> small
-        Linear(in_features=2, out_features=3, bias=True)
     """
     before = dict(full.named_modules(remove_duplicate=False))  # a layer may have several names
     for name, module in small.named_modules():

@@ -21,14 +21,10 @@ _PARALLEL = (nn.DataParallel, nn.parallel.DistributedDataParallel)
 
 
 def unwrapped(module: nn.Module) -> nn.Module:
-    """Return the module that ``torch.compile``, ``DataParallel`` or DDP was given.
+    """Return the module inside ``torch.compile``, ``DataParallel`` or DDP.
 
     They hide its signature and rename its parameters, and ``DataParallel`` would split a graph's
     nodes over devices.
-
-    Example:
-        >>> unwrapped(nn.DataParallel(nn.Linear(2, 1)))
-        Linear(in_features=2, out_features=1, bias=True)
     """
     while True:
         inner = getattr(module, "_orig_mod", None)
@@ -40,12 +36,7 @@ def unwrapped(module: nn.Module) -> nn.Module:
 
 
 def plain_name(name: str) -> str:
-    """Return the name of a parameter without what ``torch.compile`` puts before it.
-
-    Example:
-        >>> plain_name("convs.0._orig_mod.bias")
-        'convs.0.bias'
-    """
+    """Return the name of a parameter without the prefix of ``torch.compile``."""
     return name.replace(_COMPILED, "")
 
 
@@ -63,13 +54,9 @@ def class_path(module: nn.Module | type[nn.Module]) -> str:
 
 
 def same_class(module: nn.Module, path: str) -> bool:
-    """Return whether a module is of a recorded class, wherever that is defined now.
+    """Return whether a module is of a recorded class path, wherever that class is defined now.
 
     A class is the same in a script, a notebook or an imported file, and inside a function.
-
-    Args:
-        module: The module.
-        path: As of :func:`class_path`.
 
     Example:
         >>> same_class(nn.Linear(2, 1), "__main__.Linear"), same_class(nn.Linear(2, 1), "a.Line")
@@ -98,13 +85,11 @@ def module_digest(
     Args:
         model: The module, without ``DataParallel`` around it.
         gradients: Whether ``requires_grad`` of the parameters counts.
-        without: Names of settings to leave out, as in :func:`module_settings`.
+        without: Names of settings to leave out.
 
     Example:
         >>> module_digest(nn.Dropout(0.5)) == module_digest(nn.Dropout(0.5).eval())
         True
-        >>> module_digest(nn.Dropout(0.5)) == module_digest(nn.Dropout(0.6))
-        False
     """
     settings = module_settings(model)
     settings = {name: text for name, text in settings.items() if name not in without}
@@ -142,26 +127,14 @@ def module_settings(model: nn.Module) -> dict[str, str]:
 
 
 def has_settings(model: nn.Module) -> bool:
-    """Return whether all settings are there: no parameter is lazy, and no layer is scripted.
-
-    Example:
-        >>> has_settings(nn.Linear(2, 1)), has_settings(nn.LazyLinear(1))
-        (True, False)
-    """
+    """Return whether all settings are there: no parameter is lazy, and no layer is scripted."""
     if any(isinstance(module, ScriptModule) for module in model.modules()):
         return False
     return not any(is_lazy(tensor) for tensor in (*model.parameters(), *model.buffers()))
 
 
 def function_digest(function: Callable[..., Any]) -> str:
-    """Return the sha256 of a function's bytecode, and of the values that it was defined with.
-
-    Example:
-        >>> function_digest(lambda: 2) == function_digest(lambda: 2)
-        True
-        >>> function_digest(lambda: 2) == function_digest(lambda: 3)
-        False
-    """
+    """Return the sha256 of a function's bytecode, and of the values that it was defined with."""
     return _sha256(_function(function, ()))
 
 

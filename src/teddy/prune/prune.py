@@ -1,4 +1,4 @@
-"""Scores and pruning of an ``edge_index``, of several graphs, and of a heterogeneous graph."""
+"""Scores and pruning of an ``edge_index``, and of several graphs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch, Data, HeteroData
+from torch_geometric.data import Batch, Data
 from torch_geometric.data.data import BaseData
 
 from teddy.data.checks import check_features
@@ -15,9 +15,8 @@ from teddy.errors import InputError
 from teddy.graph.canonical import check_edges
 from teddy.graph.columns import keep_of_batch
 from teddy.graph.edges import Edges, keep_columns
-from teddy.graph.groups import EdgeType, Groups, check_budget
-from teddy.graph.relations import relation_edges
-from teddy.graph.weighted_graph import WeightedGraph, check_has_weights
+from teddy.graph.groups import Groups, check_budget
+from teddy.graph.weighted_graph import WeightedGraph
 from teddy.numbers import check_sparsity, num_pruned_edges
 from teddy.prune.choose import choose_edges, keep_highest, needed_signals, score_edges, score_pairs
 from teddy.prune.scores import SCORES
@@ -35,9 +34,9 @@ def edge_scores(
 ) -> Tensor:
     r"""Score each column of ``edge_index``: how much the edge matters (Eq. 6 to 8).
 
-    ``edge_index`` may list an undirected edge once or twice and hold duplicates and self-loops.
-    Degrees are those of the simple graph; both directions of an edge get the same score. A
-    self-loop gets the value that the score has for the pair (i, i); it is never pruned.
+    ``edge_index`` may list an undirected edge once or twice and have duplicates and self-loops.
+    Degrees are those of the simple graph; both directions of an edge have the same score. A
+    self-loop has the score of the pair (i, i); it is never pruned.
 
     Args:
         edge_index: Integer ``[2, E]``.
@@ -46,9 +45,9 @@ def edge_scores(
         seed: For scores that draw.
         edge_weight: Of each column, above 0, for weighted degrees
             (:func:`teddy.prune.scores.teddy.weighted_node_values`); an edge has the mean of its
-            columns'. Scores that aren't made of degrees don't take any.
-        signals: What the score looks at beside the graph: ``x``, ``logits``, ``alone``, ``labels``,
-            as of :class:`~teddy.prune.scores.kinds.Signals`.
+            columns'. Only scores made of degrees take it.
+        signals: Inputs of the score beside the graph: ``x``, ``logits``, ``alone``, ``labels``, see
+            :class:`~teddy.prune.scores.kinds.Signals`.
 
     Returns:
         float64 ``[E]``; the lowest are pruned first.
@@ -83,11 +82,11 @@ def prune_edges(
     edge_weight: Tensor | None = None,
     **signals: Tensor,
 ) -> Tensor:
-    r"""Choose the edges that stay (Algorithm 1, *Searching Subgraph*).
+    r"""Choose the kept edges (Algorithm 1, *Searching Subgraph*).
 
-    Exactly :math:`\lceil p_g M \rceil` of the :math:`M` undirected edges go, those of the lowest
-    score. All columns of an edge share its fate, self-loops stay, and what goes at one sparsity
-    goes at every higher one.
+    Exactly :math:`\lceil p_g M \rceil` of the :math:`M` undirected edges are removed, with all
+    their columns: those of the lowest score. Self-loops are kept, and an edge that is removed at
+    one sparsity is removed at every higher one.
 
     Args:
         edge_index: Integer ``[2, E]``; see :func:`edge_scores` for what it may hold.
@@ -96,7 +95,7 @@ def prune_edges(
         method: A name in ``teddy.prune.SCORES``.
         seed: For scores that draw.
         edge_weight: Of each column, for weighted degrees; see :func:`edge_scores`.
-        signals: What the score looks at beside the graph; see :func:`edge_scores`.
+        signals: Inputs of the score beside the graph; see :func:`edge_scores`.
 
     Returns:
         bool ``[E]``: keep this column.
@@ -118,40 +117,6 @@ def prune_edges(
     return keep_columns(keep_highest(graph, scores, sparsity), pair_of_column)
 
 
-def _weights(graph: Edges, pair_of_column: Tensor, edge_weight: Tensor | None) -> Tensor | None:
-    if edge_weight is None:
-        return None
-    return WeightedGraph.of(graph, pair_of_column, edge_weight).weight
-
-
-def _signals(method: str, given: dict[str, Tensor]) -> Signals:
-    """Signals that a caller named, if the score looks at them."""
-    needs = needed_signals(method)
-    for name in given:
-        if name not in needs:
-            wanted = ", ".join(needs) or "nothing beside the graph"
-            raise InputError(f"got {name}, expected what the score {method} looks at: {wanted}")
-    return Signals(**given)
-
-
-def check_of_graphs(method: str) -> None:
-    """Raise if a score looks at classes of nodes, which graphs that have one each don't have.
-
-    Example:
-        >>> check_of_graphs("agreement")
-        Traceback (most recent call last):
-        ...
-        teddy.errors.InputError: agreement looks at logits of nodes, expected a score of the graph
-        or of features where graphs have the classes
-    """
-    needs = [name for name in needed_signals(method) if name != "x"]
-    if needs:
-        raise InputError(
-            f"{method} looks at {', '.join(needs)} of nodes, expected a score of the graph or of "
-            "features where graphs have the classes"
-        )
-
-
 def prune_graphs(
     graphs: Batch | Sequence[Data],
     sparsity: float,
@@ -159,12 +124,12 @@ def prune_graphs(
     seed: int = 0,
     budget: str = "each",
 ) -> Batch | list[Data]:
-    r"""Return several graphs with fewer edges each, and what belongs to those that stay.
+    r"""Return several graphs with fewer edges each, and the values of the kept edges.
 
-    Of each graph exactly :math:`\lceil p_g M_g \rceil` undirected edges go, those that
+    Exactly :math:`\lceil p_g M_g \rceil` undirected edges of each graph are removed, those that
     :func:`teddy.prune_edges` removes from it alone, unless the score draws; or
-    :math:`\lceil p_g M \rceil` of all together. Self-loops stay, and what goes at one
-    sparsity goes at every higher one.
+    :math:`\lceil p_g M \rceil` of all together. Self-loops are kept, and an edge that is removed
+    at one sparsity is removed at every higher one.
 
     Args:
         graphs: A PyG ``Batch``, as of a ``DataLoader``, or a list of ``Data``.
@@ -182,13 +147,23 @@ def prune_graphs(
         [1, 1]
         >>> [graph.num_edges for graph in teddy.prune_graphs([path, star], 0.5, budget="all")]
         [2, 1]
+        >>> teddy.prune_graphs([path, star], 0.5, "agreement")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: agreement looks at logits of nodes, expected a score of the graph
+        or of features where graphs have the classes
     """
-    check_of_graphs(method)
+    needs = needed_signals(method)
+    if set(needs) - {"x"}:
+        raise InputError(
+            f"{method} looks at {', '.join(n for n in needs if n != 'x')} of nodes, expected a "
+            "score of the graph or of features where graphs have the classes"
+        )
     check_sparsity(sparsity)
     check_budget(budget)
     if isinstance(graphs, Batch) and isinstance(graphs, Data):
         edges, pair_of_column = batch_edges(graphs, budget)
-        signals = Signals(graphs.get("x")) if needed_signals(method) else None
+        signals = Signals(graphs.get("x")) if needs else None
         keep = choose_edges(edges, sparsity, method, seed, signals=signals)
         return keep_of_batch(graphs, keep_columns(keep, pair_of_column))
     if isinstance(graphs, BaseData) or not isinstance(graphs, Iterable):
@@ -205,26 +180,33 @@ def prune_graphs(
         return []
     bare = [Data(edge_index=graph.edge_index, num_nodes=graph.num_nodes) for graph in parts]
     edges, pair_of_column = batch_edges(Batch.from_data_list(bare), budget)
-    signals = Signals(_features_of(parts)) if needed_signals(method) else None
+    signals = Signals(_features_of(parts)) if needs else None
     keep = choose_edges(edges, sparsity, method, seed, signals=signals)
     columns = keep_columns(keep, pair_of_column).split([g.edge_index.size(1) for g in parts])
     return [graph.edge_subgraph(own) for graph, own in zip(parts, columns, strict=True)]
 
 
 def batch_edges(batch: Batch, budget: str = "each") -> tuple[Edges, Tensor]:
-    """Return the edges of a batch, and the edge of each column (-1: a self-loop).
-
-    Args:
-        batch: The graphs.
-        budget: ``each`` graph by itself, or ``all`` together.
-    """
+    """Return the edges of a batch, and the edge of each column (-1: a self-loop)."""
     edges, pair_of_column = Edges.from_columns(batch.edge_index, batch.num_nodes)
     groups = Groups.of_graphs(batch.batch, batch.num_graphs, budget)
     return replace(edges, groups=groups), pair_of_column
 
 
-def _dense(x: Tensor) -> Tensor:
-    return x if x.layout == torch.strided else x.to_dense()
+def _weights(graph: Edges, pair_of_column: Tensor, edge_weight: Tensor | None) -> Tensor | None:
+    if edge_weight is None:
+        return None
+    return WeightedGraph.of(graph, pair_of_column, edge_weight).weight
+
+
+def _signals(method: str, given: dict[str, Tensor]) -> Signals:
+    """Signals given by name, if the score reads them."""
+    needs = needed_signals(method)
+    for name in given:
+        if name not in needs:
+            wanted = ", ".join(needs) or "nothing beside the graph"
+            raise InputError(f"got {name}, expected what the score {method} looks at: {wanted}")
+    return Signals(**given)
 
 
 def _features_of(graphs: Sequence[Data]) -> Tensor:
@@ -236,129 +218,4 @@ def _features_of(graphs: Sequence[Data]) -> Tensor:
                 f"graphs[{place}]: x has {own.size(1)} columns, expected {x[0].size(1)} as of "
                 "graphs[0]"
             )
-    return torch.cat([_dense(own) for own in x])
-
-
-def check_of_relations(method: str) -> None:
-    """Raise if a score looks at more than the graph, which nodes of several kinds don't share.
-
-    Example:
-        >>> check_of_relations("cosine")
-        Traceback (most recent call last):
-        ...
-        teddy.errors.InputError: cosine looks at x of one kind of node, expected a score of the
-        graph alone for a HeteroData
-    """
-    needs = needed_signals(method)
-    if needs:
-        raise InputError(
-            f"{method} looks at {', '.join(needs)} of one kind of node, expected a score of the "
-            "graph alone for a HeteroData"
-        )
-
-
-def relation_scores(
-    data: HeteroData,
-    method: str = "teddy",
-    seed: int = 0,
-    relations: str = "each",
-    weighted: bool = False,
-) -> dict[EdgeType, Tensor]:
-    """Score each edge of a heterogeneous graph: :func:`teddy.edge_scores` of its relations.
-
-    A relation between two node types is a bipartite graph, one within a type an undirected one; a
-    relation and its reverse are one (:func:`teddy.graph.relation_edges`).
-
-    Args:
-        data: The graph: ``edge_index`` of each relation, and the number of nodes of each type.
-        method: A name in ``teddy.prune.SCORES``.
-        seed: For scores that draw.
-        relations: ``each``: degrees are those of a relation by itself; ``all``: of the graph that
-            all relations make together.
-        weighted: Whether degrees are sums of ``edge_weight``, which each relation must have.
-
-    Returns:
-        For each relation float64 ``[E]``; the lowest are pruned first.
-
-    Example:
-        >>> import torch, teddy
-        >>> data = HeteroData(author={"num_nodes": 2}, paper={"num_nodes": 2})
-        >>> data["author", "writes", "paper"].edge_index = torch.tensor([[0, 0, 1], [0, 1, 1]])
-        >>> teddy.relation_scores(data)  # a path of four nodes
-        {('author', 'writes', 'paper'): tensor([0.3018, 0.1821, 0.3018], dtype=torch.float64)}
-    """
-    check_of_relations(method)
-    edges, pair_of_column = _edges(data, relations, weighted)
-    weights = edges.weights if weighted else None
-    scores = score_edges(edges, method, seed, weights)
-    found = {}
-    groups = edges.groups
-    assert groups is not None
-    assert groups.node is not None
-    for group, (alone, nodes, own) in zip(groups.relations, edges.each(), strict=True):
-        for kind in group:
-            pair = pair_of_column[kind]
-            of_columns, loop = torch.empty_like(pair, dtype=torch.float64), pair < 0
-            of_columns[~loop] = scores[pair[~loop]]
-            loops, graph, weight = data[kind].edge_index[:, loop].long(), alone, weights
-            if relations == "all":
-                loops = groups.node[loops + nodes.start]
-                graph, union_pair = edges.union
-                if weights is not None:
-                    weight = WeightedGraph.of(graph, union_pair, weights).weight
-            elif weights is not None:
-                weight = weights[own]
-            of_columns[loop] = score_pairs(graph, loops, method, seed, weight)
-            found[kind] = of_columns
-    return {kind: found[kind] for kind in data.edge_types}
-
-
-def prune_relations(
-    data: HeteroData,
-    sparsity: float,
-    method: str = "teddy",
-    seed: int = 0,
-    relations: str = "each",
-    weighted: bool = False,
-) -> dict[EdgeType, Tensor]:
-    r"""Choose the edges of a heterogeneous graph that stay.
-
-    Of each relation exactly :math:`\lceil p_g M_r \rceil` undirected edges go, as
-    :func:`teddy.prune_edges` chooses them; or :math:`\lceil p_g M \rceil` of all together. A
-    relation and its reverse share one fate, self-loops stay, edges of different relations between
-    the same nodes are different edges, and what goes at one sparsity goes at every higher one.
-
-    Args:
-        data: The graph.
-        sparsity: Share :math:`p_g` of undirected edges to remove, in [0, 1].
-        method: A name in ``teddy.prune.SCORES``.
-        seed: For scores that draw.
-        relations: ``each`` or ``all``; see :func:`relation_scores`.
-        weighted: Whether degrees are sums of ``edge_weight``.
-
-    Returns:
-        For each relation bool ``[E]``: keep this column.
-
-    Example:
-        >>> import torch, teddy
-        >>> data = HeteroData(author={"num_nodes": 2}, paper={"num_nodes": 2})
-        >>> data["author", "writes", "paper"].edge_index = torch.tensor([[0, 0, 1], [0, 1, 1]])
-        >>> teddy.prune_relations(data, 0.3)
-        {('author', 'writes', 'paper'): tensor([ True, False,  True])}
-    """
-    check_of_relations(method)
-    edges, pair_of_column = _edges(data, relations, weighted)
-    keep = choose_edges(edges, sparsity, method, seed, weighted)
-    return {kind: keep_columns(keep, pair_of_column[kind]) for kind in data.edge_types}
-
-
-def _edges(
-    data: HeteroData, relations: str, weighted: bool
-) -> tuple[Edges, dict[EdgeType, Tensor]]:
-    """Edges with their weights where degrees are weighted, or raise if a relation has none."""
-    if not weighted:
-        return relation_edges(data, relations)
-    edges, pair_of_column = relation_edges(data, relations, ["edge_weight"])
-    for kind in pair_of_column:
-        check_has_weights(kind, data[kind])
-    return edges, pair_of_column
+    return torch.cat([own if own.layout == torch.strided else own.to_dense() for own in x])

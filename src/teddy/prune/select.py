@@ -19,22 +19,17 @@ from teddy.kernels.pair_digests import integer_digests
 
 #: From numbers of edges, int64 ``[P]``, to hashes that decide among equal scores.
 Digests = Callable[[Tensor], NDArray[np.bytes_]]
+Ids = Iterable[int | str] | NDArray[np.int64]
+
+# So few pairs aren't worth loading the kernel.
+_FEW = 10_000
 
 
-def lowest_edges(
-    scores: Tensor,
-    k: int,
-    digests: Digests,
-) -> Tensor:
+def lowest_edges(scores: Tensor, k: int, digests: Digests) -> Tensor:
     """Mark the ``k`` lowest edges in the total order (score, md5 of the pair).
 
     The order is total, so for a larger ``k`` the marked edges contain those of a smaller one.
-    Hashes are computed among edges equal to the threshold only.
-
-    Args:
-        scores: float64 ``[M]``.
-        k: How many to mark.
-        digests: From numbers of edges, int64 ``[P]``, to the hashes of their ends.
+    Only edges equal to the threshold are hashed.
 
     Example:
         >>> digests = index_digests(torch.tensor([[0, 0, 1], [1, 2, 2]]))
@@ -56,9 +51,7 @@ def lowest_edges(
 
 
 def lowest_of_groups(scores: Tensor, group: Tensor, budgets: Tensor, digests: Digests) -> Tensor:
-    """Mark the lowest edges of each group in the same order, as many as its budget says.
-
-    What :func:`lowest_edges` does for one group after the other, at once.
+    """Mark the lowest edges of all groups, each as by :func:`lowest_edges` with its budget.
 
     Args:
         scores: float64 ``[M]``.
@@ -98,11 +91,7 @@ def lowest_of_groups(scores: Tensor, group: Tensor, budgets: Tensor, digests: Di
 
 
 def index_digests(pairs: Tensor) -> Digests:
-    """Return a function from numbers of edges to the hashes of their ends' numbers.
-
-    Args:
-        pairs: int64 ``[2, M]``, the lower end first.
-    """
+    """Hashes of edges by the indices of their ends ``[2, M]``, the lower one first."""
 
     def digests(edges: Tensor) -> NDArray[np.bytes_]:
         # In a set of graphs many have the same numbers.
@@ -111,12 +100,6 @@ def index_digests(pairs: Tensor) -> Digests:
         return found
 
     return digests
-
-
-Ids = Iterable[int | str] | NDArray[np.int64]
-
-# So few pairs aren't worth loading the kernel.
-_FEW = 10_000
 
 
 def pair_text(low: int | str, high: int | str) -> str:
@@ -133,7 +116,7 @@ def pair_digests(lows: Ids, highs: Ids, prefix: str = "") -> NDArray[np.bytes_]:
     """md5 of each pair in hexadecimal digits, ``S32 [P]``, which sort as the numbers do.
 
     Args:
-        lows: Ids of one end, of an undirected edge the lower; many in an array are hashed by a
+        lows: Ids of one end, of an undirected edge the lower; large arrays are hashed by a
             compiled kernel where numba is installed.
         highs: Ids of the other end.
         prefix: Text before that of each pair.

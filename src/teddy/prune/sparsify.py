@@ -10,7 +10,8 @@ from teddy.graph.columns import keep_messages, keep_relations
 from teddy.graph.groups import check_budget
 from teddy.numbers import check_sparsity
 from teddy.prune.choose import check_weighted, needed_signals
-from teddy.prune.prune import prune_edges, prune_graphs, prune_relations
+from teddy.prune.hetero import prune_relations
+from teddy.prune.prune import prune_edges, prune_graphs
 from teddy.prune.scores import SCORES
 
 

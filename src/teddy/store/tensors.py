@@ -27,11 +27,17 @@ class Entry:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-def write_entry(path: StrPath, entry: Entry) -> None:
-    """Write a file, whole or not at all, whose bytes depend on the entry alone.
+def entry_bytes(entry: Entry) -> bytes:
+    """The bytes of an entry's file, which depend on the entry alone."""
+    tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in entry.tensors.items()}
+    # One metadata key: safetensors doesn't keep the order of several.
+    facts = {**entry.facts, "sha256": content_digest(entry.facts, tensors)}
+    content: bytes = to_safetensors(tensors, {"teddy": json.dumps(facts, sort_keys=True)})
+    return content
 
-    The checksum is among the facts, so that there is one metadata key: of several safetensors
-    doesn't keep the order.
+
+def write_entry(path: StrPath, entry: Entry) -> None:
+    """Write an entry to a file, whole or not at all.
 
     Example:
         >>> import tempfile, pathlib
@@ -40,19 +46,11 @@ def write_entry(path: StrPath, entry: Entry) -> None:
         >>> read_entry(path)
         Entry(tensors={'x': tensor([1.])}, facts={'epoch': 3})
     """
-    tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in entry.tensors.items()}
-    facts = {**entry.facts, "sha256": content_digest(entry.facts, tensors)}
-    text = json.dumps(facts, sort_keys=True)
-    write_atomically(path, to_safetensors(tensors, {"teddy": text}))
+    write_atomically(path, entry_bytes(entry))
 
 
 def read_entry(path: StrPath) -> Entry | None:
-    """Read a file; None if there is none, it is another kind of file, or it is damaged.
-
-    Example:
-        >>> read_entry("no-such-file") is None
-        True
-    """
+    """Read a file; None if there is none, it is another kind of file, or it is damaged."""
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata()
@@ -60,18 +58,13 @@ def read_entry(path: StrPath) -> Entry | None:
         facts = json.loads(metadata["teddy"])
         claimed = facts.pop("sha256")
         return Entry(tensors, facts) if claimed == content_digest(facts, tensors) else None
-    except (OSError, SafetensorError, KeyError, TypeError, AttributeError, ValueError,
-            RecursionError):  # fmt: skip
+    except (OSError, RuntimeError, SafetensorError, KeyError, TypeError, AttributeError,
+            ValueError):  # fmt: skip
         return None
 
 
 def content_digest(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
-    """Return the sha256 of a header and tensors, however they are stored.
-
-    Example:
-        >>> len(content_digest({"seed": 0}, {"edges": torch.ones(2)}))
-        64
-    """
+    """Return the sha256 of a header and tensors, however they are stored."""
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(tensors):
         tensor = tensors[name]
@@ -103,10 +96,9 @@ def unpack(packed: Tensor, count: int) -> Tensor:
 
 
 def scratch(rows: int, columns: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """A matrix of zeros on the disk, mapped into memory: the system reads and writes its pages.
+    """A matrix of zeros in a file in ``TMPDIR``, mapped into memory.
 
-    Its file has no name, so it is gone with the tensor, or with the process, however that ends.
-    ``TMPDIR`` says where it is.
+    The file has no name, so it is gone with the tensor, or with the process, however that ends.
 
     Example:
         >>> matrix = scratch(2, 3)

@@ -64,7 +64,7 @@ def excluded_parameters(model: nn.Module, exclude: Sequence[ExcludeLike]) -> set
 
 
 def check_scope(scope: str) -> str:
-    """Return a known scope, or raise."""
+    """A known scope, or raise."""
     if scope not in SCOPES:
         raise InputError(f"weight_scope is '{scope}', expected one of: {', '.join(SCOPES)}")
     return scope
@@ -72,11 +72,11 @@ def check_scope(scope: str) -> str:
 
 @dataclass(frozen=True)
 class Pool:
-    """Parameters of which the largest entries stay, compared with each other.
+    """Parameters whose largest entries are kept, compared with each other.
 
     Attributes:
-        places: Their places in the list of all parameters.
-        num_kept: Number of entries that stay.
+        places: Their indices in the list of all parameters.
+        num_kept: Number of kept entries.
     """
 
     places: tuple[int, ...]
@@ -84,12 +84,7 @@ class Pool:
 
 
 def pools(shapes: Sequence[Sequence[int]], scope: str, sparsity: float) -> list[Pool]:
-    r"""Parameters that share a budget, and the budget.
-
-    Args:
-        shapes: Shapes of all parameters.
-        scope: See :class:`~teddy.settings.WeightBudget`.
-        sparsity: Share :math:`p_\theta` to remove.
+    """Parameters that share a budget, and their budgets, by a scope of :class:`WeightBudget`.
 
     Example:
         >>> shapes = [[64, 8], [8], [8, 2]]  # weight, bias, weight
@@ -113,16 +108,12 @@ def pools(shapes: Sequence[Sequence[int]], scope: str, sparsity: float) -> list[
 
 
 def balanced_counts(shapes: Sequence[Sequence[int]], total: int) -> list[int]:
-    r"""Entries that stay of each matrix, in proportion to the sum of its dimensions.
+    r"""Entries kept of each matrix, in proportion to the sum of its dimensions.
 
     This is the Erdos-Renyi allocation of `Mocanu et al. (2018)
     <https://arxiv.org/abs/1707.04780>`_: a matrix of :math:`n \times m` entries keeps
     :math:`\epsilon (n + m)` of them, at most all, with the :math:`\epsilon` that makes the sum
-    ``total``. Fractions are rounded down, and what is left goes to the largest fractions.
-
-    Args:
-        shapes: Shapes of the matrices.
-        total: Entries that stay of all together.
+    ``total``. Fractions are rounded down; the remainder goes to the largest fractions.
 
     Example:
         >>> balanced_counts([[100, 50], [50, 7]], 1000)

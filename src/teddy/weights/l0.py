@@ -57,12 +57,7 @@ def project_l0_(
 def projections(
     parameters: Tensor | Iterable[Tensor], sparsity: float, scope: str
 ) -> list[L0Projection]:
-    """The projections of all pools of a weight budget.
-
-    Example:
-        >>> len(projections(torch.nn.Linear(2, 2).parameters(), 0.5, "matrix"))
-        1
-    """
+    """The projections of all pools of a weight budget."""
     tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     share = check_sparsity(sparsity, "weight sparsity")
     return [
@@ -75,13 +70,8 @@ class L0Projection:
     """:func:`project_l0_` with its work space, for use after every step of a training.
 
     From one step to the next the cut moves little, so the next search starts in a narrow band
-    around the last cut: one pass counts what lies above it and collects what lies in it. Only if
-    the cut left the band are all magnitudes partitioned.
-
-    Args:
-        parameters: A tensor or several.
-        sparsity: Share of all entries to set to zero.
-        num_kept: Entries that stay, instead of a sparsity.
+    around the last cut: one pass counts the magnitudes above it and collects those in it. Only if
+    the cut left the band are all magnitudes partitioned. ``num_kept`` replaces the sparsity.
 
     Example:
         >>> weight = torch.tensor([3.0, -1.0, 2.0])
@@ -148,7 +138,7 @@ class L0Projection:
             self._drop_last_ties(cut, ties_to_drop)
 
     def _cut_of_all(self) -> tuple[float, int]:
-        """Return the smallest magnitude that stays, and how many equal ones have to go."""
+        """The smallest kept magnitude, and the number of equal ones to remove."""
         for magnitudes, tensor in zip(self._slices, self.parameters, strict=True):
             torch.abs(tensor.to(magnitudes.dtype), out=magnitudes.view_as(tensor))
         if not math.isfinite(float(self._buffer.amax())):
@@ -195,12 +185,7 @@ class L0Projection:
 
 
 def count_nonzero(parameters: Iterable[Tensor]) -> int:
-    """Count the entries that are not zero.
-
-    Example:
-        >>> count_nonzero([torch.tensor([1.0, 0.0]), torch.tensor([[2.0]])])
-        2
-    """
+    """Count the entries that are not zero."""
     return sum(int(torch.count_nonzero(tensor)) for tensor in parameters)
 
 
@@ -226,13 +211,7 @@ def _zero_below_(tensor: Tensor, cut: float, dtype: torch.dtype) -> None:
 
 
 def largest(magnitudes: Sequence[Tensor], count: int) -> list[Tensor]:
-    """Mark the ``count`` largest entries of several tensors together.
-
-    Among equal ones at the cut, those that come first stay.
-
-    Args:
-        magnitudes: Tensors of any shapes; minus infinity comes last.
-        count: How many to mark, exactly.
+    """Mark the ``count`` largest entries of several tensors together; of equal ones the first.
 
     Example:
         >>> largest([torch.tensor([3.0, 1.0]), torch.tensor([1.0, 2.0])], 3)
@@ -261,10 +240,6 @@ class FixedMask:
 
     Called after every step of an optimizer that treats each weight by itself, as Adam does, it is
     the same as training :math:`f(\Theta \odot m)`.
-
-    Args:
-        parameters: The weights.
-        masks: As many, of the same shapes: True where a weight stays.
 
     Example:
         >>> weight = torch.tensor([3.0, -1.0])

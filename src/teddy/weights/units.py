@@ -18,12 +18,7 @@ from teddy.weights.l0 import largest
 
 @dataclass(frozen=True)
 class Part:
-    """A tensor that has ``width`` neighbouring places of a dimension for each unit, in order.
-
-    Example:
-        >>> Part(torch.tensor([[1.0, 2.0], [0.0, 2.0]]), dim=1).squares(2)  # a unit is a column
-        tensor([1., 8.])
-    """
+    """A tensor with ``width`` neighbouring entries along a dimension for each unit, in order."""
 
     tensor: Tensor
     dim: int
@@ -47,17 +42,17 @@ class Part:
 
 @dataclass(frozen=True)
 class Units:
-    """The hidden units of a layer, and where their weights are; also features, or whole heads.
+    """The hidden units of a layer, or features, or whole heads, and their weights.
 
     Your own module declares them in a method ``units()``, which returns a list of these, one for
     each hidden layer.
 
     Attributes:
-        count: How many.
-        incoming: Weights that a unit is computed with: where all are zero, it is zero.
-        outgoing: Weights that it is multiplied with: where all are zero, nothing sees it.
-        own: Weights that have a meaning only along with it.
-        buffers: Tensors that aren't learned and have places for each unit, such as running
+        count: Number of units.
+        incoming: Weights that compute a unit: where all are zero, it is zero.
+        outgoing: Weights that a unit is multiplied with: where all are zero, it has no effect.
+        own: Weights without a meaning once the unit is gone.
+        buffers: Tensors that aren't learned and have entries for each unit, such as running
             statistics; they are made smaller along with the weights.
 
     Example:
@@ -101,15 +96,10 @@ class Units:
 def num_kept_units(
     layers: Sequence[Units], parameters: Iterable[Tensor], sparsity: float
 ) -> list[int]:
-    r"""Units of each layer that stay: as many as leave at most :math:`\lceil (1-p_\theta) d\rceil`.
+    r"""Kept units of each layer: as many as leave at most :math:`\lceil (1-p_\theta) d\rceil` weights.
 
     The same share of each layer, and at least one unit, even where that is more. A weight counts
-    if the units at both of its ends stay; weights that are of no unit always count.
-
-    Args:
-        layers: The units.
-        parameters: All weights, :math:`d` in number.
-        sparsity: :math:`p_\theta`.
+    if the units at both of its ends are kept; weights of no unit always count.
 
     Example:
         >>> first, last = torch.ones(5, 4), torch.ones(4, 2)
@@ -147,24 +137,23 @@ def num_kept_units(
 class UnitProjection:
     r"""The projection onto few hidden units, for use after every step of a training.
 
-    A group :math:`G_j` is all weights of unit :math:`j` of a hidden layer: those that lead to it
-    (a column), those that lead from it (a row) and, of a head, its attention vectors. Of a net
-    with one hidden layer the groups share no weight, and with :math:`k` as
-    :func:`num_kept_units` says
+    A group :math:`G_j` is all weights of unit :math:`j` of a hidden layer: its incoming weights (a
+    column), its outgoing weights (a row) and, of a head, its attention vectors. In a network with
+    one hidden layer the groups share no weight, and with :math:`k` of :func:`num_kept_units`
 
     .. math::
         \mathrm{proj}(\Theta) = \operatorname*{argmin}_{\Theta'} \|\Theta' - \Theta\|_2^2
         \quad \text{with at most } k \text{ groups } \Theta'_{G_j} \ne 0
 
     keeps the :math:`k` groups of largest :math:`\|\Theta_{G_j}\|_2`, the first of equal ones, and
-    sets the others to zero. A weight between two hidden layers is of two groups, and the nearest
+    sets the others to zero. A weight between two hidden layers is in two groups, and the nearest
     point is a hard problem; there the layers are projected one after the other, from the first,
-    so that a weight which went along with its unit at one end doesn't count at the other.
+    so a weight removed with the unit at one end doesn't count at the other.
 
     Args:
         layers: The units of each hidden layer.
-        parameters: All weights, of which a share is to go; those of no unit stay.
-        sparsity: That share.
+        parameters: All weights, in the budget; those of no unit are kept.
+        sparsity: Share of the weights to remove.
 
     Example:
         >>> first, last = torch.tensor([[3.0, 1.0]]), torch.tensor([[0.0], [2.0]])
@@ -195,16 +184,11 @@ class UnitProjection:
 def declared_units(model: nn.Module) -> list[Units]:
     """The hidden units that a module's method ``units()`` returns, checked; none without one.
 
-    Args:
-        model: The module.
-
     Raises:
-        InputError: if it returns something else, or a part isn't of this module or doesn't have a
-            place for each unit.
+        InputError: if it returns something else, or a part isn't of this module or doesn't have an
+            entry for each unit.
 
     Example:
-        >>> declared_units(nn.Linear(1, 1))
-        []
         >>> class Own(nn.Linear):
         ...     def units(self): return [Units(3, (Part(self.weight, 0),), (Part(self.weight, 1),))]
         >>> declared_units(Own(2, 3))

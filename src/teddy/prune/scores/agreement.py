@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.edge_values import paired_products, places
+from teddy.prune.scores.edge_values import paired_products, ranks
 from teddy.prune.scores.kinds import Signals, SignalScore
 from teddy.prune.scores.teddy import teddy_score
 
@@ -34,7 +34,7 @@ def weighed_agreement(graph: Edges, signals: Signals) -> Tensor:
 
 
 def best_agreement(graph: Edges, signals: Signals) -> Tensor:
-    r"""The better of the two places that an edge has at its ends, by agreement.
+    r"""The better of the two ranks that an edge has at its ends, by agreement.
 
     .. math::
         s_{ij} = -\min(r_i(j), r_j(i)) + \tfrac{1}{2} a_{ij}
@@ -44,7 +44,7 @@ def best_agreement(graph: Edges, signals: Signals) -> Tensor:
     teacher's choice instead of a random one.
     """
     a = agreement_values(graph, signals)
-    rank = places(graph, a.expand(2, -1)).amin(dim=0)
+    rank = ranks(graph, a.expand(2, -1)).amin(dim=0)
     return a / 2 - rank.double()
 
 

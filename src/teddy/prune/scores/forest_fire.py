@@ -11,12 +11,12 @@ from torch import Tensor
 
 from teddy.errors import InputError
 from teddy.graph.edges import Edges
-from teddy.prune.scores.kinds import EdgeScore
-from teddy.prune.scores.networkit_score import (
+from teddy.prune.scores.edge_values import (
     import_networkit,
     networkit_graph,
     run_networkit,
 )
+from teddy.prune.scores.kinds import EdgeScore
 
 #: The probability that one more neighbour of a burning node catches fire, and how many edges burn
 #: in all, as a multiple of M. NetworKit has no defaults; these are its tutorial's, and those of

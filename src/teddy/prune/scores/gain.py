@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.edge_values import paired_products, places
+from teddy.prune.scores.edge_values import paired_products, ranks
 from teddy.prune.scores.kinds import Signals, SignalScore
 
 #: What a message is worth to a node that needs none.
@@ -52,7 +52,7 @@ def gain_values(graph: Edges, signals: Signals) -> Tensor:
     ways = (receiver, sender)
     offer = torch.stack([paired_products(p, tells, pairs) for pairs in ways])
     worth = need[receiver] * offer
-    place = torch.where(known[receiver], 1, places(graph, worth))
+    place = torch.where(known[receiver], 1, ranks(graph, worth))
     return (worth / place).sum(dim=0)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -18,7 +18,7 @@ from teddy.tensors import as_integers, as_tensor, shape_text
 
 
 class Graph(Protocol):
-    """What such a score may look at: degrees, and the degrees of neighbours."""
+    """The inputs of a node score: degrees, and the degrees of neighbours."""
 
     @property
     def num_nodes(self) -> int:
@@ -34,13 +34,12 @@ class Graph(Protocol):
 
 @dataclass(frozen=True)
 class NodeScore:
-    """A value for each node and an operation that joins those of an edge's two ends.
+    """A value for each node and a symmetric operation that joins those of an edge's two ends.
 
-    Such a score can be computed and selected in one pass over a large graph (`SortedGraph`); the
-    operation has to give the same bits either way round.
+    Such a score can be computed and selected in one pass over a large sorted graph.
 
     Args:
-        values: From a graph to numbers ``[N]``; finite, of lone nodes any.
+        values: From a graph to numbers ``[N]``; finite, except for nodes without edges.
         join: ``torch.mul`` or ``torch.add``.
         weighted: The same from weighted degrees; with weights of 1 the very same numbers. None:
             the score has no such form.
@@ -59,11 +58,8 @@ class NodeScore:
 
     def __call__(self, graph: Graph | WeightedGraph, pairs: Tensor, seed: int = 0) -> Tensor:
         """Score pairs of nodes ``[2, P]``."""
-        if isinstance(graph, WeightedGraph):
-            assert self.weighted is not None
-            values = self.weighted(graph).double()
-        else:
-            values = self.values(graph).double()
+        compute: Any = self.weighted if isinstance(graph, WeightedGraph) else self.values
+        values = compute(graph).double()
         return self.join(values[pairs[0]], values[pairs[1]])
 
 
@@ -74,7 +70,7 @@ def max_degree(graph: Graph) -> int:
 
 @dataclass(frozen=True)
 class EdgeScore:
-    """A value for each edge of the graph, looked up for the pairs that are asked for.
+    """A value for each edge of the graph.
 
     A self-loop (i, i) is no edge of the simple graph and is never pruned: its score is infinity.
 
@@ -101,7 +97,7 @@ class EdgeScore:
 
 
 def positions(graph: Edges, pairs: Tensor) -> Tensor:
-    """Where in ``graph.pairs`` each of these pairs is."""
+    """Index of each pair in ``graph.pairs``."""
     keys = graph.pairs[0] * graph.num_nodes + graph.pairs[1]
     wanted = pairs.amin(dim=0) * graph.num_nodes + pairs.amax(dim=0)
     found = torch.searchsorted(keys, wanted)
@@ -117,7 +113,7 @@ class SignalScore:
 
     Args:
         values: From a graph and signals to float64 ``[M]``, in the order of ``graph.pairs``.
-        needs: The fields of :class:`~teddy.prune.scores.kinds.Signals` that it looks at.
+        needs: The fields of :class:`Signals` that it reads.
 
     Example:
         >>> import torch
@@ -137,7 +133,7 @@ class SignalScore:
 
 @dataclass(frozen=True)
 class Signals:
-    """Of each node, whatever is known; a score says what it needs.
+    """Signals of the nodes; a score declares which it needs.
 
     Attributes:
         x: Features ``[N, F]``, dense or sparse.
@@ -158,7 +154,7 @@ class Signals:
     labels: Tensor | None = None
 
     def checked(self, num_nodes: int, score: str, needs: tuple[str, ...]) -> Signals:
-        """What a score needs, with a row for each node, or raise: sparse ``x`` as CSR."""
+        """The needed signals with a row for each node, sparse ``x`` as CSR, or raise."""
         found = {}
         for name in needs:
             value = getattr(self, name)

@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.kinds import EdgeScore
-from teddy.prune.scores.networkit_score import (
+from teddy.prune.scores.edge_values import (
     import_networkit,
     networkit_graph,
     run_networkit,
 )
+from teddy.prune.scores.kinds import EdgeScore
 
 
 def local_degree_values(graph: Edges, seed: int = 0) -> Tensor:
