@@ -16,22 +16,6 @@ LARGEST_COUNT = 2**31 - 1
 _ROUNDING = 1e-12
 
 
-def whole_number(value: Any) -> int | None:
-    """A whole number as an int; None for anything else, booleans among them."""
-    try:
-        return None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        return None
-
-
-def real_number(value: Any) -> float:
-    """A number, or text of one, as a float; nan for anything else."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return math.nan
-
-
 def check_count(value: Any, name: str, least: int = 1) -> int:
     """Return a whole number as an int, or raise.
 
@@ -44,8 +28,11 @@ def check_count(value: Any, name: str, least: int = 1) -> int:
         ...
         teddy.errors.InputError: epochs is 0, expected a whole number from 1 to 2147483647
     """
-    count = whole_number(value)
-    if count is None or not least <= count <= LARGEST_COUNT:
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = least - 1
+    if isinstance(value, bool) or not least <= count <= LARGEST_COUNT:
         raise InputError(
             f"{name} is {value}, expected a whole number from {least} to {LARGEST_COUNT}"
         )
@@ -61,7 +48,7 @@ def check_number(value: Any, name: str, positive: bool = False) -> float:
         ...
         teddy.errors.InputError: lr is nan, expected a number from 0
     """
-    number = real_number(value)
+    number = _real(value)
     if not math.isfinite(number) or number < 0 or (positive and number == 0):
         bound = "above 0" if positive else "from 0"
         raise InputError(f"{name} is {value}, expected a number {bound}")
@@ -82,7 +69,7 @@ def check_sparsity(value: float, name: str = "sparsity") -> float:
         ...
         teddy.errors.InputError: graph sparsity is 1.5, expected a number from 0 to 1
     """
-    share = real_number(value)
+    share = _real(value)
     if not 0.0 <= share <= 1.0:
         raise InputError(f"{name} is {value}, expected a number from 0 to 1")
     return share
@@ -133,6 +120,14 @@ def nearest_simulation(sparsity: float, ratio: float = 0.05) -> int:
     """
     kept = max(1.0 - check_sparsity(sparsity), 0.01)
     return max(round(math.log(kept) / math.log(1.0 - ratio)), 1)
+
+
+def _real(value: Any) -> float:
+    """A number, or text of one, as a float; nan for anything else."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def _whole(product: float, otherwise: int) -> int:

@@ -53,23 +53,13 @@ class SparseMatrix:
         return self.pattern.shape
 
     def rows(self, start: int, end: int) -> SparseMatrix:
-        """Some rows, one after the other, without gradients.
-
-        Example:
-            >>> SparseMatrix.of(torch.eye(3)).rows(1, 3).shape
-            (2, 3)
-        """
+        """Some neighbouring rows, without gradients."""
         first, last = (int(self.pattern.crow[place]) for place in (start, end))
         values = self.values.detach()[first:last]
         return SparseMatrix(self.pattern.rows(start, end), values, self.unit)
 
     def columns(self, kept: Tensor) -> SparseMatrix:
-        """Some columns, in their order, without gradients.
-
-        Example:
-            >>> SparseMatrix.of(torch.eye(3)).columns(torch.tensor([0, 2])).pattern.col
-            tensor([0, 1])
-        """
+        """Some columns, in their order, without gradients."""
         place = kept.new_full((self.shape[1],), -1)
         place[kept] = torch.arange(kept.numel(), device=kept.device)
         col = place[self.pattern.col]
@@ -149,13 +139,7 @@ class _Product(torch.autograd.Function):
 
 
 def sampled_product(left: Tensor, right: Tensor, pattern: Pattern) -> Tensor:
-    """Entries of ``left @ right.T`` where the pattern has one, with gradients for both.
-
-    Example:
-        >>> pattern = Pattern.of(torch.tensor([0]), torch.tensor([1]), (2, 2))
-        >>> sampled_product(torch.eye(2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]), pattern)
-        tensor([3.])
-    """
+    """Entries of ``left @ right.T`` where the pattern has one, with gradients for both."""
     result: Tensor = _SampledProduct.apply(left, right, pattern)
     return result
 
@@ -253,15 +237,7 @@ class _ChainProduct(torch.autograd.Function):
 
 
 def narrow_product(dense: Tensor, weight: Tensor) -> Tensor:
-    """Multiply a tall matrix with one that may be narrow, such as hidden units with classes.
-
-    As ``dense @ weight``, but a narrow weight's gradient is computed the way round that is fast.
-
-    Example:
-        >>> narrow_product(torch.ones(2, 3), torch.ones(3, 1))
-        tensor([[3.],
-                [3.]])
-    """
+    """``dense @ weight`` of a tall matrix, with a faster gradient for a narrow weight."""
     if 4 * weight.size(1) > weight.size(0):
         return dense @ weight
     result: Tensor = _NarrowProduct.apply(dense, weight)

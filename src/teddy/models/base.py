@@ -114,7 +114,7 @@ class GNN(nn.Module, ABC):
     def prepare(
         self, x: Features, edge_index: Any, edge_weight: Tensor | None = None
     ) -> tuple[Any, Any]:
-        """Turn inputs into the form that the layers compute with; what has it passes through."""
+        """Turn inputs into the form that the layers compute with; prepared ones pass through."""
         x = as_features(x)
         if isinstance(edge_index, Tensor):
             pattern = edge_pattern(edge_index, x.shape[0])
@@ -125,15 +125,15 @@ class GNN(nn.Module, ABC):
         return x, edge_index
 
     def feature_weights(self) -> Units | None:
-        """Where the weights of each feature are; None: the model doesn't say."""
+        """The weights of each feature; None: unknown."""
         return None
 
     def units(self) -> list[Units]:
-        """Hidden units that can go without a change of the rest: 0 without input, 0 to others."""
+        """Hidden units that can be removed without a change of the rest."""
         return []
 
     def freeze(self, structure: Any) -> Any:
-        """Compute what the graph and the weights as they are fix, whatever the features are."""
+        """Compute what depends on the graph and the weights alone."""
         return structure
 
     def forward(self, x: Features, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
@@ -147,36 +147,20 @@ class GNN(nn.Module, ABC):
 
 
 def as_features(x: Features) -> Features:
-    """Features as layers compute with them: sparse where they are stored so, or have few entries.
-
-    Example:
-        >>> as_features(torch.eye(5)).shape, as_features(torch.ones(1, 1))
-        ((5, 5), tensor([[1.]]))
-    """
+    """Features as layers compute with them: sparse where stored so, or with few entries."""
     if isinstance(x, Tensor) and (x.layout != torch.strided or _is_sparse(x)):
         return SparseMatrix.of(x)
     return x
 
 
 def linear_units(first: nn.Linear, last: nn.Linear) -> Units:
-    """The units between two linear layers, with an activation in between that is 0 at 0.
-
-    Example:
-        >>> linear_units(nn.Linear(3, 8), nn.Linear(8, 2)).count
-        8
-    """
+    """The units between two linear layers, with an activation in between that is 0 at 0."""
     incoming = (Part(first.weight, 0), Part(first.bias, 0))
     return Units(first.weight.size(0), incoming, (Part(last.weight, 1),))
 
 
 def entry_weights(edge_index: Tensor, edge_weight: Tensor, pattern: Pattern) -> Tensor:
-    """Weights of columns in the order of the entries of their pattern.
-
-    Example:
-        >>> edges = torch.tensor([[0, 1, 2], [1, 2, 0]])
-        >>> entry_weights(edges, torch.tensor([1.0, 2.0, 3.0]), edge_pattern(edges, 3))
-        tensor([3., 1., 2.])
-    """
+    """Weights of columns in the order of the entries of their pattern."""
     no_loop = edge_index[0] != edge_index[1]
     if edge_weight.shape != no_loop.shape:
         got, expected = list(edge_weight.shape), list(no_loop.shape)
@@ -188,11 +172,9 @@ def entry_weights(edge_index: Tensor, edge_weight: Tensor, pattern: Pattern) -> 
 
 
 def product_macs(inputs: Features | int, weight: Tensor) -> int:
-    """Multiply-accumulates of ``inputs @ weight`` over the stored non-zeros of both.
+    """Multiply-accumulates of ``inputs @ weight`` over the non-zeros of both.
 
-    Args:
-        inputs: The left factor, or the number of rows of a dense one.
-        weight: The right factor; its zeros don't count.
+    The inputs are the left factor, or the number of rows of a dense one.
 
     Example:
         >>> product_macs(3, torch.tensor([[1.0, 0.0], [1.0, 1.0]]))

@@ -50,11 +50,13 @@ def compact(model: GNN, units_only: bool = False) -> tuple[GNN, Tensor]:
     features, hidden = None if units_only else small.feature_weights(), small.units()
     layers = hidden if features is None else [features, *hidden]
     alive = alive_units(layers)
-    wide = isinstance(model, LayeredGNN)
-    if units_only:
-        kept = [at_least_one(stays) for stays in alive]
-    else:
-        kept = [_indices(stays, units, wide) for stays, units in zip(alive, layers, strict=True)]
+    kept = []
+    for stays, units in zip(alive, layers, strict=True):
+        single = units.incoming and all(part.width == 1 for part in units.parts)
+        wanted = 1
+        if single and not units_only:
+            wanted = _filled(int(stays.sum()), units.count, isinstance(model, LayeredGNN))
+        kept.append(_indices(stays, max(wanted, 1)))
     remove_units(small, layers, kept)
     for module in small.modules():
         if isinstance(module, nn.Linear):
@@ -93,25 +95,15 @@ def _seen(parts: tuple[Part, ...], count: int) -> Tensor:
     return seen
 
 
-def at_least_one(alive: Tensor) -> Tensor:
-    """Indices of those alive, or the first if none is."""
-    return (
-        alive.nonzero().flatten() if alive.any() else torch.zeros_like(alive[:1], dtype=torch.long)
-    )
-
-
-def _indices(alive: Tensor, units: Units, wide: bool) -> Tensor:
-    """Those alive and, of hidden units, the first dead ones up to a whole vector; one at least."""
-    single = units.incoming and all(part.width == 1 for part in units.parts)
-    count = int(alive.sum())
-    wanted = max(1, _filled(count, units.count, wide) if single else count)
+def _indices(alive: Tensor, wanted: int = 1) -> Tensor:
+    """Indices of the units alive and, up to a number of units, of the first dead ones."""
     stays = alive.clone()
-    stays[(~alive).nonzero().flatten()[: wanted - count]] = True
+    stays[(~alive).nonzero().flatten()[: max(wanted - int(alive.sum()), 0)]] = True
     return stays.nonzero().flatten()
 
 
 def _filled(count: int, total: int, wide: bool) -> int:
-    """Units that are as fast as so many, or faster: whole vectors, where there are enough.
+    """A number of units that is as fast or faster: whole vectors, where there are enough.
 
     Example:
         >>> [_filled(count, 512, True) for count in (1, 66, 81, 184)], _filled(184, 512, False)
@@ -201,7 +193,7 @@ def compact_module(model: nn.Module, run: Callable[[nn.Module], Tensor]) -> nn.M
     alive = alive_units(layers)
     if all(bool(stays.all()) for stays in alive):
         return model
-    remove_units(small, layers, [at_least_one(stays) for stays in alive])
+    remove_units(small, layers, [_indices(stays) for stays in alive])
     fit_sizes(model, small)
     kind, before = f"a {type(model).__name__} without its dead units", run(model)
     try:

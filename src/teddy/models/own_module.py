@@ -44,8 +44,7 @@ class ForwardSignature:
     Example:
         >>> class Own(nn.Module):
         ...     def forward(self, x, pos, edge_index, edge_attr=None): return x
-        >>> signature = ForwardSignature.of(Own())
-        >>> signature.names
+        >>> ForwardSignature.of(Own()).names
         {'pos': True, 'edge_attr': False}
     """
 
@@ -90,33 +89,24 @@ class ForwardSignature:
         )
 
     def ask(self, name: str) -> InputError:
-        """Return an error that asks what a module takes.
-
-        Args:
-            name: An input that there is.
-        """
+        """Return an error that asks for a declaration of the inputs, such as this one."""
         return InputError(
             f"{self.text} of a {self.kind} doesn't name what it takes, and data have {name}; "
             f"expected a declaration: model.{DECLARED} = ['{name}'], or []"
         )
 
     def check(self) -> None:
-        """Raise unless there is a place for features and a graph."""
+        """Raise unless the forward takes features and a graph."""
         if not self.first and None in (self.features, self.graph):
             raise InputError(f"a {self.kind} has {self.text}, expected forward(x, edge_index)")
 
     def arguments(
         self, x: Tensor, edge_index: Any, named: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return positional and keyword arguments of a call.
+        """Return positional and keyword arguments of a call; ``named`` are the inputs beside both.
 
-        ``num_nodes`` is that of the features, and ``batch`` all zeros unless there are several
-        graphs, where the forward names them.
-
-        Args:
-            x: Node features.
-            edge_index: The graph.
-            named: The other inputs.
+        Where the forward names them, ``num_nodes`` is that of the features, and ``batch`` all zeros
+        unless there are several graphs.
         """
         given = dict(named)
         if "num_nodes" in self.names:
@@ -170,12 +160,7 @@ def check_callable(make: Callable[..., Any]) -> None:
 
 
 def needed_arguments(make: Callable[..., Any]) -> list[str]:
-    """Names of the arguments that a function cannot be called without.
-
-    Example:
-        >>> needed_arguments(lambda data, hidden=16: None)
-        ['data']
-    """
+    """Names of the required arguments of a function."""
     return [name for name, given in _parameters(make).items() if _is_needed(given)]
 
 
@@ -206,7 +191,7 @@ def check_module(module: nn.Module) -> None:
 
 
 def check_weights(module: nn.Module) -> None:
-    """Raise if a module has no values, being on the meta device, or a state that isn't tensors.
+    """Raise if a module is on the meta device, or its state has anything but tensors.
 
     Example:
         >>> check_weights(nn.Linear(1, 1, device="meta"))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass, field, fields
 from functools import cache
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from teddy.errors import InputError
-from teddy.numbers import LARGEST_COUNT, real_number, whole_number
+from teddy.numbers import LARGEST_COUNT
 
 #: Metadata key under which a dataclass field keeps its declaration.
 KEY = "setting"
@@ -92,7 +93,7 @@ class Entry:
         if self.choices or self.kind is bool:
             good = value in self.choices if self.choices else isinstance(value, bool)
         elif self.kind in (int, float):
-            checked = whole_number(value) if self.kind is int else real_number(value)
+            checked = self._number(value)
             good = checked is not None and math.isfinite(checked) and self._is_within(checked)
         else:
             good = True
@@ -100,6 +101,15 @@ class Entry:
             shown = f"'{value}'" if isinstance(value, str) else value
             raise InputError(f"{self.name} is {shown}, expected {self.expected()}")
         return checked
+
+    def _number(self, value: Any) -> float | None:
+        """A value as an int or a float; None for anything else."""
+        if self.kind is int and isinstance(value, bool):
+            return None
+        try:
+            return operator.index(value) if self.kind is int else float(value)
+        except (TypeError, ValueError):
+            return None
 
     def _is_within(self, number: float) -> bool:
         """Whether a number is within the bounds, by default from 0."""

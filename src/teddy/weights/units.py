@@ -96,7 +96,7 @@ class Units:
 def num_kept_units(
     layers: Sequence[Units], parameters: Iterable[Tensor], sparsity: float
 ) -> list[int]:
-    r"""Kept units of each layer: as many as leave at most :math:`\lceil (1-p_\theta) d\rceil` weights.
+    r"""Kept units of each layer, with at most :math:`\lceil (1-p_\theta) d\rceil` weights.
 
     The same share of each layer, and at least one unit, even where that is more. A weight counts
     if the units at both of its ends are kept; weights of no unit always count.
