@@ -138,6 +138,13 @@ class _Product(torch.autograd.Function):
         return grad_values, grad_dense, None
 
 
+def normalised_adjacency(pattern: Pattern, dtype: torch.dtype) -> SparseMatrix:
+    r"""The normalised adjacency :math:`D^{-1/2} (A + I) D^{-1/2}` of unweighted edges."""
+    pattern = pattern.with_self_loops
+    scale = 1.0 / pattern.crow.diff().to(dtype).sqrt()
+    return SparseMatrix(pattern, scale[pattern.row] * scale[pattern.col])
+
+
 def sampled_product(left: Tensor, right: Tensor, pattern: Pattern) -> Tensor:
     """Entries of ``left @ right.T`` where the pattern has one, with gradients for both."""
     result: Tensor = _SampledProduct.apply(left, right, pattern)

@@ -83,15 +83,11 @@ class GNN(nn.Module, ABC):
         """Draw the initial weights."""
 
     @abstractmethod
-    def structure(self, pattern: Pattern) -> Any:
-        """Turn the simple graph (row: target, column: source) into what the model computes with."""
+    def structure(self, pattern: Pattern, weights: Tensor | None = None) -> Any:
+        """Turn the simple graph (row: target, column: source) into what the model computes with.
 
-    def weighted_structure(self, pattern: Pattern, weights: Tensor) -> Any:
-        """The same where edges have weights, one for each entry."""
-        raise InputError(
-            f"a {type(self).__name__} takes no edge weights, expected data without edge_weight, or "
-            "a model of layers (gcn, gat, gin, sage, unimp)"
-        )
+        With a weight for each entry, where the model supports edge weights.
+        """
 
     @abstractmethod
     def stem(self, x: Any, structure: Any) -> Any:
@@ -120,8 +116,13 @@ class GNN(nn.Module, ABC):
             pattern = edge_pattern(edge_index, x.shape[0])
             if edge_weight is None:
                 return x, self.structure(pattern)
+            if "edge weights" in self.UNSUPPORTED:
+                raise InputError(
+                    f"a {type(self).__name__} takes no edge weights, expected data without "
+                    "edge_weight, or a model of layers (gcn, gat, gin, sage, unimp)"
+                )
             weights = entry_weights(edge_index, edge_weight, pattern)
-            return x, self.weighted_structure(pattern, weights.to(next(self.parameters()).dtype))
+            return x, self.structure(pattern, weights.to(next(self.parameters()).dtype))
         return x, edge_index
 
     def feature_weights(self) -> Units | None:
@@ -151,6 +152,17 @@ def as_features(x: Features) -> Features:
     if isinstance(x, Tensor) and (x.layout != torch.strided or _is_sparse(x)):
         return SparseMatrix.of(x)
     return x
+
+
+def draw_glorot(module: nn.Module) -> None:
+    """Draw Glorot-uniform weights of linear layers; biases start at 0, norms as the identity."""
+    for layer in module.modules():
+        if isinstance(layer, nn.LayerNorm):
+            layer.reset_parameters()
+        elif isinstance(layer, nn.Linear):
+            nn.init.xavier_uniform_(layer.weight)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
 
 
 def linear_units(first: nn.Linear, last: nn.Linear) -> Units:

@@ -190,20 +190,17 @@ def _check_pruned(data: Data, signature: ForwardSignature, names: list[str]) -> 
     """Raise if a module is given a second form of the graph, which isn't pruned."""
     for name in names:
         value = data[name]
-        sparse = isinstance(value, Tensor) and value.layout != torch.strided
-        if sparse or name in ("adj", "adj_t") or _is_edge_list(name, value):
+        second = name in ("adj", "adj_t")
+        if isinstance(value, Tensor):
+            pairs = value.dim() == 2 and value.size(0) == 2
+            whole = not value.is_floating_point() and not value.is_complex()
+            second |= value.layout != torch.strided  # or a list, such as full_edge_index
+            second |= name.endswith("edge_index") and pairs and whole
+        if second:
             raise InputError(
                 f"a {signature.kind} takes {name}, which isn't pruned with the edges; expected a "
                 "forward that takes the graph as edge_index alone"
             )
-
-
-def _is_edge_list(name: str, value: Any) -> bool:
-    """Whether a value is a second list of edges, such as ``full_edge_index``, int ``[2, K]``."""
-    if not name.endswith("edge_index") or not isinstance(value, Tensor):
-        return False
-    pairs = value.dim() == 2 and value.size(0) == 2
-    return pairs and not value.is_floating_point() and not value.is_complex()
 
 
 def _is_a(model: nn.Module | type[nn.Module], kind: type) -> bool:

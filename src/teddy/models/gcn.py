@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from teddy.kernels.layer import Input, multiply, propagate
 from teddy.kernels.pattern import Pattern, loop_weights, row_sums
-from teddy.kernels.sparse import SparseMatrix
+from teddy.kernels.sparse import SparseMatrix, normalised_adjacency
 from teddy.models.base import Features, product_macs
 from teddy.models.layered import LayeredGNN, Rows
 from teddy.weights.units import Part, Units
@@ -50,10 +50,9 @@ class GCN(LayeredGNN):
 
     def adjacency(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
         r"""Normalise: :math:`D^{-1/2} (A + I) D^{-1/2}`."""
-        pattern = pattern.with_self_loops
         if weights is None:
-            scale = 1.0 / pattern.crow.diff().to(self.weights[0].dtype).sqrt()
-            return SparseMatrix(pattern, scale[pattern.row] * scale[pattern.col])
+            return normalised_adjacency(pattern, self.weights[0].dtype)
+        pattern = pattern.with_self_loops
         values = loop_weights(weights, pattern)
         scale = row_sums(values.abs(), pattern).rsqrt()
         ends = scale.index_select(0, pattern.row) * scale.index_select(0, pattern.col)

@@ -62,12 +62,8 @@ class LayeredGNN(GNN):
                 no influence: it is as if it weren't there.
         """
 
-    def structure(self, pattern: Pattern) -> SparseMatrix:
-        """The adjacency without weights."""
-        return self.adjacency(pattern)
-
-    def weighted_structure(self, pattern: Pattern, weights: Tensor) -> SparseMatrix:
-        """The adjacency with weights."""
+    def structure(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
+        """The adjacency."""
         return self.adjacency(pattern, weights)
 
     @abstractmethod

@@ -23,7 +23,6 @@ DECLARED = "forward_inputs"
 DERIVED = ("num_nodes", "batch")
 
 _OPEN = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-_BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @dataclass(frozen=True)
@@ -161,7 +160,11 @@ def check_callable(make: Callable[..., Any]) -> None:
 
 def needed_arguments(make: Callable[..., Any]) -> list[str]:
     """Names of the required arguments of a function."""
-    return [name for name, given in _parameters(make).items() if _is_needed(given)]
+    try:
+        parameters = inspect.signature(make).parameters.values()
+    except (TypeError, ValueError):  # compiled code has no signature
+        return []
+    return [p.name for p in parameters if p.kind not in _OPEN and p.default is Parameter.empty]
 
 
 def check_module(module: nn.Module) -> None:
@@ -224,18 +227,6 @@ def check_state(module: nn.Module) -> None:
         if not isinstance(value, Tensor):
             kind = type(value).__name__
             raise InputError(f"the model's state has a {kind} '{name}', expected tensors only")
-
-
-def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    try:
-        return dict(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # compiled code says nothing of its arguments
-        return {"arguments": Parameter("arguments", Parameter.VAR_POSITIONAL)}
-
-
-def _is_needed(parameter: inspect.Parameter) -> bool:
-    named = parameter.kind in (*_BY_PLACE, Parameter.KEYWORD_ONLY)
-    return named and parameter.default is Parameter.empty
 
 
 def _takes_dicts(module: nn.Module, by_place: Collection[str]) -> bool:

@@ -52,12 +52,7 @@ def choose_edges(
 
 
 def keep_highest(edges: Edges, scores: Tensor, sparsity: float) -> Tensor:
-    """Keep all edges but those of lowest score, as many as the budget says, bool ``[M]``.
-
-    Args:
-        edges: The graph.
-        scores: float64 ``[M]``.
-        sparsity: Share of edges to remove.
+    """Keep all edges but those of lowest score ``[M]``, as many as the budgets say, bool ``[M]``.
 
     Example:
         >>> from teddy.graph import Groups

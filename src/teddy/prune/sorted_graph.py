@@ -1,4 +1,4 @@
-"""Graphs as PyG keeps them, sorted and in both directions: scored and selected in linear time."""
+"""Sorted graphs in both directions, as PyG has them: scored and selected in linear time."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from teddy.prune.select import index_digests, lowest_edges
 
 Array = NDArray[Any]
 
-# Columns that are looked at before all are.
+# Columns that are checked before all are.
 _GLANCE = 2048
 
 
 class SortedGraph:
     """An ``edge_index`` that lists every edge in both directions, sorted, without duplicates.
 
-    Then no sort is needed to know the simple graph: the columns are the entries of its adjacency
-    matrix, row by row. Nothing is copied, and all passes run on all threads.
+    Its columns are the entries of the adjacency matrix, row by row, so nothing is sorted or copied,
+    and all passes run on all threads.
 
     Attributes:
         num_nodes: Number of nodes :math:`N`.
@@ -46,10 +46,10 @@ class SortedGraph:
 
     @staticmethod
     def of(edge_index: Tensor, num_nodes: int | None = None) -> SortedGraph | None:
-        """Recognise such a list, whether sorted by its first or its second row; else None.
+        """Recognise such a list, sorted by its first or its second row; else None.
 
-        That both directions are there is seen from a sum of 64-bit hashes of the edges, signed by
-        direction; it is zero by chance once in 2^64 lists.
+        Both directions are there if a sum of 64-bit hashes of the edges, signed by direction, is
+        zero, which it is by chance once in 2^64 lists.
 
         Example:
             >>> SortedGraph.of(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])).num_edges
@@ -112,15 +112,9 @@ class SortedGraph:
         return torch.from_numpy(out)
 
     def keep(self, score: NodeScore, num_pruned: int) -> Tensor:
-        """Choose the columns that stay when the lowest ``num_pruned`` edges go; bool ``[E]``.
+        """Keep the columns of all but the lowest ``num_pruned`` edges; bool ``[E]``.
 
         The order is that of :func:`~teddy.prune.select.lowest_edges`: score, then md5.
-
-        Example:
-            >>> from teddy.prune.scores import SCORES
-            >>> graph = SortedGraph.of(torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]))
-            >>> graph.keep(SCORES["degree-low"], 1)  # a tie
-            tensor([False,  True, False,  True])
         """
         if num_pruned == 0:
             return torch.ones(self._col.size, dtype=torch.bool)

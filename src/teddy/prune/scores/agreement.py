@@ -1,4 +1,4 @@
-"""Edges stay whose ends the dense model takes for the same: agreement of its predictions."""
+"""Agreement of the dense model's predictions for both ends of an edge."""
 
 from __future__ import annotations
 
@@ -15,13 +15,6 @@ def agreement_values(graph: Edges, signals: Signals) -> Tensor:
 
     .. math::
         a_{ij} = \mathrm{softmax}(z_i)^\top \mathrm{softmax}(z_j)
-
-    Example:
-        >>> import torch
-        >>> path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
-        >>> z = torch.tensor([[9.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
-        >>> agreement_values(path, Signals(logits=z)).round(decimals=3).tolist()
-        [1.0, 0.0]
     """
     assert signals.logits is not None
     p = signals.logits.double().softmax(dim=1)
@@ -39,8 +32,8 @@ def best_agreement(graph: Edges, signals: Signals) -> Tensor:
     .. math::
         s_{ij} = -\min(r_i(j), r_j(i)) + \tfrac{1}{2} a_{ij}
 
-    where :math:`r_i` orders the neighbours of :math:`i` by :math:`a_{ij}`, the highest first. Every
-    node keeps the neighbour it agrees with most before any keeps a second: k-neighbor, with the
+    where :math:`r_i` ranks the neighbours of :math:`i` by :math:`a_{ij}`, the highest first. Every
+    node keeps its neighbour of highest agreement before any keeps a second: k-neighbor with the
     teacher's choice instead of a random one.
     """
     a = agreement_values(graph, signals)
@@ -48,8 +41,8 @@ def best_agreement(graph: Edges, signals: Signals) -> Tensor:
     return a / 2 - rank.double()
 
 
-#: Prune the edges first that the dense model takes to join two classes, or hubs.
+#: Prune edges between predicted classes, or between hubs, first.
 agreement = SignalScore(weighed_agreement, ("logits",))
 
-#: Prune the edges first that both ends have better ones than.
+#: Prune edges of a low rank at both ends first.
 k_agreement = SignalScore(best_agreement, ("logits",))

@@ -1,4 +1,4 @@
-"""Edges stay whose ends have similar features."""
+"""Similarity of the features of both ends of an edge."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ def _unit_rows(x: Tensor) -> NDArray[np.float64] | csr_matrix:
     return csr_matrix(diags(1 / length) @ matrix)
 
 
-#: Prune the edges first between nodes that have little in common, or hubs.
+#: Prune edges between nodes of different features, or between hubs, first.
 cosine = SignalScore(weighed_cosine, ("x",))

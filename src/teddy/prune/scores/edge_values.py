@@ -78,15 +78,10 @@ def import_networkit(score: str) -> Any:
 
 
 def networkit_graph(networkit: Any, graph: Edges, order: Tensor | None = None) -> Any:
-    """Build NetworKit's graph of the same edges; an edge's id is its place in ``graph.pairs``.
+    """Build NetworKit's graph of the same edges; an edge's id is its index in ``graph.pairs``.
 
-    Nodes without edges are left out, and those that stay keep their order: no edge score sees lone
-    nodes, but a fire that starts at one would burn nothing and cost time.
-
-    Args:
-        networkit: The module.
-        graph: The graph.
-        order: int64 ``[M]``, another order of the edges; then ids are indices in it.
+    With another order of the edges, int64 ``[M]``, ids are indices in it. Nodes without edges are
+    left out: no edge score depends on them, but a fire that starts at one would cost time.
     """
     has_edges = graph.degree > 0
     label = has_edges.cumsum(dim=0) - 1

@@ -1,4 +1,4 @@
-"""k-neighbor: every node keeps k of its edges, chosen at random."""
+"""k-neighbor: k random edges of every node."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def k_neighbor_values(graph: Edges, seed: int = 0) -> Tensor:
     return torch.from_numpy(ties - first).to(graph.pairs.device)
 
 
-#: Prune the edges first that both ends rank last.
+#: Prune edges of a low rank at both ends first.
 k_neighbor = EdgeScore(k_neighbor_values)

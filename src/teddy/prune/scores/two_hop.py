@@ -1,4 +1,4 @@
-"""The two-hop edge degree of Section 5.1's toy example."""
+"""Two-hop edge degree, of the toy example in Section 5.1."""
 
 from __future__ import annotations
 
