@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 from teddy.errors import InputError
 
 T = TypeVar("T")
 
 
-class Registry(Generic[T]):
-    """A dictionary with a decorator to fill it and a helpful error for a name it doesn't have.
+class Registry(dict[str, T]):
+    """A dictionary with a decorator to fill it and a helpful error for an unknown name.
 
     Example:
         >>> SHAPES = Registry("shape")
@@ -27,40 +27,31 @@ class Registry(Generic[T]):
     """
 
     def __init__(self, kind: str) -> None:
+        super().__init__()
         self.kind = kind
-        self._entries: dict[str, T] = {}
 
     def register(self, name: str):  # type: ignore[no-untyped-def]
         """Decorator that registers an entry under a name."""
 
         def keep(entry: T) -> T:
-            self._entries[name] = entry
+            self[name] = entry
             return entry
 
         return keep
 
     def arrange(self, names: Iterable[str]) -> None:
         """Order the entries by these names, which are all of them."""
-        self._entries = {name: self._entries[name] for name in names}
+        entries = {name: self[name] for name in names}
+        self.clear()
+        self.update(entries)
 
-    def __getitem__(self, name: str) -> T:
-        if name not in self._entries:
-            close = difflib.get_close_matches(str(name), self._entries)
-            # Of names that are as close, one with the same letters in another order: gcn, not gin.
-            close.sort(key=lambda known: sorted(known) != sorted(str(name)))
-            hint = f" (did you mean '{close[0]}'?)" if close else ""
-            known = ", ".join(self._entries)
-            raise InputError(f"unknown {self.kind} '{name}', expected one of: {known}{hint}")
-        return self._entries[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._entries
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
+    def __missing__(self, name: str) -> T:
+        close = difflib.get_close_matches(str(name), self)
+        # Of names that are as close, one with the same letters in another order: gcn, not gin.
+        close.sort(key=lambda known: sorted(known) != sorted(str(name)))
+        hint = f" (did you mean '{close[0]}'?)" if close else ""
+        known = ", ".join(self)
+        raise InputError(f"unknown {self.kind} '{name}', expected one of: {known}{hint}")
 
 
 def read_option(owner: str, defaults: Mapping[str, Any], part: str) -> tuple[str, Any]:

@@ -141,7 +141,6 @@ class Entry:
         return f"a number from {self.low or 0:g}" + (f" to {self.high:g}" if self.high else "")
 
 
-@cache
 def declared_settings(group: Any) -> tuple[Entry, ...]:
     """Settings of a group, in order.
 
@@ -150,6 +149,11 @@ def declared_settings(group: Any) -> tuple[Entry, ...]:
         >>> [entry.name for entry in declared_settings(TrainConfig)][:3]
         ['epochs', 'lr', 'weight_decay']
     """
+    return _entries(group)
+
+
+@cache
+def _entries(group: Any) -> tuple[Entry, ...]:  # by itself, as mypy calls no dataclass hashable
     hints, prefix = get_type_hints(group), getattr(group, "PREFIX", "")
     entries = []
     for declared in fields(group):

@@ -13,11 +13,7 @@ INFERENCE_RULES = ("scored", "training", "none")
 
 @dataclass(frozen=True)
 class DataConfig(Config):
-    """Settings by which a data set is loaded.
-
-    Example:
-        >>> DataConfig(split="20/40/40").split_seed
-    """
+    """Settings by which a data set is loaded."""
 
     split: str | int | None = setting(
         None, "public, random, or shares such as 20/40/40; of several splits that the data has, a "
@@ -36,12 +32,7 @@ class DataConfig(Config):
 
 @dataclass(frozen=True)
 class TaskConfig(Config):
-    """Settings of the prediction problem.
-
-    Example:
-        >>> TaskConfig(inductive=True).inference
-        'scored'
-    """
+    """Settings of the prediction problem."""
 
     task: str = setting(
         "classification",
@@ -90,9 +81,6 @@ class ModelConfig(Config):
     """Options that most models have; None: the model's own default.
 
     Options of one model alone follow its name, as in ``nagphormer:hops=3``.
-
-    Example:
-        >>> ModelConfig(hidden=16).layers
     """
 
     hidden: int | None = setting(
@@ -108,12 +96,7 @@ class ModelConfig(Config):
 
 @dataclass(frozen=True)
 class RunConfig(Config):
-    """Settings of the machine that trains.
-
-    Example:
-        >>> RunConfig().device
-        'cpu'
-    """
+    """Settings of the machine that trains."""
 
     device: Any = setting(  # noqa: RUF009
         "cpu", "Device: cpu, cuda, cuda:1, ...", panel="Machine"
