@@ -94,17 +94,15 @@ class Masks(nn.Module):
         assert self.edge_mask is not None
         low, high = torch.minimum(pattern.row, pattern.col), torch.maximum(pattern.row, pattern.col)
         is_edge, mask = low != high, torch.full_like(low, self.edge_mask.numel())
-        edge: Tensor = torch.unique((low * pattern.shape[1] + high)[is_edge], return_inverse=True)[
-            1
-        ]
+        keys = (low * pattern.shape[1] + high)[is_edge]
+        edge: Tensor = torch.unique(keys, return_inverse=True)[1]
         mask[is_edge] = edge if mask_of_edge is None else mask_of_edge[edge]
         return mask
 
     def penalty(self, edges: float, weights: float) -> Tensor:
         r""":math:`\gamma_1 \|m_g\|_1 + \gamma_2 \|m_\theta\|_1`."""
-        total: Tensor = sum(
-            (weights * mask.abs().sum() for mask in self.weight_masks), torch.zeros(())
-        )
+        sizes = (weights * mask.abs().sum() for mask in self.weight_masks)
+        total: Tensor = sum(sizes, torch.zeros(()))
         return total if self.edge_mask is None else total + edges * self.edge_mask.abs().sum()
 
 

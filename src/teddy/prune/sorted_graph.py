@@ -64,10 +64,8 @@ class SortedGraph:
         first, second = edge_index.numpy()
         for row, col in ((first, second), (second, first)):
             size = int(row[-1]) + 1 if num_nodes is None else num_nodes
-            # Don't read all of a list that is in no order.
-            if (np.diff(row[:_GLANCE]) >= 0).all() and 0 <= row[0] <= row[
-                -1
-            ] < size <= kernels.MAX_NODES:
+            glance = (np.diff(row[:_GLANCE]) >= 0).all()  # don't read all of an unsorted list
+            if glance and 0 <= row[0] <= row[-1] < size <= kernels.MAX_NODES:
                 graph = SortedGraph._check(size, row, col)
                 if graph is not None:
                     return graph
@@ -126,15 +124,11 @@ class SortedGraph:
         # An edge's bin is by less than two too low, so the threshold lies in this bin or the next,
         # and only edges up to one bin away can be on either side; one more is for rounding.
         low, high = max(wanted - 2, 0), min(wanted + 2, counts.size - 1)
-        num_between, parts = (
-            int(counts[low : high + 1].sum()) + self._loops.size,
-            jit.split(bins.size),
-        )
+        num_between = int(counts[low : high + 1].sum()) + self._loops.size
+        parts = jit.split(bins.size)
         room = [np.empty(min(b - a, num_between), np.int64) for a, b in parts]
-        found = jit.run_parts(
-            kernels.select_bins,
-            [(*p, bins, low, high, keep, own) for p, own in zip(parts, room, strict=True)],
-        )
+        arguments = [(*p, bins, low, high, keep, own) for p, own in zip(parts, room, strict=True)]
+        found = jit.run_parts(kernels.select_bins, arguments)
         between = np.concatenate([own[:n] for own, n in zip(room, found, strict=True)])
         between = between[self._row[between] != self._col[between]]
         num_below = int(counts[:low].sum()) // 2
@@ -154,10 +148,8 @@ class SortedGraph:
         bins, parts = np.empty(self._col.size, np.uint16), self._row_parts()
         counts = np.zeros((len(parts), 2 * kernels.NUM_CODES), np.int32)
         arrays = self._crow, self._col, codes, bins
-        jit.run_parts(
-            kernels.bin_rows,
-            [(*part, *arrays, own) for part, own in zip(parts, counts, strict=True)],
-        )
+        arguments = [(*part, *arrays, own) for part, own in zip(parts, counts, strict=True)]
+        jit.run_parts(kernels.bin_rows, arguments)
         loops = np.bincount(bins[self._loops], minlength=counts.shape[1])
         return bins, counts.sum(axis=0, dtype=np.int64) - loops
 
@@ -169,9 +161,8 @@ class SortedGraph:
         once = row < col
         pairs = torch.from_numpy(np.stack([row[once], col[once]]))
         ends = torch.from_numpy(values)[pairs]
-        stays = ~lowest_edges(
-            score.join(ends[0], ends[1]), num_pruned, index_digests(pairs)
-        ).numpy()
+        scores = score.join(ends[0], ends[1])
+        stays = ~lowest_edges(scores, num_pruned, index_digests(pairs)).numpy()
         # The edges are sorted; by this key both directions of each stand side by side.
         key = np.minimum(row, col) * self.num_nodes + np.maximum(row, col)
         return np.argsort(key, kind="stable"), np.repeat(stays, 2)
