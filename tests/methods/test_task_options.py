@@ -36,8 +36,8 @@ class Smooth(Classification):
 
 @pytest.fixture
 def smooth(monkeypatch):
-    monkeypatch.setitem(TASKS._entries, "smooth", Smooth)
-    monkeypatch.setitem(TARGETS._entries, "smooth", TARGETS["classification"])
+    monkeypatch.setitem(TASKS, "smooth", Smooth)
+    monkeypatch.setitem(TARGETS, "smooth", TARGETS["classification"])
     SEEN.clear()
 
 
@@ -73,14 +73,14 @@ def test_another_file_of_a_task_is_refused(command, tmp_path):
         (tmp_path / "task.py").write_text(f"# {command}{TASK.format(divisor=2)}")
         done = run_here(*words, *more, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        del TASKS._entries["half"], TARGETS._entries["half"]
+        del TASKS["half"], TARGETS["half"]
         (tmp_path / "task.py").write_text(f"# {command}{TASK.format(divisor=4)}")
         done = run_here(*words, *more, cwd=tmp_path)
         assert done.returncode == 2
         assert "with other methods" in done.stderr
     finally:
-        TASKS._entries.pop("half", None)
-        TARGETS._entries.pop("half", None)
+        TASKS.pop("half", None)
+        TARGETS.pop("half", None)
 
 
 @pytest.mark.parametrize("method", ["ugs", "wd-glt"])
