@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-from models.test_declared_units import NormedSAGE, TwoGCN
 from torch import nn
 from torch_geometric import nn as pyg
 
@@ -14,6 +13,7 @@ from conftest import small_graph
 from teddy.kernels.layer import SparseWeight
 from teddy.models import MODELS
 from teddy.ticket import CompiledTicket
+from weights.test_declared_units import NormedSAGE, TwoGCN
 
 SETTINGS = {"graph_sparsity": 0.4, "weight_sparsity": 0.6, "epochs": 3}
 
