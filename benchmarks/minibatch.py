@@ -13,7 +13,7 @@ from statistics import mean, pstdev
 from typing import Any
 
 import teddy
-from teddy.sparsity import simulation_sparsity
+from teddy.numbers import simulation_sparsity
 
 MODEL, SIMULATION = "gcn", 5
 LOADER = "partitions:parts=32:batch=4"

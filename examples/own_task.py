@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +60,7 @@ class EdgeRegression(Regression):
     """Predict a number of each edge: squared error, R2, and the inner product of both ends."""
 
     name, kind, targets = "edge-regression", RatedLinks, NumbersOfLinks()
-    unsupported = {**Regression.unsupported, **TASKS["link-prediction"].unsupported}
+    unsupported = Regression.unsupported | TASKS["link-prediction"].unsupported
 
     dimensions: int = setting(16, "Outputs of a node.", low=1)
 

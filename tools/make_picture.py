@@ -16,7 +16,7 @@ import networkx as nx
 
 import teddy
 from teddy.graph import Edges
-from teddy.sparsity import simulation_sparsity
+from teddy.numbers import simulation_sparsity
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

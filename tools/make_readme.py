@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from teddy.sparsity import simulation_sparsity
+from teddy.numbers import simulation_sparsity
 from teddy.store.atomic import write_atomically
 from teddy_paper.results import known_as
 

@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from teddy.sparsity import simulation_sparsity
+from teddy.numbers import simulation_sparsity
 from teddy.store.atomic import write_atomically
 from teddy.sweep import read_table, summarize
 

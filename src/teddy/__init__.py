@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-import_module("teddy.kernels.process").wait_passively()
+import_module("teddy.machine").wait_passively()
 
 # Imported when first used, so that `teddy --help` need not wait for torch.
 _HOME = {

@@ -1,24 +1,30 @@
-"""What the machine has left, and what a process took of it."""
+"""The machine and this process: memory, threads, interrupts.
+
+``TEDDY_PROCESS=off`` in the environment switches off what is set for the whole process,
+:func:`wait_passively` and :func:`keep_freed_memory`.
+"""
 
 from __future__ import annotations
 
 import _thread
+import ctypes
+import os
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 _CGROUP = Path("/sys/fs/cgroup")
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_MMAP_MAX = -1, -3, -4
+# Setting any of these ends glibc's own adjustment of them. Afterwards they are set to where that
+# adjustment ends in a process that has freed large blocks.
+_AFTERWARDS = {_M_MMAP_MAX: 65536, _M_MMAP_THRESHOLD: 32 << 20, _M_TRIM_THRESHOLD: 64 << 20}
 
 
 def free_memory() -> int:
-    """Bytes that this process can still get: of the machine, of its container, of its own limit.
-
-    Example:
-        >>> free_memory() > 0
-        True
-    """
+    """Bytes that this process can still get from the machine, its container and its own limit."""
     import psutil
 
     free = int(psutil.virtual_memory().available)
@@ -42,13 +48,7 @@ def forget_peak_memory() -> None:
 
 
 def peak_memory() -> int | None:
-    """Bytes that this process had resident at most, since they were forgotten; None: not known.
-
-    Example:
-        >>> peak = peak_memory()
-        >>> peak is None or peak > 1_000_000
-        True
-    """
+    """Peak resident bytes of this process since :func:`forget_peak_memory`; None: not known."""
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:  # not on this system
@@ -57,7 +57,7 @@ def peak_memory() -> int | None:
 
 
 def _number(path: Path) -> int | None:
-    """What a file of the kernel says; None: nothing, or "max"."""
+    """The number in a file of the system; None: no file, or "max"."""
     try:
         text = path.read_text().strip()
     except OSError:
@@ -66,10 +66,7 @@ def _number(path: Path) -> int | None:
 
 
 def keep_interrupts() -> None:
-    """Deliver a Ctrl-C anew that arrives where Python ignores exceptions, as in a finaliser.
-
-    Python would print a traceback and go on as if nothing had happened.
-    """
+    """Deliver a Ctrl-C again that arrives where Python ignores exceptions, as in a finaliser."""
     usual = sys.unraisablehook
     if getattr(usual, "keeps_interrupts", False):
         return
@@ -83,3 +80,43 @@ def keep_interrupts() -> None:
 
     hook.keeps_interrupts = True  # type: ignore[attr-defined]
     sys.unraisablehook = hook
+
+
+def wait_passively() -> None:
+    """Let OpenMP threads sleep while they wait; spinning, they take the cores from other threads.
+
+    Torch reads ``OMP_WAIT_POLICY`` when it is loaded, so this does nothing after that, nor where
+    the variable is set.
+    """
+    if "torch" not in sys.modules and os.environ.get("TEDDY_PROCESS") != "off":
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+@contextmanager
+def keep_freed_memory() -> Iterator[None]:
+    """Within the context glibc keeps freed memory for the process; afterwards it is given back.
+
+    Otherwise every large tensor that a step frees goes back to the system, and the next step's is
+    mapped and cleared page by page, which can cost more than the arithmetic. Elsewhere than on
+    glibc this does nothing.
+    """
+    libc = None if os.environ.get("TEDDY_PROCESS") == "off" else _glibc()
+    if libc is None:
+        yield
+        return
+    libc.mallopt(_M_MMAP_MAX, 0)
+    libc.mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+    try:
+        yield
+    finally:
+        for setting, value in _AFTERWARDS.items():
+            libc.mallopt(setting, value)
+        libc.malloc_trim(0)
+
+
+def _glibc() -> ctypes.CDLL | None:
+    try:
+        libc = ctypes.CDLL(None)
+        return libc if hasattr(libc, "gnu_get_libc_version") else None
+    except (OSError, TypeError):
+        return None

@@ -1,4 +1,4 @@
-"""Numbers that a user gives: counts, strengths and seeds."""
+"""Checked numbers: counts, strengths, seeds, and sparsities with their exact budgets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from typing import Any
 
 from teddy.errors import InputError
 
-_MOST = 2**31 - 1
+#: The largest count that a user can give.
+LARGEST_COUNT = 2**31 - 1
+
+# A share such as 0.07 of 100 is 7.000000000000001 in floating point. Within a few roundings of a
+# whole number, the whole number is meant.
+_ROUNDING = 1e-12
 
 
 def check_count(value: Any, name: str, least: int = 1) -> int:
@@ -27,8 +32,10 @@ def check_count(value: Any, name: str, least: int = 1) -> int:
         count = operator.index(value)
     except TypeError:
         count = least - 1
-    if isinstance(value, bool) or not least <= count <= _MOST:
-        raise InputError(f"{name} is {value}, expected a whole number from {least} to {_MOST}")
+    if isinstance(value, bool) or not least <= count <= LARGEST_COUNT:
+        raise InputError(
+            f"{name} is {value}, expected a whole number from {least} to {LARGEST_COUNT}"
+        )
     return count
 
 
@@ -41,10 +48,7 @@ def check_number(value: Any, name: str, positive: bool = False) -> float:
         ...
         teddy.errors.InputError: lr is nan, expected a number from 0
     """
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
+    number = _real(value)
     if not math.isfinite(number) or number < 0 or (positive and number == 0):
         bound = "above 0" if positive else "from 0"
         raise InputError(f"{name} is {value}, expected a number {bound}")
@@ -52,10 +56,80 @@ def check_number(value: Any, name: str, positive: bool = False) -> float:
 
 
 def check_seed(value: Any) -> int:
-    """Return a seed as an int, or raise.
+    """Return a seed as an int, or raise."""
+    return check_count(value, "seed", 0)
+
+
+def check_sparsity(value: float, name: str = "sparsity") -> float:
+    """Return ``value`` as a float, or raise if it isn't a share in [0, 1].
 
     Example:
-        >>> check_seed(7)
+        >>> check_sparsity(1.5, "graph sparsity")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: graph sparsity is 1.5, expected a number from 0 to 1
+    """
+    share = _real(value)
+    if not 0.0 <= share <= 1.0:
+        raise InputError(f"{name} is {value}, expected a number from 0 to 1")
+    return share
+
+
+def num_pruned_edges(sparsity: float, num_edges: int) -> int:
+    r"""Number of pruned edges: :math:`\lceil p_g M \rceil` (Algorithm 1).
+
+    Example:
+        >>> num_pruned_edges(0.6415, 4552)
+        2921
+        >>> num_pruned_edges(0.07, 100)  # though 0.07 * 100 > 7 in floating point
         7
     """
-    return check_count(value, "seed", 0)
+    product = check_sparsity(sparsity) * num_edges
+    return _whole(product, math.ceil(product))
+
+
+def num_kept_weights(sparsity: float, num_weights: int) -> int:
+    r"""Number of kept weights: :math:`h = \lceil (1 - p_\theta) d \rceil` (Section 5.3).
+
+    Example:
+        >>> num_kept_weights(0.7, 10)  # though (1 - 0.7) * 10 > 3 in floating point
+        3
+    """
+    product = check_sparsity(sparsity) * num_weights
+    return num_weights - _whole(product, math.floor(product))
+
+
+def simulation_sparsity(simulation: int, ratio: float = 0.05) -> float:
+    r"""Sparsity of the paper's i-th simulation, :math:`1 - (1 - 0.05)^i`.
+
+    Example:
+        >>> [round(simulation_sparsity(i), 4) for i in (0, 1, 20, 40)]
+        [0.0, 0.05, 0.6415, 0.8715]
+    """
+    if simulation < 0:
+        raise InputError(f"simulation is {simulation}, expected 0 (dense) or more")
+    return 1.0 - (1.0 - ratio) ** simulation
+
+
+def nearest_simulation(sparsity: float, ratio: float = 0.05) -> int:
+    r"""The paper's simulation whose sparsity is nearest, 1 at least.
+
+    Example:
+        >>> nearest_simulation(0.64), nearest_simulation(0.0), nearest_simulation(1.0)
+        (20, 1, 90)
+    """
+    kept = max(1.0 - check_sparsity(sparsity), 0.01)
+    return max(round(math.log(kept) / math.log(1.0 - ratio)), 1)
+
+
+def _real(value: Any) -> float:
+    """A number, or text of one, as a float; nan for anything else."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _whole(product: float, otherwise: int) -> int:
+    nearest = round(product)
+    return nearest if abs(product - nearest) <= _ROUNDING * product else otherwise

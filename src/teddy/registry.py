@@ -1,18 +1,18 @@
-"""Things found by name: scores, models, data sets, methods."""
+"""Things found by name, and specs: a name with options in one text, ``name:option=value:...``."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 from teddy.errors import InputError
 
 T = TypeVar("T")
 
 
-class Registry(Generic[T]):
-    """A dictionary with a decorator to fill it and a helpful error for a name it doesn't have.
+class Registry(dict[str, T]):
+    """A dictionary with a decorator to fill it and a helpful error for an unknown name.
 
     Example:
         >>> SHAPES = Registry("shape")
@@ -27,37 +27,74 @@ class Registry(Generic[T]):
     """
 
     def __init__(self, kind: str) -> None:
+        super().__init__()
         self.kind = kind
-        self._entries: dict[str, T] = {}
 
     def register(self, name: str):  # type: ignore[no-untyped-def]
-        """Decorate the thing that ``name`` stands for."""
+        """Decorator that registers an entry under a name."""
 
         def keep(entry: T) -> T:
-            self._entries[name] = entry
+            self[name] = entry
             return entry
 
         return keep
 
     def arrange(self, names: Iterable[str]) -> None:
-        """List entries in the order of these names, which are all of them."""
-        self._entries = {name: self._entries[name] for name in names}
+        """Order the entries by these names, which are all of them."""
+        entries = {name: self[name] for name in names}
+        self.clear()
+        self.update(entries)
 
-    def __getitem__(self, name: str) -> T:
-        if name not in self._entries:
-            close = difflib.get_close_matches(str(name), self._entries)
-            # Of names that are as close, one with the same letters in another order: gcn, not gin.
-            close.sort(key=lambda known: sorted(known) != sorted(str(name)))
-            hint = f" (did you mean '{close[0]}'?)" if close else ""
-            known = ", ".join(self._entries)
-            raise InputError(f"unknown {self.kind} '{name}', expected one of: {known}{hint}")
-        return self._entries[name]
+    def __missing__(self, name: str) -> T:
+        close = difflib.get_close_matches(str(name), self)
+        # Of names that are as close, one with the same letters in another order: gcn, not gin.
+        close.sort(key=lambda known: sorted(known) != sorted(str(name)))
+        hint = f" (did you mean '{close[0]}'?)" if close else ""
+        known = ", ".join(self)
+        raise InputError(f"unknown {self.kind} '{name}', expected one of: {known}{hint}")
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._entries
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
+def read_option(owner: str, defaults: Mapping[str, Any], part: str) -> tuple[str, Any]:
+    """Read ``option=value`` of an owner's options; the value has the type of the default.
 
-    def __len__(self) -> int:
-        return len(self._entries)
+    Example:
+        >>> read_option("gat", {"heads": 8}, "heads=4")
+        ('heads', 4)
+        >>> read_option("gat", {"heads": 8}, "heads=many")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: option 'heads' of gat is 'many', expected a whole number
+    """
+    name, equals, text = part.partition("=")
+    if name not in defaults:
+        known = ", ".join(defaults) or "none"
+        raise InputError(f"{owner} has no option '{name}', expected one of: {known}")
+    kind = type(defaults[name])
+    if kind is bool and text.lower() in ("true", "false"):
+        return name, text.lower() == "true"
+    if kind not in (float, int, bool):
+        return name, text
+    try:
+        return name, {float: float, int: int, bool: int}[kind](text)
+    except ValueError:
+        what = {float: "a number", int: "a whole number", bool: "true or false"}[kind]
+        got = f"'{text}'" if equals else "nothing"
+        raise InputError(f"option '{name}' of {owner} is {got}, expected {what}") from None
+
+
+def spec_text(name: str, options: Mapping[str, Any]) -> str:
+    """A name and options as one text, sorted by name, each value as short as it can be read back.
+
+    Example:
+        >>> spec_text("ugs", {"stride": 5, "distill": 10.0})
+        'ugs:distill=10:stride=5'
+    """
+    parts = (f"{option}={_shortest(value)}" for option, value in sorted(options.items()))
+    return ":".join([name, *parts])
+
+
+def _shortest(value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)

@@ -28,24 +28,14 @@ def as_tensor(value: Any, key: str, expected: str, source: str) -> Tensor:
 
 
 def as_integers(value: Tensor, key: str, source: str, hint: str = "") -> Tensor:
-    """Return integers as int64, or raise.
-
-    Example:
-        >>> as_integers(torch.tensor([1], dtype=torch.int8), "y", "data").dtype
-        torch.int64
-    """
+    """Return integers as int64, or raise."""
     if not are_integers(value):
         raise InputError(f"{source}: {key} is {dtype_text(value)}, expected integers{hint}")
     return value.long()
 
 
 def are_integers(value: Tensor) -> bool:
-    """Whether a tensor is of an integer type.
-
-    Example:
-        >>> are_integers(torch.tensor([1])), are_integers(torch.tensor([True]))
-        (True, False)
-    """
+    """Whether a tensor is of an integer type."""
     return not (value.is_floating_point() or value.is_complex() or value.dtype == torch.bool)
 
 
@@ -62,7 +52,7 @@ def dtype_text(value: Tensor) -> str:
 class TensorMemory:
     """Results computed from tensors, kept while a tensor is in use and unchanged.
 
-    Tensors of inference mode count no changes, so nothing is kept for them. A result must not hold
+    Nothing is kept for tensors of inference mode, which count no changes. A result must not hold
     the tensor itself, only views of it, or it would never be freed.
 
     Example:

@@ -7,8 +7,8 @@ from typing import Any
 
 from scipy.stats import spearmanr
 
+from teddy.numbers import simulation_sparsity
 from teddy.report.chart import Chart, Heatmap
-from teddy.sparsity import simulation_sparsity
 from teddy.sweep import Grid, Summary
 from teddy_paper.beside import COLUMNS, beside
 from teddy_paper.judge import all_above

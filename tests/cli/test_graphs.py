@@ -131,7 +131,10 @@ def test_a_list_of_ones_own(folder):
         (["predict", "s.ticket", "--changed", "scored"], "takes any graphs as they are"),
         (["predict", "s.ticket", "citeseer"], "citeseer: is one graph, expected several"),
         (["predict", "s.ticket", "rings.pt"], "the ticket expects 14 features, got 4"),
-        (["inspect", "s.ticket", "--node", "3"], "node is '3', expected an id of the graph such as '0:0'"),
+        (
+            ["inspect", "s.ticket", "--node", "3"],
+            "node is '3', expected an id of the graph such as '0:0'",
+        ),
     ],
 )
 def test_what_cant_be_is_one_line(arguments, line, folder):

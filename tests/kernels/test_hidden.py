@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import teddy
 from teddy.kernels import jit
-from teddy.kernels.dropout import dropout
-from teddy.kernels.hidden import Hidden
+from teddy.kernels.hidden import Hidden, dropout
 
 
 def both_ways(rows, width, outputs, p, dtype, seed):
@@ -18,7 +17,7 @@ def both_ways(rows, width, outputs, p, dtype, seed):
     z = torch.randn(rows, width, dtype=dtype, generator=generator, requires_grad=True)
     weight = torch.randn(width, outputs, dtype=dtype, generator=generator, requires_grad=True)
     hidden = Hidden(z, p)
-    h = z.relu() if hidden.fates is None else dropout(z.relu(), hidden.fates)
+    h = z.relu() if hidden.mask is None else dropout(z.relu(), hidden.mask)
     pair = hidden @ weight, h @ weight
     grad = torch.randn(rows, outputs, dtype=dtype, generator=generator)
     gradients = [torch.autograd.grad(out, (z, weight), grad) for out in pair]

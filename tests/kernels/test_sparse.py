@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import teddy
 from teddy.kernels import jit
 from teddy.kernels import products as kernels
-from teddy.kernels.dropout import Dropout, dropout
-from teddy.kernels.pattern import Pattern
-from teddy.kernels.sparse import SparseMatrix, chain_product, row_softmax
+from teddy.kernels.hidden import Dropout, dropout
+from teddy.kernels.pattern import Pattern, row_softmax
+from teddy.kernels.sparse import SparseMatrix, chain_product
 
 
 def random_matrix(rows: int, cols: int, seed: int) -> sp.csr_array:

@@ -35,7 +35,7 @@ class Smooth(Classification):
 
 @pytest.fixture
 def smooth(monkeypatch):
-    monkeypatch.setitem(TASKS._entries, "smooth", Smooth)
+    monkeypatch.setitem(TASKS, "smooth", Smooth)
     SEEN.clear()
 
 
@@ -69,13 +69,13 @@ def test_another_file_of_a_task_is_refused(command, tmp_path):
         (tmp_path / "task.py").write_text(f"# {command}{TASK.format(divisor=2)}")
         done = run_here(*words, *more, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        del TASKS._entries["half"]
+        del TASKS["half"]
         (tmp_path / "task.py").write_text(f"# {command}{TASK.format(divisor=4)}")
         done = run_here(*words, *more, cwd=tmp_path)
         assert done.returncode == 2
         assert "with other methods" in done.stderr
     finally:
-        TASKS._entries.pop("half", None)
+        TASKS.pop("half", None)
 
 
 @pytest.mark.parametrize("method", ["ugs", "wd-glt"])

@@ -13,8 +13,7 @@ import teddy
 from conftest import LAYERED, small_graph
 from teddy.graph import Edges
 from teddy.kernels import jit
-from teddy.kernels.pattern import edge_pattern
-from teddy.kernels.sparse import row_softmax
+from teddy.kernels.pattern import edge_pattern, row_softmax
 from teddy.models import build_model
 from teddy.models.masks import Masks, call_with, check_takes_edge_weights
 from teddy.training.runner import Runner

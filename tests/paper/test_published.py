@@ -11,8 +11,8 @@ import torch
 
 from teddy.errors import InputError
 from teddy.methods import METHODS
+from teddy.numbers import simulation_sparsity
 from teddy.prune import edge_scores
-from teddy.sparsity import simulation_sparsity
 from teddy_paper.published import ARTEFACTS, CLAIMS, published, published_value
 
 ROWS = [row for artefact in ARTEFACTS for row in published(artefact)]

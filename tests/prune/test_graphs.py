@@ -17,12 +17,11 @@ import teddy
 from graph_sets import drawn_graphs
 from teddy.errors import InputError
 from teddy.graph import Edges
+from teddy.numbers import num_pruned_edges
 from teddy.prune import Signals
 from teddy.prune.choose import choose_edges, keep_highest, score_edges, score_pairs
-from teddy.prune.graphs import batch_edges
-from teddy.prune.prune import prune_edges
+from teddy.prune.prune import batch_edges, prune_edges
 from teddy.prune.select import index_digests, lowest_edges, lowest_of_groups
-from teddy.sparsity import num_pruned_edges
 
 SCORES = ("teddy", "degree-high", "degree-low", "two-hop")
 sparsities = st.sampled_from([0.0, 0.05, 0.3, 0.5, 0.64, 0.9, 1.0]) | st.floats(0, 1)

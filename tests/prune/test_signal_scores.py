@@ -15,7 +15,7 @@ from teddy.errors import InputError
 from teddy.graph import Edges
 from teddy.prune import SCORES, Signals
 from teddy.prune.choose import needed_signals
-from teddy.prune.scores.places import places
+from teddy.prune.scores.edge_values import ranks
 
 NAMES = [name for name in SCORES if needed_signals(name)]
 
@@ -161,7 +161,7 @@ def test_budgets_are_exact_and_nested(name, graph, p, seed):
     for q, keep in zip(p, (less, more), strict=True):
         kept = {e for e, k in zip(edge.tolist(), keep.tolist(), strict=True) if k and e >= 0}
         total = simple.num_edges
-        assert len(kept) == total - teddy.sparsity.num_pruned_edges(q, total)
+        assert len(kept) == total - teddy.numbers.num_pruned_edges(q, total)
     assert more[edge < 0].all()
 
 
@@ -200,7 +200,7 @@ def test_long_lists_are_taken_in_parts(monkeypatch):
     x = signals_of(30)["x"]
     edges = torch.randint(0, 30, (2, 80), generator=torch.Generator().manual_seed(0))
     whole = teddy.edge_scores(edges, 30, "cosine", x=x)
-    monkeypatch.setattr("teddy.prune.scores.products._AT_ONCE", 35)
+    monkeypatch.setattr("teddy.prune.scores.edge_values._AT_ONCE", 35)
     assert torch.equal(teddy.edge_scores(edges, 30, "cosine", x=x), whole)
     sparse = teddy.edge_scores(edges, 30, "cosine", x=x.to_sparse_csr())
     assert torch.allclose(sparse, whole, rtol=1e-12)
@@ -210,7 +210,7 @@ def test_places_by_hand():
     # 1 has the edges 0-1 (worth 3), 1-2 (worth 5), 1-3 (worth 5).
     graph = Edges(4, torch.tensor([[0, 1, 1], [1, 2, 3]]))
     values = torch.tensor([[9.0, 5.0, 5.0], [3.0, 0.0, 0.0]])
-    assert places(graph, values).tolist() == [[1, 1, 1], [3, 1, 1]]
+    assert ranks(graph, values).tolist() == [[1, 1, 1], [3, 1, 1]]
 
 
 def test_a_node_gets_the_message_that_it_lacks_before_one_that_it_has():
@@ -306,7 +306,7 @@ def test_many_edges_are_looked_at_in_parts(monkeypatch):
     rng = np.random.default_rng(1)
     edges, signals = torch.from_numpy(rng.integers(0, 30, (2, 90))), signals_of(30)
     expected = {n: teddy.edge_scores(edges, 30, method=n, **some(signals, n)) for n in NAMES}
-    monkeypatch.setattr("teddy.prune.scores.products._AT_ONCE", 21)
+    monkeypatch.setattr("teddy.prune.scores.edge_values._AT_ONCE", 21)
     for name in NAMES:
         scores = teddy.edge_scores(edges, 30, method=name, **some(signals, name))
         assert scores.equal(expected[name]), name

@@ -12,9 +12,9 @@ import teddy
 from teddy.graph import Edges
 from teddy.graph.edges import keep_columns
 from teddy.kernels import jit
-from teddy.kernels import sorted_edges as kernels
+from teddy.kernels import selection as kernels
 from teddy.prune import SCORES, SortedGraph, choose_edges
-from teddy.prune.scores.node_score import NodeScore
+from teddy.prune.scores.kinds import NodeScore
 from teddy.prune.select import index_digests, lowest_edges
 
 METHODS = [name for name in SCORES if isinstance(SCORES[name], NodeScore)]

@@ -16,7 +16,7 @@ import teddy
 from conftest import edge_lists
 from teddy.graph import Edges
 from teddy.prune import SCORES
-from teddy.prune.scores import networkit_score
+from teddy.prune.scores import edge_values
 
 NETWORKIT = ["local-degree", "forest-fire"]
 METHODS = ["k-neighbor", *NETWORKIT]
@@ -56,7 +56,7 @@ def test_the_budget_is_exact(method, graph, p, seed):
     edge_index, num_nodes = graph
     total = Edges.from_columns(edge_index, num_nodes)[0].num_edges
     keep = teddy.prune_edges(edge_index, p, num_nodes, method, seed)
-    assert len(kept_pairs(edge_index, keep)) == total - teddy.sparsity.num_pruned_edges(p, total)
+    assert len(kept_pairs(edge_index, keep)) == total - teddy.numbers.num_pruned_edges(p, total)
     assert keep[edge_index[0] == edge_index[1]].all()
 
 
@@ -327,7 +327,7 @@ def test_a_seed_that_networkit_cannot_take_is_said(seed):
 
 def test_edge_ids_are_places_in_the_canonical_order(networkit):
     graph, _ = Edges.from_columns(random_graph() * 3, 200)
-    other = networkit_score.networkit_graph(networkit, graph)
+    other = edge_values.networkit_graph(networkit, graph)
     nodes = graph.pairs.unique().tolist()
     assert (other.numberOfNodes(), other.numberOfEdges()) == (len(nodes), graph.num_edges)
     for place, (i, j) in enumerate(graph.pairs.t().tolist()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from teddy.sparsity import simulation_sparsity
+from teddy.numbers import simulation_sparsity
 
 EVIL = "</script><script>window.evil=1</script><img src=x onerror='window.evil=2'>&amp;"
 

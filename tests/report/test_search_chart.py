@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from teddy.numbers import simulation_sparsity
 from teddy.report import draw, search_chart
 from teddy.report.chart import Line, Points
-from teddy.sparsity import simulation_sparsity
 from teddy.sweep import Answer, Judgement, Point, Rule, Sparsest, Tried, paired_difference
 
 

@@ -21,8 +21,8 @@ from teddy.methods.load_data import load_data
 from teddy.methods.plugin import read_model
 from teddy.methods.spec import COMMON
 from teddy.methods.tuned import tuned_settings
+from teddy.numbers import simulation_sparsity
 from teddy.settings import ENTRIES, MODEL_ENTRIES, Settings, WeightBudget, declared_settings
-from teddy.sparsity import simulation_sparsity
 from teddy.training import train
 
 pytest.importorskip("optuna")

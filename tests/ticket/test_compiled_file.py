@@ -10,10 +10,10 @@ from torch_geometric import nn as pyg
 import teddy
 from cli.command import run_forked
 from conftest import small_graph
-from models.test_declared_units import NormedSAGE, TwoGCN
-from teddy.kernels.sparse_weight import SparseWeight
+from teddy.kernels.layer import SparseWeight
 from teddy.models import MODELS
 from teddy.ticket import CompiledTicket
+from weights.test_declared_units import NormedSAGE, TwoGCN
 
 SETTINGS = {"graph_sparsity": 0.4, "weight_sparsity": 0.6, "epochs": 3}
 

@@ -9,8 +9,8 @@ from onnx import numpy_helper
 
 import teddy
 from conftest import small_graph
-from models.test_declared_units import NormedSAGE, TwoGCN
 from ticket.test_export import onnx_session
+from weights.test_declared_units import NormedSAGE, TwoGCN
 
 MODELS = ("gcn", "gat", "gin", "sage")
 

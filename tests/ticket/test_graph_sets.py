@@ -12,12 +12,12 @@ from torch_geometric.data import Batch, Data
 import teddy
 from conftest import LAYERED
 from graph_sets import rings_and_trees
-from models.test_declared_units import TwoGCN
 from teddy.store.tensors import read_entry
 from teddy.ticket import CompiledTicket
 from teddy.ticket.speed import measure
 from ticket.test_compiled import same
 from ticket.test_compiled_file import roundtrip
+from weights.test_declared_units import TwoGCN
 
 TASK = "graph-classification"
 SETTINGS = {"graph_sparsity": 0.5, "weight_sparsity": 0.6, "epochs": 4}

@@ -160,7 +160,7 @@ def test_the_option_takes_words(tmp_path):
     try:
         done = run_here(*command, "--track", "notes:here", "--track", "notes", cwd=tmp_path)
     finally:
-        del TRACKERS._entries["notes"]
+        del TRACKERS["notes"]
     assert done.returncode == 0, done.stderr
     assert [what for what, *_ in notes.told].count("start") == 2
     assert [params["seed"] for what, params, *_ in notes.told if what == "start"] == [0, 1]

@@ -11,7 +11,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from teddy.kernels.dropout import dropout
+from teddy.kernels.hidden import dropout
 
 
 def dropout_factors(count, p, like):

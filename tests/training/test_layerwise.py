@@ -162,7 +162,7 @@ def test_what_lies_between_layers_and_the_logits_are_on_the_disk(monkeypatch):
 
 def test_a_full_disk_is_an_error_not_a_signal():
     code = (
-        "import resource, teddy.store.scratch as s\n"
+        "import resource, teddy.store.tensors as s\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
         "try:\n    s.scratch(1000, 1000)\nexcept OSError as error:\n    print(error.strerror)\n"
     )

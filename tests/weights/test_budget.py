@@ -14,10 +14,10 @@ from torch.optim.swa_utils import AveragedModel
 from torch_geometric.nn import GCNConv
 
 import teddy
+from teddy.numbers import num_kept_weights
 from teddy.settings.weights import reached_share
-from teddy.sparsity import num_kept_weights
 from teddy.weights import WeightBudget, count_nonzero, excluded_parameters
-from teddy.weights.pools import balanced_counts, pools
+from teddy.weights.budget import balanced_counts, pools
 
 SHAPES = st.lists(
     st.lists(st.integers(1, 12), min_size=1, max_size=3).map(tuple), min_size=1, max_size=6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from teddy.cli.printing import print_table, print_text
-from teddy.sparsity import simulation_sparsity
+from teddy.numbers import simulation_sparsity
 from teddy.sweep.metric import Metric
 from teddy.sweep.statistics import ENOUGH_SEEDS, TOO_FEW
 from teddy.sweep.summary import Summary, best_methods, sparsest_winning

@@ -19,7 +19,7 @@ from teddy.graph.groups import EdgeType, Groups
 from teddy.graph.surroundings import Surroundings
 from teddy.graph.weighted_graph import message_weights
 from teddy.kernels.pattern import remember
-from teddy.sparsity import num_pruned_edges
+from teddy.numbers import num_pruned_edges
 from teddy.tensors import TensorMemory
 
 # Canonical forms by number of nodes: the nodes, the pairs, and the pair of each column.

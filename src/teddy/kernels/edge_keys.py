@@ -1,4 +1,4 @@
-"""Compiled passes over edges as keys: one end's number in the upper 32 bits, the other's below."""
+"""Compiled passes over edges as 64-bit keys: one end in the upper 32 bits, the other below."""
 
 from __future__ import annotations
 
@@ -100,16 +100,9 @@ def count_scores(
 ) -> Any:
     """Count scores by the upper bits of 64 whose order is that of the scores.
 
-    Those are a score's own bits, of negative ones reversed, with the sign first.
-
-    Args:
-        keys: The edges.
-        values: Of nodes.
-        product: Whether a score is the product of the ends' values, else their sum.
-        low: Lowest bits that are counted.
-        high: Highest bits that are counted.
-        shift: Number of lower bits that make no difference.
-        counts: Where to count, from ``low`` on.
+    Those are a score's own bits, of negative ones reversed, with the sign first. Bits from ``low``
+    to ``high`` are counted without the ``shift`` lowest ones, in ``counts`` from ``low`` on. A
+    score is the product of its ends' values, or their sum.
     """
     scores = np.empty(_CHUNK)
     bits = scores.view(np.uint64)
@@ -156,18 +149,12 @@ def compare_rows(
 def join_components(
     keys: Array, values: Array, product: bool, score: float, parents: Array, equal: Array
 ) -> Any:
-    """Join the components of edges above a score; the root of each is its lowest number.
+    """Join the components of edges above a score, and list the indices of edges of that very score.
 
-    Args:
-        keys: The edges.
-        values: Of nodes.
-        product: Whether a score is the product of the ends' values, else their sum.
-        score: The score.
-        parents: Of nodes, a root's is itself.
-        equal: For the places of edges of that very score.
+    The root of a component is its lowest node, which is its own parent.
 
     Returns:
-        By how many the number of components has fallen, and how many edges are equal.
+        By how much the number of components has fallen, and the number of equal edges.
     """
     joined, count = 0, 0
     for i in range(keys.size):
@@ -212,16 +199,9 @@ def number_ids(
 ) -> Any:  # fmt: skip
     """Give ids, which are bytes, their numbers, and new ones the next; stop where there's no room.
 
-    Args:
-        start: The id to begin with.
-        data: The bytes of all ids.
-        ends: Where each begins and the next one does, ``[n + 1]``.
-        slots: The hash table: a number plus one, 0 where there is none.
-        arena: The bytes of the ids that have numbers.
-        starts: Where each of them begins there.
-        count: How many there are.
-        numbers: Where to write.
-        new: Whether ids may be new.
+    Id ``i`` is ``data[ends[i]:ends[i + 1]]``. ``slots`` is the hash table: a number plus one, 0
+    where there is none. ``arena`` has the bytes of the ``count`` ids with numbers, each from its
+    ``starts``.
 
     Returns:
         Where it stopped, and how many ids have numbers now.

@@ -1,21 +1,20 @@
-"""Hidden layers: activation, dropout and the next product in one pass over them."""
+"""Dropout and hidden layers: activation, dropout and the next product in one pass."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from teddy.errors import InputError
 from teddy.kernels import jit
-from teddy.kernels.buffers import empty
-from teddy.kernels.dropout import Fates, dropout, fate
-from teddy.kernels.sparse import narrow_product
+from teddy.kernels.sparse import SparseMatrix, narrow_product
 from teddy.kernels.vectors import WIDE, added, gated, load, store, zeros
 
 Array = NDArray[Any]
@@ -24,19 +23,138 @@ Array = NDArray[Any]
 _FEW = 16
 # Rows of a gradient, and outputs of a row, that are computed together: they share loads.
 _ROWS, _TOGETHER = 8, 3
+_WORD = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class DropoutMask:
+    """A dropout mask of probability ``p``: kept are entries whose hash of seed and place is low.
+
+    ``low`` and ``high`` are the halves of the seed.
+    """
+
+    p: float
+    low: int
+    high: int
+
+    @staticmethod
+    def draw(p: float) -> DropoutMask:
+        """Draw a seed from torch's generator."""
+        low, high = torch.empty(2, dtype=torch.int64).random_(0, _WORD + 1).tolist()
+        return DropoutMask(p, low, high)
+
+    @property
+    def last(self) -> int:
+        """The highest hash of a kept entry; -1: none is kept."""
+        return round((1.0 - self.p) * (_WORD + 1)) - 1
+
+    @property
+    def scale(self) -> float:
+        """Factor of the kept entries, 1/(1-p)."""
+        return (_WORD + 1) / (self.last + 1) if self.last >= 0 else 0.0
+
+    def words(self, like: Tensor) -> tuple[Any, Any, Any, Any]:
+        """Seed, bound and scale as a kernel takes them."""
+        kind = torch.empty(0, dtype=like.dtype).numpy().dtype.type
+        bound = np.uint32(max(self.last, 0))
+        return np.uint32(self.low), np.uint32(self.high), bound, kind(self.scale)
+
+
+def dropout(x: Tensor, mask: float | DropoutMask) -> Tensor:
+    """Set entries to zero with probability ``p`` and scale the others by 1/(1-p).
+
+    ``mask`` is ``p``, or a mask drawn for it. Only its seed is saved for the gradient.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> dropout(torch.ones(8), 0.5).unique()
+        tensor([0., 2.])
+    """
+    drawn = mask if isinstance(mask, DropoutMask) else DropoutMask.draw(mask)
+    result: Tensor = _Dropout.apply(x, drawn)
+    return result
+
+
+class _Dropout(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, mask: DropoutMask) -> Tensor:
+        ctx.mask = mask
+        return _drop(x, mask)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        return _drop(grads[0], ctx.mask), None
+
+
+def _drop(x: Tensor, mask: DropoutMask) -> Tensor:
+    x = x.contiguous()
+    if not jit.available(x):
+        stays = _hash(x.numel(), mask, x.device) <= mask.last
+        return torch.where(stays, x.flatten() * mask.scale, 0).view_as(x)
+    out = torch.empty_like(x)
+    source, target = x.detach().view(-1).numpy(), out.view(-1).numpy()
+    words = mask.words(x)
+    ranges = jit.split(x.numel())
+    jit.run_parts(_drop_part, [(source[a:b], target[a:b], np.uint32(a), *words) for a, b in ranges])
+    return out
+
+
+@jit.compiled
+def place_hash(place: Any, low: Any, high: Any) -> Any:
+    """Hash a place with a seed: two rounds of shift and multiply over 32-bit words."""
+    h = np.uint32(place * np.uint32(0x9E3779B9)) ^ low
+    h = np.uint32(np.uint32((h ^ (h >> np.uint32(16))) * np.uint32(0x7FEB352D)) + high)
+    h = np.uint32((h ^ (h >> np.uint32(15))) * np.uint32(0x846CA68B))
+    return np.uint32(h ^ (h >> np.uint32(16)))
+
+
+@jit.compiled
+def _drop_part(x: Any, out: Any, offset: Any, low: Any, high: Any, last: Any, scale: Any) -> None:
+    zero = x.dtype.type(0)
+    for i in range(x.size):
+        kept = place_hash(np.uint32(np.uint32(i) + offset), low, high) <= last
+        out[i] = x[i] * (scale if kept else zero)
+
+
+def _hash(count: int, mask: DropoutMask, device: torch.device) -> Tensor:
+    """The same hash in torch, in int64."""
+    h = (torch.arange(count, device=device) * 0x9E3779B9 & _WORD) ^ mask.low
+    h = ((h ^ (h >> 16)) * 0x7FEB352D + mask.high) & _WORD
+    h = (h ^ (h >> 15)) * 0x846CA68B & _WORD
+    return h ^ (h >> 16)
+
+
+class Dropout(nn.Module):
+    """``nn.Dropout``, cheaper, for dense tensors and the entries of sparse matrices.
+
+    Example:
+        >>> Dropout(0.5).eval()(torch.ones(2))
+        tensor([1., 1.])
+    """
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Any) -> Any:
+        """Drop in training, pass through in evaluation."""
+        if not self.training or self.p == 0:
+            return x
+        if isinstance(x, SparseMatrix):
+            return SparseMatrix(x.pattern, dropout(x.values, self.p))
+        return dropout(x, self.p)
 
 
 class Hidden:
-    r"""What a layer passes on, :math:`\mathrm{dropout}(\mathrm{ReLU}(Z))`, multiplied unseen.
+    r"""Hidden units :math:`\mathrm{dropout}(\mathrm{ReLU}(Z))`, which only their products compute.
 
-    A product with a narrow weight, such as the one of the last layer, needs neither the activated
-    nor the dropped matrix in memory, and its backward pass none of the gradients in between: all
-    are computed a row at a time, in the cache.
+    A product with a narrow weight, such as that of the last layer, needs neither the activated nor
+    the dropped matrix in memory, and no gradients of them: all are computed a row at a time.
 
     Args:
         z: ``[N, H]``, before the activation.
-        p: Probability of dropout, 0 in evaluation. One object drops the same entries in every
-            product.
+        p: Probability of dropout, 0 in evaluation. All products drop the same entries.
 
     Example:
         >>> Hidden(torch.tensor([[1.0, -1.0]]), 0.0) @ torch.ones(2, 1)
@@ -45,7 +163,7 @@ class Hidden:
 
     def __init__(self, z: Tensor, p: float) -> None:
         self.z = z
-        self.fates = Fates.draw(p) if p else None
+        self.mask = DropoutMask.draw(p) if p else None
 
     @property
     def shape(self) -> torch.Size:
@@ -59,25 +177,25 @@ class Hidden:
                 f"{list(weight.shape)} of {weight.dtype}, expected {self.z.size(1)} rows"
             )
         if weight.size(1) <= _FEW and weight.size(0) and jit.available(self.z, weight):
-            product: Tensor = _Product.apply(self.z, weight, self.fates)
+            product: Tensor = _Product.apply(self.z, weight, self.mask)
             return product
         return narrow_product(self.activated(), weight)
 
     def activated(self) -> Tensor:
         """The matrix itself."""
         h = self.z.relu()
-        return h if self.fates is None else dropout(h, self.fates)
+        return h if self.mask is None else dropout(h, self.mask)
 
 
 class _Product(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, z: Tensor, weight: Tensor, fates: Fates | None) -> Tensor:
+    def forward(ctx: Any, z: Tensor, weight: Tensor, mask: DropoutMask | None) -> Tensor:
         z = z.contiguous()
         ctx.save_for_backward(z, weight)
-        ctx.fates = fates
+        ctx.mask = mask
         rows = _padded(weight.detach().t(), _TOGETHER).numpy()
         out = torch.empty(z.size(0), rows.shape[0], dtype=z.dtype)
-        arrays = z.detach().numpy(), rows, out.numpy(), *_words(fates, z)
+        arrays = z.detach().numpy(), rows, out.numpy(), *_words(mask, z)
         parts = jit.split(z.size(0), 256)
         space = _work_space(len(parts), z, rows.shape[1])
         jit.run_parts(_forward, [(*p, s, *arrays) for p, s in zip(parts, space, strict=True)])
@@ -87,19 +205,19 @@ class _Product(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
         z, weight = ctx.saved_tensors
-        grad_z, rows = empty(z.size(0), z.size(1), z), _padded(weight.detach().t())
+        grad_z, rows = jit.empty(z.size(0), z.size(1), z), _padded(weight.detach().t())
         parts = jit.split(z.size(0), 256)
         grad_rows = rows.new_zeros(len(parts), *rows.shape)
         space = _work_space(len(parts), z, rows.size(1))
         arrays = z.detach().numpy(), rows.numpy(), grads[0].contiguous().numpy(), grad_z.numpy()
-        words = _words(ctx.fates, z)
+        words = _words(ctx.mask, z)
         own = zip(parts, space, grad_rows.numpy(), strict=True)
         jit.run_parts(_backward, [(*p, s, *arrays, grad, *words) for p, s, grad in own])
         return grad_z, grad_rows.sum(dim=0)[:, : weight.size(0)].t(), None
 
 
 def _padded(rows: Tensor, together: int = 1) -> Tensor:
-    """Fill rows with zeros up to whole vectors, and add rows up to whole groups."""
+    """Pad rows with zeros to whole vectors, and the number of rows to whole groups."""
     return F.pad(rows, (0, -rows.size(1) % WIDE, 0, -rows.size(0) % together)).contiguous()
 
 
@@ -108,9 +226,9 @@ def _work_space(parts: int, like: Tensor, width: int) -> list[Array]:
     return [like.new_zeros(_ROWS, width).numpy() for _ in range(parts)]
 
 
-def _words(fates: Fates | None, like: Tensor) -> tuple[Any, ...]:
+def _words(mask: DropoutMask | None, like: Tensor) -> tuple[Any, ...]:
     """Seed, bound and scale of the dropout, and whether there is any."""
-    return (fates is not None, *(fates or Fates(0.0, 0, 0)).words(like))
+    return (mask is not None, *(mask or DropoutMask(0.0, 0, 0)).words(like))
 
 
 @jit.compiled
@@ -121,7 +239,9 @@ def _activate(
     zero = z.dtype.type(0)
     if drop:
         for c in range(z.size):
-            factor = scale if fate(np.uint32(np.uint32(c) + offset), low, high) <= last else zero
+            factor = (
+                scale if place_hash(np.uint32(np.uint32(c) + offset), low, high) <= last else zero
+            )
             h[c] = (zero if z[c] <= zero else z[c]) * factor  # nan stays nan
     else:
         for c in range(z.size):

@@ -1,16 +1,24 @@
-"""Kernels compiled by numba where it is installed; without it torch computes the same, slower."""
+"""The numba compiler, where it is installed, and the threads and memory that kernels run on."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
+import weakref
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
+
+_LARGE = 1 << 20  # bytes; smaller arrays are left to the allocator
+_LINE = 64  # bytes of a cache line
 
 
 def _load() -> Any:
@@ -22,8 +30,37 @@ def _load() -> Any:
 
 #: The module numba; None where it is not installed or ``TEDDY_KERNELS`` is off.
 installed = _load()
-#: The same while kernels are in use, see :func:`teddy.kernels.use`.
+#: The same while kernels are in use, see :func:`use`.
 numba = installed
+
+
+class use:  # noqa: N801 - a verb, called like a function
+    """Switch the compiled kernels on or off; as a context manager, for the block only.
+
+    Without kernels torch computes the same, slower. ``TEDDY_KERNELS=off`` in the environment
+    switches them off for the process, and then they cannot be switched on.
+
+    Args:
+        enabled: Whether to use them, where numba is installed.
+
+    Example:
+        >>> import teddy.kernels
+        >>> from teddy.kernels import jit
+        >>> with teddy.kernels.use(False):
+        ...     jit.numba is None
+        True
+    """
+
+    def __init__(self, enabled: bool) -> None:
+        global numba
+        self._before, numba = numba, installed if enabled else None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *error: object) -> None:
+        global numba
+        numba = self._before
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,13 +71,11 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     Example:
         >>> @compiled
         ... def double(x):
-        ...     for i in range(x.size):
-        ...         x[i] *= 2
-        >>> import numpy as np
+        ...     x[0] *= 2
         >>> numbers = np.ones(2)
         >>> double(numbers)
         >>> numbers.tolist()
-        [2.0, 2.0]
+        [2.0, 1.0]
     """
     if installed is None:
         return function
@@ -78,7 +113,7 @@ def split(count: int, least: int = 1 << 15) -> list[tuple[int, int]]:
 
 
 def run_parts(kernel: Callable[..., Any], parts: list[tuple[Any, ...]]) -> list[Any]:
-    """Call a kernel with the arguments of each part, on all threads; return what they return.
+    """Call a kernel with the arguments of each part, on all threads; return the results.
 
     Example:
         >>> run_parts(abs, [(-1,), (2,)])
@@ -93,3 +128,64 @@ def run_parts(kernel: Callable[..., Any], parts: list[tuple[Any, ...]]) -> list[
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="teddy")
+
+
+#: Unused blocks of memory, by size.
+Blocks = defaultdict[int, list[Any]]
+
+
+class _Memory(threading.local):
+    """The blocks of each thread; None outside of :func:`reused`."""
+
+    free: Blocks | None = None
+
+
+_memory = _Memory()
+
+
+@contextmanager
+def reused(kept: Blocks | None = None) -> Iterator[None]:
+    """Within the context :func:`empty` reuses the memory of freed arrays.
+
+    A training makes the same few large arrays at every step. Handed out one by one, they would be
+    cut out of each other's remains, and the heap would grow.
+
+    Args:
+        kept: Where to take blocks from and leave them for the next time; None: they are freed.
+
+    Example:
+        >>> with reused():
+        ...     first = empty(1024, 512, torch.zeros(0))
+        ...     place = first.data_ptr()
+        ...     del first
+        ...     empty(1023, 512, torch.zeros(0)).data_ptr() == place
+        True
+    """
+    blocks: Blocks = defaultdict(list) if kept is None else kept
+    outer, _memory.free = _memory.free, blocks
+    try:
+        yield
+    finally:
+        _memory.free = outer
+        if kept is None:
+            for unused in blocks.values():  # tensors that are left hold these lists
+                unused.clear()
+
+
+def empty(rows: int, columns: int, like: torch.Tensor) -> torch.Tensor:
+    """A matrix on the CPU of the type of ``like``, not initialised."""
+    num_bytes = rows * columns * like.itemsize
+    if _memory.free is None or num_bytes < _LARGE:
+        return torch.empty(rows, columns, dtype=like.dtype)
+    # Of a power of two, so that similar sizes fit; untouched pages cost nothing.
+    size = 1 << (num_bytes - 1).bit_length()
+    blocks = _memory.free[size]
+    try:
+        block = blocks.pop()
+    except IndexError:  # asking first isn't safe where threads share them
+        block = np.empty(size + _LINE, np.uint8)
+    start = -block.ctypes.data % _LINE
+    array = block[start : start + num_bytes]
+    # Torch holds the array as long as any tensor needs it.
+    weakref.finalize(array, blocks.append, block).atexit = False
+    return torch.from_numpy(array).view(like.dtype).view(rows, columns)

@@ -1,4 +1,4 @@
-"""Compiled md5 of edges by the ids of their ends, as :func:`teddy.prune.ties.pair_digests`."""
+"""Compiled md5 of edges by the ids of their ends, as :func:`teddy.prune.select.pair_digests`."""
 
 from __future__ import annotations
 
@@ -31,13 +31,9 @@ _DECIMAL, _PADDING = 20, 72
 def integer_digests(
     ones: Array, others: Array, directed: bool = True, prefix: str = ""
 ) -> NDArray[np.bytes_]:
-    """md5 of pairs of integers in hexadecimal digits, ``S32 [P]``.
+    """md5 of pairs of int64 ``[P]`` in hexadecimal digits, ``S32 [P]``.
 
-    Args:
-        ones: int64 ``[P]``.
-        others: int64 ``[P]``.
-        directed: Whether a pair stays as it is, else the lower id comes first.
-        prefix: Text before that of each pair.
+    If not ``directed``, the lower id comes first. The prefix is hashed before each pair.
     """
     return _run(_integer_pairs, (), ones, others, directed, prefix)
 
@@ -45,15 +41,10 @@ def integer_digests(
 def text_digests(
     data: Array, starts: Array, ones: Array, others: Array, directed: bool, prefix: str
 ) -> NDArray[np.bytes_]:
-    """md5 of pairs of texts in hexadecimal digits, ``S32 [P]``.
+    """md5 of pairs of texts, given by index, in hexadecimal digits, ``S32 [P]``.
 
-    Args:
-        data: All texts in UTF-8.
-        starts: Where each begins and the next one does, ``[n + 1]``.
-        ones: Numbers of texts, ``[P]``.
-        others: Numbers of texts, ``[P]``.
-        directed: Whether a pair stays as it is, else the lower text comes first.
-        prefix: Text before that of each pair.
+    ``data`` is all texts in UTF-8, and text ``i`` reaches from ``starts[i]`` to ``starts[i + 1]``.
+    If not ``directed``, the lower text comes first. The prefix is hashed before each pair.
     """
     return _run(_text_pairs, (data, starts), ones, others, directed, prefix)
 

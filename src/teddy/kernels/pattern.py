@@ -1,4 +1,4 @@
-"""Where a sparse matrix has entries."""
+"""The pattern of a sparse matrix: the places of its entries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ _BLOCK = 1 << 20
 
 
 class Pattern:
-    """Where a sparse matrix has entries, in CSR order, with its transpose made once.
+    """The places of a sparse matrix's entries, in CSR order, with a cached transpose.
+
+    Attributes:
+        symmetric: Whether it is known to be its own transpose.
+        origin: Entry of another pattern that each entry stands for, if it was made from one.
 
     Example:
         >>> pattern = Pattern.of(torch.tensor([0, 0, 2]), torch.tensor([1, 2, 0]), (3, 3))
@@ -37,10 +41,7 @@ class Pattern:
         symmetric: bool = False,
     ) -> None:
         self.crow, self.col, self.shape = crow, col, shape
-        #: Whether it is known to be its own transpose.
-        self.symmetric = symmetric
-        #: Of a pattern made from another one: which entry of that one each entry stands for.
-        self.origin = origin
+        self.symmetric, self.origin = symmetric, origin
         self._repeated: dict[int, Pattern] = {}
         self._entries: dict[int, kernels.Entries] = {}
 
@@ -93,12 +94,7 @@ class Pattern:
         return Pattern(crow, col, self.shape, origin, self.symmetric)
 
     def rows(self, start: int, end: int) -> Pattern:
-        """Some rows of it, one after the other, with all columns.
-
-        Example:
-            >>> Pattern.of(torch.tensor([0, 1]), torch.tensor([1, 0]), (2, 2)).rows(1, 2).col
-            tensor([0])
-        """
+        """Some neighbouring rows, with all columns."""
         crow = self.crow[start : end + 1]
         col = self.col[int(crow[0]) : int(crow[-1])]
         return Pattern(crow - crow[0], col, (end - start, self.shape[1]))
@@ -136,12 +132,7 @@ class Pattern:
 
 
 def column_order(crow: Tensor, col: Tensor, shape: tuple[int, int]) -> Tensor:
-    """Return the order of entries by column, then row: a counting sort.
-
-    Example:
-        >>> column_order(torch.tensor([0, 2, 3]), torch.tensor([0, 2, 0]), (2, 3)).tolist()
-        [0, 2, 1]
-    """
+    """The order of entries by column, then row, by a counting sort."""
     if col.device.type != "cpu":
         return torch.argsort(col, stable=True)
     entries = np.arange(col.numel())
@@ -154,12 +145,7 @@ _patterns = TensorMemory()
 
 
 def remember(edge_index: Tensor, num_nodes: int) -> None:
-    """Keep the pattern of messages that are sorted, in both directions and without self-loops.
-
-    Args:
-        edge_index: int64 ``[2, E]``.
-        num_nodes: Number of nodes.
-    """
+    """Keep the pattern of messages that are sorted, in both directions and without self-loops."""
     # Not the tensor itself, but a view: it has to be free to go.
     crow = _offsets(edge_index[0], num_nodes)
     pattern = Pattern(crow, edge_index[1], (num_nodes, num_nodes), symmetric=True)
@@ -169,17 +155,53 @@ def remember(edge_index: Tensor, num_nodes: int) -> None:
 def edge_pattern(edge_index: Tensor, num_nodes: int) -> Pattern:
     """Rows for targets, columns for sources, without self-loops.
 
-    The pattern of edges that :class:`teddy.graph.Edges` has put in order is made once.
-
-    Example:
-        >>> edge_pattern(torch.tensor([[0, 1], [1, 1]]), 2).row
-        tensor([1])
+    The pattern of edges that :class:`teddy.graph.Edges` has put in order is cached.
     """
     known: Pattern | None = _patterns.get(edge_index, num_nodes)
     if known is not None:
         return known
     source, target = edge_index[:, edge_index[0] != edge_index[1]]
     return Pattern.of(target, source, (num_nodes, num_nodes))
+
+
+def row_softmax(scores: Tensor, pattern: Pattern, weights: Tensor | None = None) -> Tensor:
+    r"""Softmax over the entries of each row.
+
+    With weights, :math:`w_j \exp(s_j) / \sum_k |w_k| \exp(s_k)`: an entry of weight 0 isn't there,
+    and a row of such entries is 0.
+
+    Example:
+        >>> pattern = Pattern.of(torch.tensor([0, 0, 1]), torch.tensor([0, 1, 1]), (2, 2))
+        >>> row_softmax(torch.tensor([1.0, 1.0, 5.0]), pattern)
+        tensor([0.5000, 0.5000, 1.0000])
+    """
+    row, empty = pattern.row, scores.new_zeros(pattern.shape[0])
+    highest = empty.scatter_reduce(0, row, scores.detach(), "amax", include_self=False)
+    if weights is not None:
+        present = scores.detach().masked_fill(weights == 0, -torch.inf)
+        above = empty.scatter_reduce(0, row, present, "amax", include_self=False)
+        highest = torch.where(above.isneginf(), highest, above)
+    # Only an entry of weight 0 can be above the highest; its share has a gradient.
+    shares = (scores - highest[row]).clamp(max=60).exp()
+    sizes = shares if weights is None else shares * weights.abs()
+    # index_select, not [row]: its gradient is summed in one order, whatever the threads.
+    totals = empty.index_add(0, row, sizes)
+    if weights is not None:
+        totals = totals.masked_fill(totals == 0, 1.0)
+    totals = totals.index_select(0, row)
+    return (shares if weights is None else shares * weights) / totals
+
+
+def loop_weights(weights: Tensor, pattern: Pattern) -> Tensor:
+    """Weights of the entries of a pattern with self-loops, whose own weight is 1."""
+    assert pattern.origin is not None
+    # index_select, not [origin]: its gradient is summed in one order, whatever the threads.
+    return torch.cat([weights, weights.new_ones(1)]).index_select(0, pattern.origin)
+
+
+def row_sums(values: Tensor, pattern: Pattern) -> Tensor:
+    """Sum the entries of each row."""
+    return values.new_zeros(pattern.shape[0]).index_add(0, pattern.row, values)
 
 
 def _offsets(sorted_rows: Tensor, num_rows: int) -> Tensor:

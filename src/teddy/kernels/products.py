@@ -10,8 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from teddy.kernels.buffers import empty
-from teddy.kernels.jit import compiled, run_parts, split
+from teddy.kernels.jit import compiled, empty, run_parts, split
 from teddy.kernels.vectors import NARROW, WIDE, added, constant, load, store, zeros
 
 Array = NDArray[Any]
@@ -25,14 +24,7 @@ _SLICE, _CHAIN_SLICE = 128, WIDE
 
 
 def tile_rows(shape: tuple[int, int], nnz: int, width: int, chained: bool = False) -> int:
-    """Rows of a tile of the dense factor; 0: the product gathers from all of it, in place.
-
-    Example:
-        >>> tile_rows((3327, 3703), 105_165, 512)  # the features of CiteSeer
-        2048
-        >>> tile_rows((169_343, 169_343), 2_484_941, 256)  # the graph of ogbn-arxiv
-        0
-    """
+    """Rows of a tile of the dense factor; 0: the product gathers from all of it, in place."""
     rows = _TILE_BYTES // (4 * max(1, min(_CHAIN_SLICE if chained else _SLICE, width)))
     tiles = -(-shape[1] // rows)
     fits = 4 * shape[1] * width <= _TILE_BYTES
@@ -42,10 +34,7 @@ def tile_rows(shape: tuple[int, int], nnz: int, width: int, chained: bool = Fals
 class Entries:
     """The entries of a sparse matrix by blocks of columns, then by row, as kernels take them.
 
-    Args:
-        crow: Offsets of the rows.
-        col: Columns, row by row.
-        block: Columns of a block, the rows of a tile of the dense factor; 0: all.
+    A block is the columns of a tile of the dense factor; 0: all are one block.
     """
 
     def __init__(self, crow: Array, col: Array, block: int) -> None:

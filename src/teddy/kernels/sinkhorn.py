@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teddy.kernels import jit
-from teddy.kernels.vectors import gated, load, store, zeros
+from teddy.kernels.vectors import gated, load, spread, store, zeros
 
 Array = NDArray[Any]
 
@@ -31,28 +31,19 @@ _SERIES = tuple(1.0 / math.factorial(k) for k in range(13))
 
 def _define() -> tuple[Any, ...]:
     """Arithmetic of vectors held in registers, with each other and with numbers."""
-    if jit.numba is None:
+    if jit.installed is None:
         return (None,) * 5
     ir: Any = import_module("llvmlite.ir")
     cgutils: Any = import_module("numba.core.cgutils")
     extending: Any = import_module("numba.extending")
-    types: Any = jit.numba.types
+    types: Any = jit.installed.types
     flags = ("contract", "reassoc", "nsz")
-
-    def wide(builder: Any, value: Any, lanes: int) -> Any:
-        """A number in all lanes."""
-        if isinstance(value.type, ir.VectorType):
-            return value
-        index, nothing = ir.IntType(32), ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
-        first = builder.insert_element(nothing, value, ir.Constant(index, 0))
-        everywhere = ir.Constant(ir.VectorType(index, lanes), [0] * lanes)
-        return builder.shuffle_vector(first, nothing, everywhere)
 
     def two(build: Any, is_bits: bool = False) -> Any:
         @extending.intrinsic  # type: ignore[untyped-decorator]
         def operation(typing: Any, a: Any, b: Any) -> Any:
             def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-                return build(builder, *(wide(builder, value, vector.lanes) for value in args))
+                return build(builder, *(spread(builder, value, vector.lanes) for value in args))
 
             vector = a if hasattr(a, "lanes") else b
             kinds = [kind if hasattr(kind, "lanes") else vector.dtype for kind in (a, b)]

@@ -53,23 +53,13 @@ class SparseMatrix:
         return self.pattern.shape
 
     def rows(self, start: int, end: int) -> SparseMatrix:
-        """Some rows, one after the other, without gradients.
-
-        Example:
-            >>> SparseMatrix.of(torch.eye(3)).rows(1, 3).shape
-            (2, 3)
-        """
+        """Some neighbouring rows, without gradients."""
         first, last = (int(self.pattern.crow[place]) for place in (start, end))
         values = self.values.detach()[first:last]
         return SparseMatrix(self.pattern.rows(start, end), values, self.unit)
 
     def columns(self, kept: Tensor) -> SparseMatrix:
-        """Some columns, in their order, without gradients.
-
-        Example:
-            >>> SparseMatrix.of(torch.eye(3)).columns(torch.tensor([0, 2])).pattern.col
-            tensor([0, 1])
-        """
+        """Some columns, in their order, without gradients."""
         place = kept.new_full((self.shape[1],), -1)
         place[kept] = torch.arange(kept.numel(), device=kept.device)
         col = place[self.pattern.col]
@@ -148,14 +138,15 @@ class _Product(torch.autograd.Function):
         return grad_values, grad_dense, None
 
 
-def sampled_product(left: Tensor, right: Tensor, pattern: Pattern) -> Tensor:
-    """Entries of ``left @ right.T`` where the pattern has one, with gradients for both.
+def normalised_adjacency(pattern: Pattern, dtype: torch.dtype) -> SparseMatrix:
+    r"""The normalised adjacency :math:`D^{-1/2} (A + I) D^{-1/2}` of unweighted edges."""
+    pattern = pattern.with_self_loops
+    scale = 1.0 / pattern.crow.diff().to(dtype).sqrt()
+    return SparseMatrix(pattern, scale[pattern.row] * scale[pattern.col])
 
-    Example:
-        >>> pattern = Pattern.of(torch.tensor([0]), torch.tensor([1]), (2, 2))
-        >>> sampled_product(torch.eye(2), torch.tensor([[1.0, 2.0], [3.0, 4.0]]), pattern)
-        tensor([3.])
-    """
+
+def sampled_product(left: Tensor, right: Tensor, pattern: Pattern) -> Tensor:
+    """Entries of ``left @ right.T`` where the pattern has one, with gradients for both."""
     result: Tensor = _SampledProduct.apply(left, right, pattern)
     return result
 
@@ -253,15 +244,7 @@ class _ChainProduct(torch.autograd.Function):
 
 
 def narrow_product(dense: Tensor, weight: Tensor) -> Tensor:
-    """Multiply a tall matrix with one that may be narrow, such as hidden units with classes.
-
-    As ``dense @ weight``, but a narrow weight's gradient is computed the way round that is fast.
-
-    Example:
-        >>> narrow_product(torch.ones(2, 3), torch.ones(3, 1))
-        tensor([[3.],
-                [3.]])
-    """
+    """``dense @ weight`` of a tall matrix, with a faster gradient for a narrow weight."""
     if 4 * weight.size(1) > weight.size(0):
         return dense @ weight
     result: Tensor = _NarrowProduct.apply(dense, weight)
@@ -280,34 +263,6 @@ class _NarrowProduct(torch.autograd.Function):
         dense, weight = ctx.saved_tensors
         grad_dense = grads[0] @ weight.t() if ctx.needs_input_grad[0] else None
         return grad_dense, (grads[0].t() @ dense).t()
-
-
-def row_softmax(scores: Tensor, pattern: Pattern, weights: Tensor | None = None) -> Tensor:
-    r"""Softmax over the entries of each row.
-
-    With weights, :math:`w_j \exp(s_j) / \sum_k |w_k| \exp(s_k)`: an entry of weight 0 isn't there,
-    and a row of such entries is 0.
-
-    Example:
-        >>> pattern = Pattern.of(torch.tensor([0, 0, 1]), torch.tensor([0, 1, 1]), (2, 2))
-        >>> row_softmax(torch.tensor([1.0, 1.0, 5.0]), pattern)
-        tensor([0.5000, 0.5000, 1.0000])
-    """
-    row, empty = pattern.row, scores.new_zeros(pattern.shape[0])
-    highest = empty.scatter_reduce(0, row, scores.detach(), "amax", include_self=False)
-    if weights is not None:
-        present = scores.detach().masked_fill(weights == 0, -torch.inf)
-        above = empty.scatter_reduce(0, row, present, "amax", include_self=False)
-        highest = torch.where(above.isneginf(), highest, above)
-    # Only an entry of weight 0 can be above the highest; its share has a gradient.
-    shares = (scores - highest[row]).clamp(max=60).exp()
-    sizes = shares if weights is None else shares * weights.abs()
-    # index_select, not [row]: its gradient is summed in one order, whatever the threads.
-    totals = empty.index_add(0, row, sizes)
-    if weights is not None:
-        totals = totals.masked_fill(totals == 0, 1.0)
-    totals = totals.index_select(0, row)
-    return (shares if weights is None else shares * weights) / totals
 
 
 def _check(matrix: SparseMatrix, dense: Tensor) -> None:

@@ -25,6 +25,17 @@ added: Any = None
 gated: Any = None
 
 
+def spread(builder: Any, value: Any, lanes: int) -> Any:
+    """LLVM code for a number in all lanes of a vector; a vector stays as it is."""
+    ir: Any = import_module("llvmlite.ir")
+    if isinstance(value.type, ir.VectorType):
+        return value
+    index, nothing = ir.IntType(32), ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
+    first = builder.insert_element(nothing, value, ir.Constant(index, 0))
+    everywhere = ir.Constant(ir.VectorType(index, lanes), [0] * lanes)
+    return builder.shuffle_vector(first, nothing, everywhere)
+
+
 def _define() -> tuple[Any, ...]:
     ir: Any = import_module("llvmlite.ir")
     cgutils: Any = import_module("numba.core.cgutils")
@@ -82,16 +93,10 @@ def _define() -> tuple[Any, ...]:
         count = lanes.literal_value
         return Vector(array.dtype, count)(array, lanes), code
 
-    def spread(builder: Any, number: Any, like: Any) -> Any:
-        index, nothing = ir.IntType(32), ir.Constant(like.type, ir.Undefined)
-        first = builder.insert_element(nothing, number, ir.Constant(index, 0))
-        everywhere = ir.Constant(ir.VectorType(index, like.type.count), [0] * like.type.count)
-        return builder.shuffle_vector(first, nothing, everywhere)
-
     @extending.intrinsic  # type: ignore[untyped-decorator]
     def added(typing: Any, total: Any, factor: Any, vector: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            factors = spread(builder, args[1], args[2])
+            factors = spread(builder, args[1], total.lanes)
             product = builder.fmul(factors, args[2], flags=("contract",))
             return builder.fadd(args[0], product, flags=("contract",))
 
@@ -101,7 +106,7 @@ def _define() -> tuple[Any, ...]:
     def gated(typing: Any, vector: Any, factor: Any, gate: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             zeros = ir.Constant(args[0].type, [0.0] * vector.lanes)
-            product = builder.fmul(spread(builder, args[1], args[0]), args[0])
+            product = builder.fmul(spread(builder, args[1], vector.lanes), args[0])
             is_open = builder.fcmp_ordered(">", args[2], zeros)
             return builder.select(is_open, product, zeros)
 

@@ -25,12 +25,12 @@ from teddy.methods.record import check_choice, make_ticket
 from teddy.methods.store import Memory, Store
 from teddy.methods.teacher import Teacher, TeacherLike
 from teddy.models import GNN
+from teddy.models.called import check_looks_up
+from teddy.models.identity import unwrapped
 from teddy.models.inputs import dense_input, of_edges, own_types, warn_of_casts
 from teddy.models.layered import hidden_units
 from teddy.models.macs import count_macs
-from teddy.models.own_module import check_looks_up
 from teddy.models.source import ModelLike, ModelSource
-from teddy.models.wrappers import unwrapped
 from teddy.numbers import check_seed
 from teddy.prune import Signals, choose_edges, keep_highest
 from teddy.settings import Settings

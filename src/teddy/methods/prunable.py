@@ -16,7 +16,7 @@ from teddy.training.runner import Runner
 from teddy.training.subgraphs import induced
 from teddy.training.used_parameters import unused_text, used_parameters
 from teddy.weights import excluded_parameters
-from teddy.weights.pools import Pool, pools
+from teddy.weights.budget import Pool, pools
 
 if TYPE_CHECKING:
     from teddy.methods.problem import Problem

@@ -15,7 +15,7 @@ from teddy.methods.collapse import warn_of_collapse
 from teddy.methods.dense import Dense, accuracy_of
 from teddy.methods.level import Level
 from teddy.models import GNN, MODELS
-from teddy.models.wrappers import class_path
+from teddy.models.identity import class_path
 from teddy.tasks.views import Choice
 from teddy.ticket import Count, Macs, Ticket, TicketInfo
 from teddy.ticket.features import feature_facts

@@ -23,12 +23,10 @@ from teddy.methods.parts import score_part
 from teddy.methods.problem import Problem
 from teddy.methods.signals import check_has_signals, signals_of
 from teddy.models.masks import Masks
-from teddy.numbers import check_count, check_number
+from teddy.numbers import check_count, check_number, simulation_sparsity
 from teddy.prune import SCORES
 from teddy.prune.choose import needed_signals
-from teddy.sparsity import simulation_sparsity
-from teddy.store.bits import pack, unpack
-from teddy.store.tensors import Entry
+from teddy.store.tensors import Entry, pack, unpack
 from teddy.ticket import Ticket
 from teddy.training import seeded, train
 from teddy.weights import largest

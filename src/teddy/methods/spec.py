@@ -9,11 +9,10 @@ from typing import Any
 from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.method import METHODS, Method
-from teddy.numbers import check_count
+from teddy.numbers import check_count, simulation_sparsity
+from teddy.registry import read_option, spec_text
 from teddy.settings import ENTRIES, Settings
 from teddy.settings.weights import exclude_items
-from teddy.sparsity import simulation_sparsity
-from teddy.specs import read_option, spec_text
 
 #: Parts of a ticket that alone are made sparse.
 ONLY = ("edges", "weights")

@@ -16,8 +16,7 @@ from teddy.models.nagphormer import NAGphormer
 from teddy.models.sage import SAGE
 from teddy.models.specformer import Specformer
 from teddy.models.unimp import UniMP
-from teddy.registry import Registry
-from teddy.specs import read_option
+from teddy.registry import Registry, read_option
 
 MODELS: Registry[type[GNN]] = Registry("model")
 MODELS.register("gcn")(GCN)
@@ -42,13 +41,7 @@ def parse_model(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def build_model(name: str, in_channels: int, out_channels: int, **options: Any) -> GNN:
-    """Build a registered model.
-
-    Args:
-        name: Its name, also with options of its own: ``gat:heads=4``.
-        in_channels: Features of a node.
-        out_channels: Classes.
-        options: Of the model; those in its name go first.
+    """Build a registered model; options in its name, as in ``gat:heads=4``, go first.
 
     Example:
         >>> build_model("gat:heads=4", 1433, 7, hidden=32)

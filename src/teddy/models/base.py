@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from teddy.data.features import SPARSE_BELOW
 from teddy.errors import InputError
-from teddy.kernels.dropout import Dropout
+from teddy.kernels.hidden import Dropout
 from teddy.kernels.pattern import Pattern, edge_pattern
 from teddy.kernels.sparse import SparseMatrix
 from teddy.numbers import check_count
@@ -83,15 +83,11 @@ class GNN(nn.Module, ABC):
         """Draw the initial weights."""
 
     @abstractmethod
-    def structure(self, pattern: Pattern) -> Any:
-        """Turn the simple graph (row: target, column: source) into what the model computes with."""
+    def structure(self, pattern: Pattern, weights: Tensor | None = None) -> Any:
+        """Turn the simple graph (row: target, column: source) into what the model computes with.
 
-    def weighted_structure(self, pattern: Pattern, weights: Tensor) -> Any:
-        """The same where edges have weights, one for each entry."""
-        raise InputError(
-            f"a {type(self).__name__} takes no edge weights, expected data without edge_weight, or "
-            "a model of layers (gcn, gat, gin, sage, unimp)"
-        )
+        With a weight for each entry, where the model supports edge weights.
+        """
 
     @abstractmethod
     def stem(self, x: Any, structure: Any) -> Any:
@@ -114,26 +110,31 @@ class GNN(nn.Module, ABC):
     def prepare(
         self, x: Features, edge_index: Any, edge_weight: Tensor | None = None
     ) -> tuple[Any, Any]:
-        """Turn inputs into the form that the layers compute with; what has it passes through."""
+        """Turn inputs into the form that the layers compute with; prepared ones pass through."""
         x = as_features(x)
         if isinstance(edge_index, Tensor):
             pattern = edge_pattern(edge_index, x.shape[0])
             if edge_weight is None:
                 return x, self.structure(pattern)
+            if "edge weights" in self.UNSUPPORTED:
+                raise InputError(
+                    f"a {type(self).__name__} takes no edge weights, expected data without "
+                    "edge_weight, or a model of layers (gcn, gat, gin, sage, unimp)"
+                )
             weights = entry_weights(edge_index, edge_weight, pattern)
-            return x, self.weighted_structure(pattern, weights.to(next(self.parameters()).dtype))
+            return x, self.structure(pattern, weights.to(next(self.parameters()).dtype))
         return x, edge_index
 
     def feature_weights(self) -> Units | None:
-        """Where the weights of each feature are; None: the model doesn't say."""
+        """The weights of each feature; None: unknown."""
         return None
 
     def units(self) -> list[Units]:
-        """Hidden units that can go without a change of the rest: 0 without input, 0 to others."""
+        """Hidden units that can be removed without a change of the rest."""
         return []
 
     def freeze(self, structure: Any) -> Any:
-        """Compute what the graph and the weights as they are fix, whatever the features are."""
+        """Compute what depends on the graph and the weights alone."""
         return structure
 
     def forward(self, x: Features, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
@@ -147,36 +148,31 @@ class GNN(nn.Module, ABC):
 
 
 def as_features(x: Features) -> Features:
-    """Features as layers compute with them: sparse where they are stored so, or have few entries.
-
-    Example:
-        >>> as_features(torch.eye(5)).shape, as_features(torch.ones(1, 1))
-        ((5, 5), tensor([[1.]]))
-    """
+    """Features as layers compute with them: sparse where stored so, or with few entries."""
     if isinstance(x, Tensor) and (x.layout != torch.strided or _is_sparse(x)):
         return SparseMatrix.of(x)
     return x
 
 
-def linear_units(first: nn.Linear, last: nn.Linear) -> Units:
-    """The units between two linear layers, with an activation in between that is 0 at 0.
+def draw_glorot(module: nn.Module) -> None:
+    """Draw Glorot-uniform weights of linear layers; biases start at 0, norms as the identity."""
+    for layer in module.modules():
+        if isinstance(layer, nn.LayerNorm):
+            layer.reset_parameters()
+        elif isinstance(layer, nn.Linear):
+            nn.init.xavier_uniform_(layer.weight)
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
 
-    Example:
-        >>> linear_units(nn.Linear(3, 8), nn.Linear(8, 2)).count
-        8
-    """
+
+def linear_units(first: nn.Linear, last: nn.Linear) -> Units:
+    """The units between two linear layers, with an activation in between that is 0 at 0."""
     incoming = (Part(first.weight, 0), Part(first.bias, 0))
     return Units(first.weight.size(0), incoming, (Part(last.weight, 1),))
 
 
 def entry_weights(edge_index: Tensor, edge_weight: Tensor, pattern: Pattern) -> Tensor:
-    """Weights of columns in the order of the entries of their pattern.
-
-    Example:
-        >>> edges = torch.tensor([[0, 1, 2], [1, 2, 0]])
-        >>> entry_weights(edges, torch.tensor([1.0, 2.0, 3.0]), edge_pattern(edges, 3))
-        tensor([3., 1., 2.])
-    """
+    """Weights of columns in the order of the entries of their pattern."""
     no_loop = edge_index[0] != edge_index[1]
     if edge_weight.shape != no_loop.shape:
         got, expected = list(edge_weight.shape), list(no_loop.shape)
@@ -188,11 +184,9 @@ def entry_weights(edge_index: Tensor, edge_weight: Tensor, pattern: Pattern) -> 
 
 
 def product_macs(inputs: Features | int, weight: Tensor) -> int:
-    """Multiply-accumulates of ``inputs @ weight`` over the stored non-zeros of both.
+    """Multiply-accumulates of ``inputs @ weight`` over the non-zeros of both.
 
-    Args:
-        inputs: The left factor, or the number of rows of a dense one.
-        weight: The right factor; its zeros don't count.
+    The inputs are the left factor, or the number of rows of a dense one.
 
     Example:
         >>> product_macs(3, torch.tensor([[1.0, 0.0], [1.0, 1.0]]))

@@ -1,18 +1,24 @@
-"""The call of a user's own module: by the names in its forward, by graph or by node type."""
+"""The call of a user's own module: by the names in its forward, and without cached graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import copy
+import io
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor, nn
+from torch.jit import ScriptModule
+from torch_geometric.nn import MessagePassing
 
+from teddy.errors import InputError
 from teddy.graph.surroundings import Surroundings
 from teddy.models.edge_inputs import check_given
 from teddy.models.hetero import call_hetero
 from teddy.models.masks import call_with
-from teddy.models.signature import ForwardSignature
+from teddy.models.own_module import ForwardSignature
 
 
 class ModuleCall:
@@ -22,11 +28,7 @@ class ModuleCall:
     One that reads graphs out itself gets ``graph_of_node`` as ``batch``. On a heterogeneous graph
     it is called as ``module(x_dict, edge_index_dict)``, see :mod:`teddy.models.hetero`.
 
-    Args:
-        module: The module.
-
     Example:
-        >>> import torch
         >>> class Own(nn.Linear):
         ...     def forward(self, x, edge_index, batch): return super().forward(x)[batch == 1]
         >>> x, of_node = torch.ones(3, 1), torch.tensor([0, 0, 1])
@@ -70,3 +72,106 @@ class ModuleCall:
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values by the names that PyG has for them."""
     return {"batch" if name == "graph_of_node" else name: v for name, v in values.items()}
+
+
+@torch.no_grad()
+def check_looks_up(module: nn.Module, x: Tensor, edge_index: Any, **of_edges: Any) -> None:
+    """Raise if a module can't compute with integer features, by one pass.
+
+    Args:
+        module: A copy of the user's own module: lazy parameters get their shapes.
+        x: Integers.
+        edge_index: The graph.
+        of_edges: Other values by name.
+
+    Example:
+        >>> class Own(nn.Linear):
+        ...     def forward(self, x, edge_index): return super().forward(x)
+        >>> check_looks_up(Own(1, 2), torch.tensor([[1]]), torch.tensor([[0], [0]]))
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: a Own fails on integer x (RuntimeError: ...), expected an
+        embedding with a row for each id, or data.x = data.x.float()
+    """
+    try:
+        ModuleCall(module.eval())(x, edge_index, of_edges)
+    except Exception as error:  # whatever the user's module raises
+        reason = " ".join(str(error).split())[:120]
+        raise InputError(
+            f"a {type(module).__name__} fails on integer x ({type(error).__name__}: {reason}), "
+            "expected an embedding with a row for each id, or data.x = data.x.float()"
+        ) from error
+
+
+#: Names of what layers remember, as those of PyG call it.
+_NAMES = ("_cached_edge_index", "_cached_adj_t", "_cached_x", "_cached_h")
+
+
+def stop_caching(model: nn.Module) -> nn.Module:
+    """Empty and switch off the caches of PyG layers (``cached=True``), which hold one graph only.
+
+    The module is changed, and returned.
+
+    Raises:
+        InputError: if a layer's cache can't be emptied.
+
+    Example:
+        >>> from torch_geometric.nn import GCNConv
+        >>> conv = GCNConv(1, 1, cached=True)
+        >>> _ = conv(torch.ones(2, 1), torch.tensor([[0], [1]]))
+        >>> stop_caching(conv)._cached_edge_index is None, conv.cached
+        (True, False)
+    """
+    for layer in _layers(model):
+        for name in _caches(layer):
+            _set(layer, name, None)
+        if getattr(layer, "cached", False) is True:
+            _set(layer, "cached", False)
+    return model
+
+
+def copy_uncached(model: nn.Module) -> nn.Module:
+    """Return a copy of a module with empty caches; the module isn't changed.
+
+    A cached tensor may be a part of an autograd graph, which can't be copied.
+    """
+    if isinstance(model, ScriptModule):  # the parameters of a deep copy can't be trained
+        buffer = io.BytesIO()
+        torch.jit.save(model, buffer)
+        buffer.seek(0)
+        return stop_caching(torch.jit.load(buffer))
+    memo = {
+        id(value): None
+        for layer in _layers(model)
+        if not isinstance(layer, ScriptModule)
+        for value in _caches(layer).values()
+    }
+    return stop_caching(copy.deepcopy(model, memo))
+
+
+def _layers(model: nn.Module) -> Iterator[nn.Module]:
+    for module in model.modules():
+        scripted = isinstance(module, ScriptModule)
+        if scripted or isinstance(module, MessagePassing):
+            yield module
+
+
+def _caches(layer: nn.Module) -> dict[str, object]:
+    """The cached values of a layer, by name."""
+    if isinstance(layer, ScriptModule):
+        names = [name for name in _NAMES if hasattr(layer, name)]
+    else:
+        names = [name for name in vars(layer) if name.startswith(("_cached_", "cached_"))]
+    found = {name: getattr(layer, name) for name in names}
+    flags = (type(None), bool, int, float, str)
+    return {name: value for name, value in found.items() if not isinstance(value, flags)}
+
+
+def _set(layer: nn.Module, name: str, value: object) -> None:
+    try:
+        setattr(layer, name, value)
+    except (AttributeError, RuntimeError, TypeError):
+        raise InputError(
+            f"a {type(layer).__name__} remembers its graph in {name}, which can't be changed; "
+            "expected a layer with cached=False"
+        ) from None

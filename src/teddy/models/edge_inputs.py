@@ -14,7 +14,7 @@ from teddy.data.checks import LINK_FIELDS, MASKS
 from teddy.errors import InputError
 from teddy.models.base import GNN
 from teddy.models.layered import LayeredGNN
-from teddy.models.signature import DERIVED, ForwardSignature
+from teddy.models.own_module import DERIVED, ForwardSignature
 
 #: Values of edges that have a meaning of their own, as PyG calls them.
 EDGE_INPUTS = ("edge_weight", "edge_attr")
@@ -29,7 +29,7 @@ _IDS = ("node_ids", "n_id", "e_id")
 
 @dataclass(frozen=True)
 class Inputs:
-    """Names of the values that a model is given of a graph.
+    """Names of the values of a graph that a model takes.
 
     Attributes:
         edges: A value for each column of ``edge_index``.
@@ -43,13 +43,9 @@ class Inputs:
 
 
 def takes(model: nn.Module | type[nn.Module], name: str) -> bool:
-    """Whether a model takes an input, such as weights or attributes of edges.
+    """Whether a model takes an input, such as ``edge_weight`` or ``edge_attr``.
 
-    Models of ours that have layers take weights; another module takes what its forward names.
-
-    Args:
-        model: The model, or its class.
-        name: Such as ``edge_weight`` or ``edge_attr``.
+    Built-in models of layers take weights; another module takes the inputs that its forward names.
 
     Example:
         >>> from torch_geometric.nn import GCNConv
@@ -67,15 +63,10 @@ def takes(model: nn.Module | type[nn.Module], name: str) -> bool:
 def edge_inputs(
     model: nn.Module | type[nn.Module], present: Iterable[str], directed: bool = False
 ) -> list[str]:
-    """Return the values of a graph's edges that a model is given, or raise.
+    """Return those of the present values of edges that a model takes, or raise.
 
-    Weights mean something, so a model that can't weigh edges is refused. Attributes are for
-    modules whose forward names them.
-
-    Args:
-        model: The model, or its class.
-        present: Names of the values that edges have.
-        directed: Whether messages are to run along one direction.
+    A model that can't weigh edges is refused where they have weights. Attributes are for modules
+    whose forward names them. With ``directed`` messages run along one direction.
 
     Example:
         >>> from teddy.models import GCN
@@ -98,26 +89,19 @@ def edge_inputs(
 
 
 def model_inputs(model: nn.Module | type[nn.Module], data: Data, directed: bool = False) -> Inputs:
-    """Return the values of a graph that a model is given: those that its forward names.
+    """Return the values of a graph that a model takes, by the names in its forward.
 
-    Targets and masks are never inputs. A value is one of edges or of nodes by PyG's rule: by its
-    number of rows.
-
-    Args:
-        model: The model, or its class.
-        data: The graph.
-        directed: Whether messages are to run along one direction.
+    Targets and masks are never inputs. A value belongs to edges or nodes by PyG's rule: by its
+    number of rows. With ``directed`` messages run along one direction.
 
     Raises:
-        InputError: if a value that the forward requires is missing, if it can't be told what a
-            module takes, or if the model can't weigh edges that have a weight.
+        InputError: if a value that the forward requires is missing, if a module's inputs are
+            unknown, or if the model can't weigh edges that have a weight.
 
     Example:
         >>> import torch
         >>> from torch_geometric.nn import RGCNConv
         >>> data = Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 1], [1, 2]]))
-        >>> model_inputs(RGCNConv(1, 1, 2), data)
-        Inputs(edges=(), nodes=(), whole=())
         >>> data.edge_type = torch.tensor([0, 1])
         >>> model_inputs(RGCNConv(1, 1, 2), data)
         Inputs(edges=('edge_type',), nodes=(), whole=())
@@ -157,7 +141,7 @@ def model_inputs(model: nn.Module | type[nn.Module], data: Data, directed: bool 
 
 
 def check_given(model: nn.Module, given: Iterable[str]) -> None:
-    """Raise if a module can't be called without values that there aren't, or with those there are.
+    """Raise if a module requires an input that isn't given, or doesn't take one that is.
 
     Example:
         >>> class Own(nn.Module):
@@ -206,20 +190,17 @@ def _check_pruned(data: Data, signature: ForwardSignature, names: list[str]) -> 
     """Raise if a module is given a second form of the graph, which isn't pruned."""
     for name in names:
         value = data[name]
-        sparse = isinstance(value, Tensor) and value.layout != torch.strided
-        if sparse or name in ("adj", "adj_t") or _is_edge_list(name, value):
+        second = name in ("adj", "adj_t")
+        if isinstance(value, Tensor):
+            pairs = value.dim() == 2 and value.size(0) == 2
+            whole = not value.is_floating_point() and not value.is_complex()
+            second |= value.layout != torch.strided  # or a list, such as full_edge_index
+            second |= name.endswith("edge_index") and pairs and whole
+        if second:
             raise InputError(
                 f"a {signature.kind} takes {name}, which isn't pruned with the edges; expected a "
                 "forward that takes the graph as edge_index alone"
             )
-
-
-def _is_edge_list(name: str, value: Any) -> bool:
-    """Whether a value is a second list of edges, such as ``full_edge_index``, int ``[2, K]``."""
-    if not name.endswith("edge_index") or not isinstance(value, Tensor):
-        return False
-    pairs = value.dim() == 2 and value.size(0) == 2
-    return pairs and not value.is_floating_point() and not value.is_complex()
 
 
 def _is_a(model: nn.Module | type[nn.Module], kind: type) -> bool:

@@ -9,14 +9,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from teddy.kernels.pattern import Pattern
-from teddy.kernels.sparse import SparseMatrix, row_softmax
+from teddy.kernels.layer import Input, multiply
+from teddy.kernels.pattern import Pattern, loop_weights
+from teddy.kernels.sparse import SparseMatrix
 from teddy.models.base import Features, product_macs
-from teddy.models.layered import Input, LayeredGNN, Rows, loop_weights, multiply
+from teddy.models.layered import AttentionGNN, Rows
 from teddy.weights.units import Part, Units
 
 
-class GAT(LayeredGNN):
+class GAT(AttentionGNN):
     r"""`Graph attention network <https://arxiv.org/abs/1710.10903>`_.
 
     For each head, with :math:`G = H W` and over the neighbours :math:`j` of :math:`i` and
@@ -76,27 +77,11 @@ class GAT(LayeredGNN):
             return SparseMatrix(pattern, self.weights[0].new_ones(pattern.nnz), unit=True)
         return SparseMatrix(pattern, loop_weights(weights, pattern))
 
-    def stem(self, x: Features, adjacency: SparseMatrix) -> Features:
-        """Nothing: dropout comes first."""
-        return x
-
-    def head(self, stem: Features, adjacency: SparseMatrix) -> Tensor:
-        """All layers."""
-        h = stem
-        for layer in range(self.num_layers):
-            h = self.layer(layer, self.dropout(h), adjacency)
-        assert isinstance(h, Tensor)
-        return h
-
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer and its ELU; in training with dropout of its attention."""
         given = self.project(index, (h,))
         output: Tensor = self.gather(index, given, given, adjacency)[0]
         return output
-
-    def feature_weights(self) -> Units:
-        """Rows of the first weight."""
-        return Units(self.in_channels, (), (Part(self.weights[0], 0),))
 
     def units(self) -> list[Units]:
         """Whole heads: a unit within one has a say in the head's attention, too."""
@@ -124,22 +109,15 @@ class GAT(LayeredGNN):
         pattern = adjacency.pattern.repeat(heads)  # row and column: node and head
         scores = target.reshape(-1).index_select(0, pattern.row)
         scores = F.leaky_relu(scores + source.reshape(-1).index_select(0, pattern.col), 0.2)
-        weights = None if adjacency.unit else adjacency.values
-        if weights is not None and heads > 1:
-            assert pattern.origin is not None
-            weights = weights.index_select(0, pattern.origin)
-        attention = row_softmax(scores, pattern, weights)
-        if not last:
-            attention = self.dropout(attention)
-        output = SparseMatrix(pattern, attention) @ g.view(pattern.shape[1], -1)
+        output = self.attend(index, scores, g.view(pattern.shape[1], -1), adjacency, pattern)
         output = output.view(target.size(0), -1)
         return (output if last else F.elu(output),)
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: H W, both products with the attention vectors, an entry times each output."""
         rows = x.shape[0]
-        inputs = [x, *[rows] * (self.num_layers - 1)]
-        parts = zip(inputs, self.weights, self.source_attention, self.target_attention, strict=True)
+        attention = self.source_attention, self.target_attention
+        parts = zip(self.layer_inputs(x), self.weights, *attention, strict=True)
         return [
             product_macs(h, weight)
             + product_macs(rows, source)

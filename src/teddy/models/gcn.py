@@ -8,18 +8,11 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from teddy.kernels.pattern import Pattern
-from teddy.kernels.sparse import SparseMatrix
+from teddy.kernels.layer import Input, multiply, propagate
+from teddy.kernels.pattern import Pattern, loop_weights, row_sums
+from teddy.kernels.sparse import SparseMatrix, normalised_adjacency
 from teddy.models.base import Features, product_macs
-from teddy.models.layered import (
-    Input,
-    LayeredGNN,
-    Rows,
-    loop_weights,
-    multiply,
-    propagate,
-    row_sums,
-)
+from teddy.models.layered import LayeredGNN, Rows
 from teddy.weights.units import Part, Units
 
 
@@ -57,10 +50,9 @@ class GCN(LayeredGNN):
 
     def adjacency(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
         r"""Normalise: :math:`D^{-1/2} (A + I) D^{-1/2}`."""
-        pattern = pattern.with_self_loops
         if weights is None:
-            scale = 1.0 / pattern.crow.diff().to(self.weights[0].dtype).sqrt()
-            return SparseMatrix(pattern, scale[pattern.row] * scale[pattern.col])
+            return normalised_adjacency(pattern, self.weights[0].dtype)
+        pattern = pattern.with_self_loops
         values = loop_weights(weights, pattern)
         scale = row_sums(values.abs(), pattern).rsqrt()
         ends = scale.index_select(0, pattern.row) * scale.index_select(0, pattern.col)
@@ -69,10 +61,6 @@ class GCN(LayeredGNN):
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer."""
         return propagate(adjacency, h, self.weights[index])
-
-    def feature_weights(self) -> Units:
-        """Rows of the first weight."""
-        return Units(self.in_channels, (), (Part(self.weights[0], 0),))
 
     def units(self) -> list[Units]:
         """A column of a layer's weight, and the row of the next."""
@@ -92,8 +80,7 @@ class GCN(LayeredGNN):
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: H W, plus an entry of A times each output."""
-        inputs = [x, *[x.shape[0]] * (self.num_layers - 1)]
         return [
             product_macs(h, weight) + adjacency.pattern.nnz * weight.size(1)
-            for h, weight in zip(inputs, self.weights, strict=True)
+            for h, weight in zip(self.layer_inputs(x), self.weights, strict=True)
         ]

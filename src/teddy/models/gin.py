@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from teddy.kernels.layer import Input, multiply, multiply_both, propagate
 from teddy.kernels.pattern import Pattern
 from teddy.kernels.sparse import SparseMatrix, shifted_product
 from teddy.models.base import Features, product_macs
-from teddy.models.layered import Input, LayeredGNN, Rows, multiply, multiply_both, propagate
+from teddy.models.layered import LayeredGNN, Rows
 from teddy.weights.units import Part, Units
 
 
@@ -72,10 +73,6 @@ class GIN(LayeredGNN):
             h = shifted_product(adjacency, 1 + self.eps[layer], g)
         return sum(outputs, h.relu()) / self.num_layers
 
-    def feature_weights(self) -> Units:
-        """Rows of the first weight."""
-        return Units(self.in_channels, (), (Part(self.weights[0], 0),))
-
     def units(self) -> list[Units]:
         """A column of a layer's weight, and the rows of the next and of the readout."""
         return [
@@ -107,10 +104,9 @@ class GIN(LayeredGNN):
         """Per layer: H W, an entry of (1 + eps) I + A times each output, and the readout."""
         rows = x.shape[0]
         entries = adjacency.pattern.nnz + rows
-        inputs = [x, *[rows] * (self.num_layers - 1)]
         convolutions = [
             product_macs(h, weight) + entries * weight.size(1)
-            for h, weight in zip(inputs, self.weights, strict=True)
+            for h, weight in zip(self.layer_inputs(x), self.weights, strict=True)
         ]
         readouts = [product_macs(rows, weight) for weight in self.readouts]
         return [a + b for a, b in zip(convolutions, [0, *readouts], strict=True)]

@@ -11,7 +11,7 @@ from teddy.errors import InputError
 from teddy.graph.surroundings import Surroundings
 from teddy.models.base import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS
-from teddy.models.signature import ForwardSignature
+from teddy.models.own_module import ForwardSignature
 
 
 def call_hetero(

@@ -1,4 +1,4 @@
-"""Digests of modules and functions, by which two of them are compared without their weights."""
+"""The identity of modules and functions: without wrappers, by class path, and by digest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,61 @@ from torch import Tensor, nn
 from torch.jit import ScriptModule
 from torch.nn.parameter import is_lazy
 
-from teddy.models.wrappers import class_path, plain_name
+#: The prefix that ``torch.compile`` puts before the names of a module's parameters.
+_COMPILED = "_orig_mod."
+
+_PARALLEL = (nn.DataParallel, nn.parallel.DistributedDataParallel)
+
+
+def unwrapped(module: nn.Module) -> nn.Module:
+    """Return the module inside ``torch.compile``, ``DataParallel`` or DDP.
+
+    They hide its signature and rename its parameters, and ``DataParallel`` would split a graph's
+    nodes over devices.
+    """
+    while True:
+        inner = getattr(module, "_orig_mod", None)
+        if isinstance(module, _PARALLEL):
+            inner = module.module
+        if not isinstance(inner, nn.Module):
+            return module
+        module = inner
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a parameter without the prefix of ``torch.compile``."""
+    return name.replace(_COMPILED, "")
+
+
+def class_path(module: nn.Module | type[nn.Module]) -> str:
+    """Return the path of a module's class; of a scripted module the name of its class alone.
+
+    Example:
+        >>> class_path(nn.Linear(2, 1))
+        'torch.nn.modules.linear.Linear'
+    """
+    if isinstance(module, ScriptModule):
+        return str(module.original_name)
+    kind = module if isinstance(module, type) else type(module)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def same_class(module: nn.Module, path: str) -> bool:
+    """Return whether a module is of a recorded class path, wherever that class is defined now.
+
+    A class is the same in a script, a notebook or an imported file, and inside a function.
+
+    Example:
+        >>> same_class(nn.Linear(2, 1), "__main__.Linear"), same_class(nn.Linear(2, 1), "a.Line")
+        (True, False)
+    """
+    if isinstance(module, ScriptModule):
+        name = str(module.original_name)
+    else:
+        name = type(module).__qualname__
+    name, recorded = (text.rpartition("<locals>.")[2] for text in (name, path))
+    return recorded == name or recorded.endswith(f".{name}")
+
 
 # Attributes that change no result: the mode, caches, which searches turn off, and the declared
 # inputs, which a ticket records by itself.
@@ -31,13 +85,11 @@ def module_digest(
     Args:
         model: The module, without ``DataParallel`` around it.
         gradients: Whether ``requires_grad`` of the parameters counts.
-        without: Names of settings to leave out, as in :func:`module_settings`.
+        without: Names of settings to leave out.
 
     Example:
         >>> module_digest(nn.Dropout(0.5)) == module_digest(nn.Dropout(0.5).eval())
         True
-        >>> module_digest(nn.Dropout(0.5)) == module_digest(nn.Dropout(0.6))
-        False
     """
     settings = module_settings(model)
     settings = {name: text for name, text in settings.items() if name not in without}
@@ -75,26 +127,14 @@ def module_settings(model: nn.Module) -> dict[str, str]:
 
 
 def has_settings(model: nn.Module) -> bool:
-    """Return whether all settings are there: no parameter is lazy, and no layer is scripted.
-
-    Example:
-        >>> has_settings(nn.Linear(2, 1)), has_settings(nn.LazyLinear(1))
-        (True, False)
-    """
+    """Return whether all settings are there: no parameter is lazy, and no layer is scripted."""
     if any(isinstance(module, ScriptModule) for module in model.modules()):
         return False
     return not any(is_lazy(tensor) for tensor in (*model.parameters(), *model.buffers()))
 
 
 def function_digest(function: Callable[..., Any]) -> str:
-    """Return the sha256 of a function's bytecode, and of the values that it was defined with.
-
-    Example:
-        >>> function_digest(lambda: 2) == function_digest(lambda: 2)
-        True
-        >>> function_digest(lambda: 2) == function_digest(lambda: 3)
-        False
-    """
+    """Return the sha256 of a function's bytecode, and of the values that it was defined with."""
     return _sha256(_function(function, ()))
 
 

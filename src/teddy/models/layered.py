@@ -5,24 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor, nn
 
 from teddy.errors import InputError
 from teddy.kernels.hidden import Hidden
-from teddy.kernels.pattern import Pattern
-from teddy.kernels.sparse import (
-    SparseMatrix,
-    chain_product,
-    narrow_product,
-    shifted_product,
-)
-from teddy.kernels.sparse_weight import SparseWeight
+from teddy.kernels.layer import Input
+from teddy.kernels.pattern import Pattern, row_softmax
+from teddy.kernels.sparse import SparseMatrix
 from teddy.models.base import GNN, Features
-from teddy.models.declared_units import declared_units
-from teddy.weights.units import Units
-
-Input = Features | Hidden
+from teddy.weights.units import Part, Units, declared_units
 
 #: What nodes have between two layers, a row for each; before the first: their features.
 Rows = tuple[Any, ...]
@@ -47,7 +38,7 @@ class LayeredGNN(GNN):
 
     @property
     def num_layers(self) -> int:
-        """How many layers."""
+        """Number of layers."""
         return int(self.options["layers"])
 
     @property
@@ -71,12 +62,8 @@ class LayeredGNN(GNN):
                 no influence: it is as if it weren't there.
         """
 
-    def structure(self, pattern: Pattern) -> SparseMatrix:
-        """The adjacency without weights."""
-        return self.adjacency(pattern)
-
-    def weighted_structure(self, pattern: Pattern, weights: Tensor) -> SparseMatrix:
-        """The adjacency with weights."""
+    def structure(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
+        """The adjacency."""
         return self.adjacency(pattern, weights)
 
     @abstractmethod
@@ -102,7 +89,7 @@ class LayeredGNN(GNN):
         """Compute a layer for some nodes; in evaluation.
 
         Args:
-            index: Of the layer.
+            index: Index of the layer.
             given: What all nodes gave, or those that the columns of ``adjacency`` stand for.
             own: What these nodes themselves gave.
             adjacency: Their rows of it.
@@ -110,13 +97,59 @@ class LayeredGNN(GNN):
         raise NotImplementedError
 
     def logits(self, rows: Rows) -> Tensor:
-        """What the last layer has left, as logits."""
+        """The logits, from the rows after the last layer."""
         logits: Tensor = rows[0]
         return logits
 
     def hidden(self, z: Tensor) -> Hidden:
         """ReLU and, in training, dropout of a layer's output."""
         return Hidden(z, self.dropout.p if self.training else 0.0)
+
+    def feature_weights(self) -> Units:
+        """Rows of the first weights."""
+        first = (getattr(self, name)[0] for name in self.PRODUCTS)
+        return Units(self.in_channels, (), tuple(Part(weight, 0) for weight in first))
+
+    def layer_inputs(self, x: Features) -> list[Features | int]:
+        """The input of each layer, for :func:`~teddy.models.base.product_macs`."""
+        return [x, *[x.shape[0]] * (self.num_layers - 1)]
+
+
+class AttentionGNN(LayeredGNN):
+    """A graph neural network of layers that attend along edges; dropout comes first."""
+
+    def stem(self, x: Features, adjacency: SparseMatrix) -> Features:
+        """The features."""
+        return x
+
+    def head(self, stem: Features, adjacency: SparseMatrix) -> Tensor:
+        """Compute all layers, each after dropout."""
+        h = stem
+        for index in range(self.num_layers):
+            h = self.layer(index, self.dropout(h), adjacency)
+        assert isinstance(h, Tensor)
+        return h
+
+    def attend(
+        self, index: int, scores: Tensor, values: Tensor, adjacency: SparseMatrix, pattern: Pattern
+    ) -> Tensor:
+        """Sum values by the softmax of the scores; in training with dropout, but in the last layer.
+
+        Args:
+            index: Index of the layer.
+            scores: Of each entry of the pattern.
+            values: A row for each node and head.
+            adjacency: The edges; their values weigh the attention.
+            pattern: Its pattern, repeated for the heads.
+        """
+        weights = None if adjacency.unit else adjacency.values
+        if weights is not None and pattern is not adjacency.pattern:
+            assert pattern.origin is not None
+            weights = weights.index_select(0, pattern.origin)
+        attention = row_softmax(scores, pattern, weights)
+        if index < self.num_layers - 1:
+            attention = self.dropout(attention)
+        return SparseMatrix(pattern, attention) @ values
 
 
 def hidden_units(model: nn.Module) -> list[Units]:
@@ -137,49 +170,3 @@ def hidden_units(model: nn.Module) -> list[Units]:
             "gin or sage with 2 layers or more, or a module with units(), for structure=neurons"
         )
     return units
-
-
-def multiply(h: Input, weight: Tensor | SparseWeight) -> Tensor:
-    """Multiply features, sparse or dense, or hidden units with a weight."""
-    if isinstance(weight, SparseWeight):
-        return weight.after(h.activated() if isinstance(h, Hidden) else h)
-    return narrow_product(h, weight) if isinstance(h, Tensor) else h @ weight
-
-
-def multiply_both(h: Input, first: Tensor, second: Tensor | SparseWeight) -> tuple[Tensor, Tensor]:
-    """Multiply with two weights; where both are dense, by one product."""
-    if isinstance(second, SparseWeight):
-        return multiply(h, first), multiply(h, second)
-    widths = [first.size(1), second.size(1)]
-    products = multiply(h, torch.cat([first, second], dim=1)).split(widths, dim=1)
-    return products[0], products[1]
-
-
-def propagate(
-    adjacency: SparseMatrix,
-    h: Input,
-    weight: Tensor | SparseWeight,
-    shift: Tensor | None = None,
-) -> Tensor:
-    """Multiply before aggregating: :math:`(A + s I) (H W)`, without a shift :math:`A (H W)`."""
-    learned = adjacency.values.requires_grad
-    if (
-        isinstance(h, SparseMatrix)
-        and isinstance(weight, Tensor)
-        and not (learned or h.values.requires_grad)
-    ):
-        return chain_product(adjacency, shift, h, weight)
-    g = multiply(h, weight)
-    return adjacency @ g if shift is None else shifted_product(adjacency, shift, g)
-
-
-def loop_weights(weights: Tensor, pattern: Pattern) -> Tensor:
-    """Weights of the entries of a pattern with self-loops, whose own weight is 1."""
-    assert pattern.origin is not None
-    # index_select, not [origin]: its gradient is summed in one order, whatever the threads.
-    return torch.cat([weights, weights.new_ones(1)]).index_select(0, pattern.origin)
-
-
-def row_sums(values: Tensor, pattern: Pattern) -> Tensor:
-    """Sum the entries of each row."""
-    return values.new_zeros(pattern.shape[0]).index_add(0, pattern.row, values)

@@ -10,27 +10,20 @@ from torch_geometric.nn import Linear as PyGLinear
 from torch_geometric.nn import MessagePassing
 
 from teddy.models.base import GNN, Features
-from teddy.models.caches import stop_caching
-from teddy.models.called import ModuleCall
+from teddy.models.called import ModuleCall, stop_caching
 
 
 @torch.no_grad()
 def count_macs(model: nn.Module, x: Features, edge_index: Any, **of_edges: Any) -> list[int] | None:
-    """Count multiply-accumulates, counting only stored non-zeros.
+    """Count multiply-accumulates of stored non-zeros; ``of_edges`` are inputs as ``edge_weight``.
 
-    Of the models here, per layer: a product H W costs one for each pair of a stored feature and a
-    non-zero weight that meet; an aggregation costs the entries of the adjacency, self-loops that
-    the model adds among them, times the output width.
+    For built-in models, per layer: a product H W costs one for each pair of a stored feature and a
+    non-zero weight that meet; an aggregation costs the entries of the adjacency, with the model's
+    self-loops, times the output width.
 
-    Of another module, one number: each linear layer costs its input rows times its non-zero
+    For another module, one number: each linear layer costs its input rows times its non-zero
     weights, each PyG message passing the number of values in its messages; other products are not
-    seen. None if nothing was seen.
-
-    Args:
-        model: The model.
-        x: Features.
-        edge_index: The graph.
-        of_edges: Values of the graph that the model takes, such as ``edge_weight``.
+    counted. None if there is none of these.
 
     Example:
         >>> from teddy.models import GCN

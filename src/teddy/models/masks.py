@@ -22,14 +22,14 @@ NOISE = 1e-5
 class Masks(nn.Module):
     r"""The masks of :math:`f(m_g \odot A, m_\theta \odot \Theta)`, learned with the weights.
 
-    Masks start at 1; those of weights that are gone already at 0, where no gradient reaches them.
-    Edges that are gone already aren't in the graph at all.
+    Masks start at 1; those of removed weights at 0, where no gradient reaches them. Removed edges
+    aren't in the graph at all.
 
     Args:
-        network: The network; its weights that are gone are set to 0.
+        network: The network; its removed weights are set to 0.
         num_edges: Undirected edges to learn a mask for; None: edges have no mask.
-        weight_masks: Which weights are still there, in the order of the trainable parameters;
-            None: weights have no mask.
+        weight_masks: The kept weights, in the order of the trainable parameters; None: weights have
+            no mask.
 
     Example:
         >>> network = nn.Linear(2, 1, bias=False)
@@ -94,17 +94,15 @@ class Masks(nn.Module):
         assert self.edge_mask is not None
         low, high = torch.minimum(pattern.row, pattern.col), torch.maximum(pattern.row, pattern.col)
         is_edge, mask = low != high, torch.full_like(low, self.edge_mask.numel())
-        edge: Tensor = torch.unique((low * pattern.shape[1] + high)[is_edge], return_inverse=True)[
-            1
-        ]
+        keys = (low * pattern.shape[1] + high)[is_edge]
+        edge: Tensor = torch.unique(keys, return_inverse=True)[1]
         mask[is_edge] = edge if mask_of_edge is None else mask_of_edge[edge]
         return mask
 
     def penalty(self, edges: float, weights: float) -> Tensor:
         r""":math:`\gamma_1 \|m_g\|_1 + \gamma_2 \|m_\theta\|_1`."""
-        total: Tensor = sum(
-            (weights * mask.abs().sum() for mask in self.weight_masks), torch.zeros(())
-        )
+        sizes = (weights * mask.abs().sum() for mask in self.weight_masks)
+        total: Tensor = sum(sizes, torch.zeros(()))
         return total if self.edge_mask is None else total + edges * self.edge_mask.abs().sum()
 
 
@@ -127,14 +125,9 @@ def call_with(
     *inputs: object,
     **named: object,
 ) -> Any:
-    """Call a method of a network with these weights in place of its own.
+    """Call a method of a network with these weights in place of its own, by name.
 
-    Args:
-        network: The network.
-        weights: Weights by name; those that aren't named stay.
-        part: Name of the method, ``__call__`` for the network as a whole.
-        inputs: Inputs of the call.
-        named: Inputs by name.
+    The method is ``part``, ``__call__`` for the network as a whole; all else are its inputs.
 
     Example:
         >>> ones, network = torch.ones(1, 1), nn.Linear(1, 1, bias=False)
@@ -146,7 +139,7 @@ def call_with(
 
 
 def check_takes_edge_weights(model: nn.Module) -> None:
-    """Raise unless edges can have a weight in a model: one of ours, or by ``edge_weight``.
+    """Raise unless a model can weigh edges, to learn edge masks.
 
     Example:
         >>> check_takes_edge_weights(nn.Linear(1, 1))

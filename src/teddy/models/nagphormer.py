@@ -11,11 +11,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from teddy.errors import InputError
-from teddy.kernels.dropout import Dropout
+from teddy.kernels.hidden import Dropout
 from teddy.kernels.pattern import Pattern
-from teddy.kernels.sparse import SparseMatrix
+from teddy.kernels.sparse import SparseMatrix, normalised_adjacency
 from teddy.machine import free_memory
-from teddy.models.base import GNN, Features, linear_units, product_macs
+from teddy.models.base import GNN, Features, draw_glorot, linear_units, product_macs
 from teddy.models.spectrum import positions
 from teddy.weights.units import Part, Units
 
@@ -117,24 +117,16 @@ class NAGphormer(GNN):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw Glorot-uniform weights; biases start at zero, LayerNorms as the identity."""
-        for module in self.modules():
-            if isinstance(module, nn.LayerNorm):
-                module.reset_parameters()
-            elif isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
+        """Draw Glorot-uniform weights."""
+        draw_glorot(self)
 
-    def structure(self, pattern: Pattern) -> Hops:
+    def structure(self, pattern: Pattern, weights: Tensor | None = None) -> Hops:
         """Normalise the adjacency, and encode the nodes' positions."""
         weight, count = self.project.weight, self.options["positions"]
         encoding = weight.new_zeros(pattern.shape[0], 0)
         if count:
             encoding = positions(pattern, count).to(weight)
-        pattern = pattern.with_self_loops
-        scale = 1.0 / pattern.crow.diff().to(weight.dtype).sqrt()
-        return Hops(SparseMatrix(pattern, scale[pattern.row] * scale[pattern.col]), encoding)
+        return Hops(normalised_adjacency(pattern, weight.dtype), encoding)
 
     def prepare(
         self, x: Features, edge_index: Any, edge_weight: Tensor | None = None
@@ -227,14 +219,7 @@ class NAGphormer(GNN):
 class EncoderLayer(nn.Module):
     """A layer of a transformer with LayerNorm first: attention of all heads, then two products.
 
-    Args:
-        hidden: Width, a multiple of ``heads``.
-        heads: How many.
-        dropout: On the attention and on what is added.
-
-    Example:
-        >>> EncoderLayer(4, 2, Dropout(0.1))(torch.ones(5, 3, 4)).shape
-        torch.Size([5, 3, 4])
+    Dropout is on the attention and on what is added; ``hidden`` is a multiple of ``heads``.
     """
 
     def __init__(self, hidden: int, heads: int, dropout: Dropout) -> None:
@@ -262,19 +247,7 @@ class EncoderLayer(nn.Module):
 
 
 def hop_tokens(adjacency: SparseMatrix, x: Tensor, hops: int) -> Tensor:
-    r"""Stack :math:`\hat A^k X` for :math:`k = 0 \dots K`: ``[N, K + 1, F]``.
-
-    Args:
-        adjacency: :math:`\hat A`.
-        x: Dense features ``[N, F]``.
-        hops: :math:`K`.
-
-    Example:
-        >>> swap = SparseMatrix.of(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
-        >>> hop_tokens(swap, torch.tensor([[1.0], [2.0]]), 2)[:, :, 0]
-        tensor([[1., 2., 1.],
-                [2., 1., 2.]])
-    """
+    r"""Stack :math:`\hat A^k X` for :math:`k = 0 \dots K`: ``[N, K + 1, F]``, of dense features."""
     _check_memory(x, hops)
     tokens = x.new_empty(x.size(0), hops + 1, x.size(1))
     tokens[:, 0] = x

@@ -1,21 +1,141 @@
-"""Checks of a user's own module before the first training, each with one line to say."""
+"""A user's own module: the signature of its forward, and checks before the first training."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from inspect import Parameter
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.fx import GraphModule
+from torch.jit import ScriptModule
+from torch_geometric.nn import Sequential
 
 from teddy.errors import InputError
-from teddy.models.called import ModuleCall
-from teddy.models.signature import ForwardSignature
+from teddy.models.identity import class_path
 
-_Parameter = inspect.Parameter
-_BY_PLACE = (_Parameter.POSITIONAL_ONLY, _Parameter.POSITIONAL_OR_KEYWORD)
+#: The attribute by which a module declares its inputs where its forward takes ``**kwargs``.
+DECLARED = "forward_inputs"
+
+#: Inputs that follow from the features, whatever the data have.
+DERIVED = ("num_nodes", "batch")
+
+_OPEN = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+
+
+@dataclass(frozen=True)
+class ForwardSignature:
+    """The parameters of a module's forward.
+
+    Attributes:
+        kind: Name of the module's class, for messages.
+        text: The signature, for messages.
+        features: Parameter that takes the node features, None: the first of ``*args``.
+        graph: Parameter that takes ``edge_index``, None: the second of ``*args``.
+        first: Whether these two come first, in this order.
+        names: The other inputs, and whether each is required.
+        positional: Whether further inputs are passed by position, as to ``forward(*args)``.
+        undeclared: Whether the module may take more than it names.
+        open: Whether it takes any keyword.
+
+    Example:
+        >>> class Own(nn.Module):
+        ...     def forward(self, x, pos, edge_index, edge_attr=None): return x
+        >>> ForwardSignature.of(Own()).names
+        {'pos': True, 'edge_attr': False}
+    """
+
+    kind: str
+    text: str
+    features: str | None
+    graph: str | None
+    first: bool
+    names: Mapping[str, bool]
+    positional: bool
+    undeclared: bool
+    open: bool
+
+    @staticmethod
+    def of(model: nn.Module) -> ForwardSignature:
+        """Read the signature of a module's forward."""
+        signature = _signature(model)
+        kind = class_path(model).rpartition(".")[2]
+        parameters = list(signature.parameters.values())
+        named = [p for p in parameters if p.kind not in _OPEN]
+        open_kinds = {p.kind for p in parameters if p.kind in _OPEN}
+        names = [p.name for p in named]
+        graph = "edge_index" if "edge_index" in names else next(iter(names[1:2]), None)
+        others = [name for name in names if name != graph]
+        features = "x" if "x" in others else next(iter(others), None)
+        required = {
+            p.name: p.default is Parameter.empty for p in named if p.name not in (features, graph)
+        }
+        declared = getattr(model, DECLARED, None) if open_kinds else None
+        if declared is not None:
+            required |= {str(name): True for name in declared if name not in (features, graph)}
+        return ForwardSignature(
+            kind,
+            f"forward{signature}",
+            features,
+            graph,
+            names[:2] == [features, graph] or (len(names) < 2 and bool(open_kinds)),
+            required,
+            open_kinds == {Parameter.VAR_POSITIONAL},
+            bool(open_kinds) and declared is None,
+            Parameter.VAR_KEYWORD in open_kinds,
+        )
+
+    def ask(self, name: str) -> InputError:
+        """Return an error that asks for a declaration of the inputs, such as this one."""
+        return InputError(
+            f"{self.text} of a {self.kind} doesn't name what it takes, and data have {name}; "
+            f"expected a declaration: model.{DECLARED} = ['{name}'], or []"
+        )
+
+    def check(self) -> None:
+        """Raise unless the forward takes features and a graph."""
+        if not self.first and None in (self.features, self.graph):
+            raise InputError(f"a {self.kind} has {self.text}, expected forward(x, edge_index)")
+
+    def arguments(
+        self, x: Tensor, edge_index: Any, named: Mapping[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return positional and keyword arguments of a call; ``named`` are the inputs beside both.
+
+        Where the forward names them, ``num_nodes`` is that of the features, and ``batch`` all zeros
+        unless there are several graphs.
+        """
+        given = dict(named)
+        if "num_nodes" in self.names:
+            given["num_nodes"] = x.size(0)
+        if self.names.get("batch") and "batch" not in given:
+            given["batch"] = x.new_zeros(x.size(0)).long()
+        if self.positional:
+            return (x, edge_index, *(given[name] for name in self.names)), {}
+        if self.first:
+            return (x, edge_index), given
+        return (), {str(self.features): x, str(self.graph): edge_index, **given}
+
+
+def _signature(model: nn.Module) -> inspect.Signature:
+    if isinstance(model, Sequential):
+        named = (Parameter(n, Parameter.POSITIONAL_OR_KEYWORD) for n in model.signature.param_dict)
+        return inspect.Signature(list(named))
+    if not isinstance(model, ScriptModule):
+        return inspect.signature(model.forward)
+    forward: Any = model.forward
+    _, *arguments = forward.schema.arguments
+    kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    return inspect.Signature([
+        Parameter(
+            argument.name,
+            kinds[argument.kwarg_only],
+            default=None if argument.has_default_value() else Parameter.empty,
+        )
+        for argument in arguments
+    ])  # fmt: skip
 
 
 def check_callable(make: Callable[..., Any]) -> None:
@@ -39,13 +159,12 @@ def check_callable(make: Callable[..., Any]) -> None:
 
 
 def needed_arguments(make: Callable[..., Any]) -> list[str]:
-    """Names of the arguments that a function cannot be called without.
-
-    Example:
-        >>> needed_arguments(lambda data, hidden=16: None)
-        ['data']
-    """
-    return [name for name, given in _parameters(make).items() if _is_needed(given)]
+    """Names of the required arguments of a function."""
+    try:
+        parameters = inspect.signature(make).parameters.values()
+    except (TypeError, ValueError):  # compiled code has no signature
+        return []
+    return [p.name for p in parameters if p.kind not in _OPEN and p.default is Parameter.empty]
 
 
 def check_module(module: nn.Module) -> None:
@@ -75,7 +194,7 @@ def check_module(module: nn.Module) -> None:
 
 
 def check_weights(module: nn.Module) -> None:
-    """Raise if a module has no values, being on the meta device, or a state that isn't tensors.
+    """Raise if a module is on the meta device, or its state has anything but tensors.
 
     Example:
         >>> check_weights(nn.Linear(1, 1, device="meta"))
@@ -108,47 +227,6 @@ def check_state(module: nn.Module) -> None:
         if not isinstance(value, Tensor):
             kind = type(value).__name__
             raise InputError(f"the model's state has a {kind} '{name}', expected tensors only")
-
-
-@torch.no_grad()
-def check_looks_up(module: nn.Module, x: Tensor, edge_index: Any, **of_edges: Any) -> None:
-    """Raise if a module can't compute with integer features; one pass tells.
-
-    Args:
-        module: The user's own module, a copy: lazy parameters get their shapes.
-        x: Integers.
-        edge_index: The graph.
-        of_edges: Whatever else it is given by name.
-
-    Example:
-        >>> class Own(nn.Linear):
-        ...     def forward(self, x, edge_index): return super().forward(x)
-        >>> check_looks_up(Own(1, 2), torch.tensor([[1]]), torch.tensor([[0], [0]]))
-        Traceback (most recent call last):
-        ...
-        teddy.errors.InputError: a Own fails on integer x (RuntimeError: ...), expected an
-        embedding with a row for each id, or data.x = data.x.float()
-    """
-    try:
-        ModuleCall(module.eval())(x, edge_index, of_edges)
-    except Exception as error:  # whatever the user's module raises
-        reason = " ".join(str(error).split())[:120]
-        raise InputError(
-            f"a {type(module).__name__} fails on integer x ({type(error).__name__}: {reason}), "
-            "expected an embedding with a row for each id, or data.x = data.x.float()"
-        ) from error
-
-
-def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    try:
-        return dict(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # compiled code says nothing of its arguments
-        return {"arguments": _Parameter("arguments", _Parameter.VAR_POSITIONAL)}
-
-
-def _is_needed(parameter: inspect.Parameter) -> bool:
-    named = parameter.kind in (*_BY_PLACE, _Parameter.KEYWORD_ONLY)
-    return named and parameter.default is _Parameter.empty
 
 
 def _takes_dicts(module: nn.Module, by_place: Collection[str]) -> bool:

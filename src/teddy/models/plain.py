@@ -24,14 +24,12 @@ from teddy.models.unimp import UniMP
 
 
 class Plain(nn.Module):
-    """A model of ours, as it is in evaluation, in plain tensor operations.
+    """A built-in model, as it is in evaluation, in plain tensor operations.
 
     ``edge_index`` lists each edge in both directions, or as messages run, each once: as
-    :meth:`teddy.ticket.Ticket.edge_index` gives it. Self-loops in it are ignored.
-    ``edge_weight`` ``[E]``, where edges have weights, are those of its columns.
-
-    Args:
-        model: A GCN, GAT, GIN, SAGE, or a UniMP that isn't shown labels; its weights are shared.
+    :meth:`teddy.ticket.Ticket.edge_index` returns it. Self-loops in it are ignored. ``edge_weight``
+    ``[E]`` are the weights of its columns. The weights are shared with the model: a GCN, GAT, GIN,
+    SAGE, or a UniMP without labels as inputs.
 
     Example:
         >>> model = GCN(3, 2, hidden=4).eval()
@@ -60,18 +58,12 @@ class Plain(nn.Module):
 
 
 def plain_readout(kind: str, outputs: Tensor, batch: Tensor) -> Tensor:
-    """The outputs of each graph's nodes as one row, ``[G, C]``.
+    """The outputs of each graph's nodes as one row, ``[G, C]``: their mean, sum or max.
 
     Args:
         kind: ``mean``, ``sum`` or ``max``.
-        outputs: Of nodes, ``[N, C]``.
+        outputs: Outputs of the nodes, ``[N, C]``.
         batch: The graph of each node, int64 ``[N]``.
-
-    Example:
-        >>> outputs = torch.tensor([[1.0, 2.0], [3.0, 0.0], [0.0, -1.0]])
-        >>> plain_readout("max", outputs, torch.tensor([0, 0, 1]))
-        tensor([[ 3.,  2.],
-                [ 0., -1.]])
     """
     graphs = batch.max().item() + 1  # not int(), which torch.export would take as fixed
     size, place = (graphs, outputs.size(1)), batch[:, None].expand_as(outputs)

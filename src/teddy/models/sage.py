@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from teddy.kernels.pattern import Pattern
+from teddy.kernels.layer import Input, multiply, propagate
+from teddy.kernels.pattern import Pattern, row_sums
 from teddy.kernels.sparse import SparseMatrix
 from teddy.models.base import Features, product_macs
-from teddy.models.layered import Input, LayeredGNN, Rows, multiply, propagate, row_sums
+from teddy.models.layered import LayeredGNN, Rows
 from teddy.weights.units import Part, Units
 
 
@@ -59,11 +60,6 @@ class SAGE(LayeredGNN):
         neighbours = propagate(adjacency, h, self.neighbour_weights[index])
         return multiply(h, self.self_weights[index]) + neighbours
 
-    def feature_weights(self) -> Units:
-        """Rows of both first weights."""
-        first = (Part(self.self_weights[0], 0), Part(self.neighbour_weights[0], 0))
-        return Units(self.in_channels, (), first)
-
     def units(self) -> list[Units]:
         """Columns of both weights of a layer, and the rows of the next layer's."""
         weights = zip(self.self_weights, self.neighbour_weights, strict=True)
@@ -84,8 +80,7 @@ class SAGE(LayeredGNN):
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: both products with H, plus an entry of A times each output."""
-        inputs = [x, *[x.shape[0]] * (self.num_layers - 1)]
-        weights = zip(inputs, self.self_weights, self.neighbour_weights, strict=True)
+        weights = zip(self.layer_inputs(x), self.self_weights, self.neighbour_weights, strict=True)
         return [
             product_macs(h, own) + product_macs(h, other) + adjacency.pattern.nnz * own.size(1)
             for h, own, other in weights

@@ -12,10 +12,9 @@ from torch_geometric.data import Data
 from teddy.data.unused_weight import warn_of_weight
 from teddy.errors import InputError
 from teddy.models import GNN, MODELS, build_model, parse_model
-from teddy.models.caches import copy_uncached, stop_caching
-from teddy.models.own_module import check_callable, check_module, needed_arguments
-from teddy.models.signature import ForwardSignature
-from teddy.models.wrappers import unwrapped
+from teddy.models.called import copy_uncached, stop_caching
+from teddy.models.identity import unwrapped
+from teddy.models.own_module import ForwardSignature, check_callable, check_module, needed_arguments
 
 ModelLike = str | nn.Module | Callable[[], nn.Module]
 

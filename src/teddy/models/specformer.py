@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from teddy.kernels.layer import multiply
 from teddy.kernels.pattern import Pattern
-from teddy.models.base import GNN, Features, linear_units, product_macs
-from teddy.models.layered import multiply
+from teddy.models.base import GNN, Features, draw_glorot, linear_units, product_macs
 from teddy.models.spectrum import Spectrum, spectrum
 from teddy.weights.units import Part, Units
 
@@ -95,14 +95,13 @@ class Specformer(GNN):
 
     def reset_parameters(self) -> None:
         """Draw Glorot-uniform weights; a layer begins with the mean of its bases."""
-        for linear in (self.encoder, self.classifier):
-            nn.init.xavier_uniform_(linear.weight)
-            nn.init.zeros_(linear.bias)
+        draw_glorot(self.encoder)
+        draw_glorot(self.classifier)
         self.eigenvalues.reset_parameters()
         for weights in self.combinations:
             nn.init.constant_(weights, 1 / len(weights))
 
-    def structure(self, pattern: Pattern) -> Spectrum:
+    def structure(self, pattern: Pattern, weights: Tensor | None = None) -> Spectrum:
         """The spectrum of the graph's Laplacian."""
         found, weight = spectrum(pattern, self.options["eigenvalues"]), self.encoder.weight
         return Spectrum(found.values.to(weight), found.vectors.to(weight))
@@ -163,16 +162,9 @@ class EigenvalueTransformer(nn.Module):
     r"""New eigenvalues, one for each head, from all eigenvalues of a graph.
 
     An eigenvalue is encoded by itself and the sine and cosine of
-    :math:`100 \lambda / 10000^{2i / d}`; then self-attention and a feed-forward network, each after
-    a layer norm and beside a residual connection, and a linear decoder.
-
-    Args:
-        hidden: Width :math:`d`.
-        heads: Of the attention, and new eigenvalues.
-
-    Example:
-        >>> EigenvalueTransformer(4, 2)(torch.tensor([0.0, 2.0]), torch.tensor([1, 1])).shape
-        torch.Size([2, 2])
+    :math:`100 \lambda / 10000^{2i / d}` with the width :math:`d`; then self-attention and a
+    feed-forward network, each after a layer norm and beside a residual connection, and a linear
+    decoder.
     """
 
     def __init__(self, hidden: int, heads: int) -> None:
@@ -195,12 +187,7 @@ class EigenvalueTransformer(nn.Module):
         That is a low-pass filter as GCN's: from a random one a few labels don't lead to it. One
         hidden unit carries it from the encoding to the decoder.
         """
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.LayerNorm):
-                module.reset_parameters()
+        draw_glorot(self)
         with torch.no_grad():
             for linear in (self.encoding, self.attended, self.fed):
                 linear.weight[0] = 0
@@ -213,8 +200,8 @@ class EigenvalueTransformer(nn.Module):
         """Compute the new eigenvalues ``[k, heads]``.
 
         Args:
-            values: ``[k]``, distinct.
-            copies: How often there is each.
+            values: Distinct eigenvalues ``[k]``.
+            copies: Multiplicity of each.
         """
         powers = torch.arange(0, self.hidden, 2, device=values.device, dtype=values.dtype)
         angles = 100 * values[:, None] * torch.exp(powers * (-math.log(10000) / self.hidden))
@@ -233,16 +220,14 @@ class EigenvalueTransformer(nn.Module):
         return new
 
     def macs(self, count: int) -> int:
-        """Multiply-accumulates for so many distinct eigenvalues: each with non-zero weights, and
-        with each other for scores and mixtures.
-        """
+        """Multiply-accumulates: of distinct eigenvalues with weights, and with each other."""
         linears = [module for module in self.modules() if isinstance(module, nn.Linear)]
         weights = sum(product_macs(count, linear.weight.t()) for linear in linears)
         return weights + 2 * count * count * self.query.out_features
 
 
 def _distinct(structure: Spectrum) -> tuple[Tensor, Tensor, Tensor]:
-    """Distinct eigenvalues, which of them each one is, and how often there is each."""
+    """Distinct eigenvalues, the index of each one among them, and their multiplicities."""
     distinct: tuple[Tensor, Tensor, Tensor] = torch.unique_consecutive(
         structure.values, return_inverse=True, return_counts=True
     )

@@ -43,25 +43,24 @@ class Spectrum:
 
 
 def spectrum(pattern: Pattern, count: int = 0, cache: bool = True) -> Spectrum:
-    r"""Decompose :math:`L = I - D^{-1/2} A D^{-1/2}` of an undirected graph, in float64.
+    """Decompose :math:`L = I - D^{-1/2} A D^{-1/2}` of an undirected graph, in float64.
 
-    An edge that is listed in one direction counts as both. A node without edges is a component of
-    its own: :math:`L_{ii} = 0`, not 1.
+    An edge listed in one direction counts as both. A node without edges is a component of its own:
+    :math:`L_{ii} = 0`, not 1.
 
     Each connected component is decomposed by itself: after pruning, when most are small, that is
     far cheaper than the whole. Its eigenvalue 0, which it has once, is known exactly, with the
     eigenvector :math:`D^{1/2} 1` on its nodes. Equal eigenvalues are in the order of the
-    components; which basis of their eigenvectors is returned is fixed, but means nothing.
+    components.
 
-    A part of the spectrum is its lower end, without what a filter :math:`g(L)` gains little from:
-    the eigenvalue 0 of components that have an edge, the largest first, for at most half of the
-    pairs, then the smallest eigenvalues above 0. Lone nodes come in only if those aren't enough.
-    For a large component they come from subspace iteration with a Chebyshev filter, which, unlike
-    Lanczos from one vector, finds every copy of a multiple eigenvalue.
+    A part of the spectrum is its lower end: the eigenvalue 0 of components that have an edge, the
+    largest first, for at most half of the pairs, then the smallest eigenvalues above 0, and nodes
+    without edges only if those aren't enough. A large component is decomposed by
+    :func:`~teddy.models.subspace.smallest_pairs`.
 
     Args:
-        pattern: The graph.
-        count: How many pairs; 0 or N and more: all.
+        pattern: Edges; self-loops are ignored.
+        count: Number of pairs; 0 or N and more: all.
         cache: Whether to look on disk first, and to keep the result there (from 500 nodes on).
 
     Raises:
@@ -104,11 +103,6 @@ def spectrum_bytes(pattern: Pattern, count: int = 0) -> int:
     For one component after the other: three float64 matrices over it, or of a part of its spectrum
     six float64 blocks of the vectors that are iterated. For all together: the float32 vectors of
     each component, and the result.
-
-    Example:
-        >>> edge = Pattern.of(torch.tensor([0, 1]), torch.tensor([1, 0]), (2, 2))
-        >>> spectrum_bytes(edge)
-        128
     """
     graph = _Graph(pattern)
     return graph.bytes(count if 0 < count < graph.num_nodes else graph.num_nodes)

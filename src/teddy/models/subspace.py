@@ -20,17 +20,12 @@ _SWEEPS, _FEWEST, _MOST = 300, 8, 200  # of the filter, and its degrees
 
 
 def block_width(count: int) -> int:
-    """Vectors that are iterated to find so many.
-
-    Example:
-        >>> block_width(100)
-        125
-    """
+    """Number of vectors that are iterated to find ``count``."""
     return count + max(8, count // 4)
 
 
 def smallest_pairs(S: Any, kernel: Array, count: int) -> tuple[Array, Array]:
-    r"""The smallest eigenvalues above 0 of L = I - S, and their vectors.
+    """The smallest eigenvalues above 0 of L = I - S, and their vectors, of a connected graph.
 
     Subspace iteration: a sweep multiplies a block of vectors with a Chebyshev polynomial of L that
     is small on :math:`[a, 2]` and grows below, then takes the best vectors of the space that they
@@ -38,9 +33,9 @@ def smallest_pairs(S: Any, kernel: Array, count: int) -> tuple[Array, Array]:
     that is a third of the nodes wide are below 1.5.
 
     Args:
-        S: The normalised adjacency of a connected graph, sparse.
+        S: The normalised adjacency, sparse.
         kernel: The vector of eigenvalue 0, of length 1.
-        count: How many.
+        count: Number of pairs.
 
     Example:
         >>> ring = 0.5 * (np.roll(np.eye(40), 1, axis=0) + np.roll(np.eye(40), -1, axis=0))

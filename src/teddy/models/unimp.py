@@ -9,14 +9,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from teddy.kernels.layer import Input, multiply
 from teddy.kernels.pattern import Pattern
-from teddy.kernels.sparse import SparseMatrix, row_softmax, sampled_product
+from teddy.kernels.sparse import SparseMatrix, sampled_product
 from teddy.models.base import Features, product_macs
-from teddy.models.layered import Input, LayeredGNN, multiply
+from teddy.models.layered import AttentionGNN
 from teddy.weights.units import Part, Units
 
 
-class UniMP(LayeredGNN):
+class UniMP(AttentionGNN):
     r"""`Unified message passing <https://arxiv.org/abs/2009.03509>`_.
 
     For each head, over the neighbours :math:`j` of :math:`i`, with :math:`q = h W_q + b_q`,
@@ -116,18 +117,6 @@ class UniMP(LayeredGNN):
             return SparseMatrix(pattern, self.queries[0].new_ones(pattern.nnz), unit=True)
         return SparseMatrix(pattern, weights)
 
-    def stem(self, x: Features, adjacency: SparseMatrix) -> Features:
-        """Nothing: dropout comes first."""
-        return x
-
-    def head(self, stem: Features, adjacency: SparseMatrix) -> Tensor:
-        """All layers."""
-        h = stem
-        for index in range(self.num_layers):
-            h = self.layer(index, self.dropout(h), adjacency)
-        assert isinstance(h, Tensor)
-        return h
-
     def feature_weights(self) -> Units:
         """Rows of all four first weights, and a column of the labels' embedding."""
         own = () if self.labels is None else (Part(self.labels, 1),)
@@ -149,14 +138,8 @@ class UniMP(LayeredGNN):
         pattern = adjacency.pattern.repeat(self.heads)  # row and column: node and head
         query, key, value = (t.reshape(pattern.shape[0], -1) for t in (query, key, value))
         scores = sampled_product(query, key, pattern) / query.size(1) ** 0.5
-        weights = None if adjacency.unit else adjacency.values
-        if weights is not None and self.heads > 1:
-            assert pattern.origin is not None
-            weights = weights.index_select(0, pattern.origin)
-        attention = row_softmax(scores, pattern, weights)
-        if not last:
-            attention = self.dropout(attention)
-        message = (SparseMatrix(pattern, attention) @ value).view(g.size(0), self.heads, -1)
+        message = self.attend(index, scores, value, adjacency, pattern)
+        message = message.view(g.size(0), self.heads, -1)
         message = message.mean(dim=1) if last else message.flatten(1)
 
         if self.options["gated"]:
@@ -169,12 +152,11 @@ class UniMP(LayeredGNN):
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: H W of all four, q k and alpha v along each entry, the gate."""
-        inputs = [x, *[x.shape[0]] * (self.num_layers - 1)]
         return [
             sum(product_macs(h, weight) for weight in self._weights(index))
             + 2 * adjacency.pattern.nnz * self.values[index].size(1)
             + sum(product_macs(x.shape[0], gate) for gate in self.gates[index : index + 1])
-            for index, h in enumerate(inputs)
+            for index, h in enumerate(self.layer_inputs(x))
         ]
 
     def _weights(self, index: int) -> list[Tensor]:

@@ -11,11 +11,15 @@ from teddy.errors import InputError
 from teddy.graph.edges import Edges
 from teddy.graph.weighted_graph import WeightedGraph
 from teddy.prune.scores import SCORES
-from teddy.prune.scores.node_score import NodeScore
-from teddy.prune.scores.signal_score import SignalScore
-from teddy.prune.select import Digests, index_digests, lowest_edges, lowest_of_groups
-from teddy.prune.signals import Signals
-from teddy.prune.ties import pair_digests, pair_text
+from teddy.prune.scores.kinds import NodeScore, Signals, SignalScore
+from teddy.prune.select import (
+    Digests,
+    index_digests,
+    lowest_edges,
+    lowest_of_groups,
+    pair_digests,
+    pair_text,
+)
 
 
 def choose_edges(
@@ -48,12 +52,7 @@ def choose_edges(
 
 
 def keep_highest(edges: Edges, scores: Tensor, sparsity: float) -> Tensor:
-    """Keep all edges but those of lowest score, as many as the budget says, bool ``[M]``.
-
-    Args:
-        edges: The graph.
-        scores: float64 ``[M]``.
-        sparsity: Share of edges to remove.
+    """Keep all edges but those of lowest score ``[M]``, as many as the budgets say, bool ``[M]``.
 
     Example:
         >>> from teddy.graph import Groups
@@ -80,13 +79,13 @@ def score_edges(
 ) -> Tensor:
     """Return the score of each edge within its group, float64 ``[M]``.
 
-    With a budget over all relations, the score in the simple graph that they make together.
+    With a budget over all relations, the score in the simple graph that they make together. Scores
+    draw once for all graphs of a batch, and for each relation by itself.
 
     Args:
         edges: The graph.
         score: A name in ``teddy.prune.SCORES``.
-        seed: For scores that draw; they do so once for all graphs of a batch, and for each
-            relation by itself.
+        seed: For scores that draw.
         weights: Weight of each edge, float64 ``[M]``, for weighted degrees.
         signals: Signals of the nodes, for a score that reads them.
     """
@@ -128,15 +127,9 @@ def score_pairs(
     weights: Tensor | None = None,
     signals: Signals | None = None,
 ) -> Tensor:
-    """Score pairs of nodes of one graph, float64 ``[P]``, by a score's name.
+    """Score pairs of nodes of one graph, edges or self-loops ``[2, P]``, as float64 ``[P]``.
 
-    Args:
-        edges: The graph.
-        pairs: int64 ``[2, P]``, edges of it or self-loops.
-        method: A name in ``teddy.prune.SCORES``.
-        seed: For scores that draw.
-        weights: Weight of each edge of the graph, float64 ``[M]``, for weighted degrees.
-        signals: Signals of the nodes, for a score that reads them.
+    The other arguments are those of :func:`score_edges`.
 
     Example:
         >>> path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
@@ -155,7 +148,7 @@ def score_pairs(
 
 
 def check_weighted(method: str) -> None:
-    """Raise unless a score can be computed of weighted degrees.
+    """Raise unless a score has a form for weighted degrees.
 
     Example:
         >>> check_weighted("random")
@@ -170,12 +163,7 @@ def check_weighted(method: str) -> None:
 
 
 def needed_signals(method: str) -> tuple[str, ...]:
-    """Names of the signals that a score reads beside the graph.
-
-    Example:
-        >>> needed_signals("teddy"), needed_signals("agreement")
-        ((), ('logits',))
-    """
+    """Names of the signals that a score reads beside the graph."""
     score = SCORES[method]
     return score.needs if isinstance(score, SignalScore) else ()
 
@@ -189,7 +177,7 @@ def _tie_digests(edges: Edges) -> Digests:
         return index_digests(edges.pairs - groups.first[edges.group])
 
     def digests(chosen: Tensor) -> NDArray[np.bytes_]:
-        """Of two relations between the same nodes, the number of the relation tells."""
+        """Hash the ends, and the relation: two may have an edge between the same nodes."""
         pairs = zip(*edges.node_pairs[:, chosen].tolist(), strict=True)
         ends = (pair_text(low, high) for low, high in pairs)
         return pair_digests(ends, map(str, edges.group[chosen].tolist()))

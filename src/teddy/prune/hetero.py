@@ -14,24 +14,6 @@ from teddy.graph.weighted_graph import WeightedGraph, check_has_weights
 from teddy.prune.choose import choose_edges, needed_signals, score_edges, score_pairs
 
 
-def check_of_relations(method: str) -> None:
-    """Raise if a score looks at more than the graph, which nodes of several kinds don't share.
-
-    Example:
-        >>> check_of_relations("cosine")
-        Traceback (most recent call last):
-        ...
-        teddy.errors.InputError: cosine looks at x of one kind of node, expected a score of the
-        graph alone for a HeteroData
-    """
-    needs = needed_signals(method)
-    if needs:
-        raise InputError(
-            f"{method} looks at {', '.join(needs)} of one kind of node, expected a score of the "
-            "graph alone for a HeteroData"
-        )
-
-
 def relation_scores(
     data: HeteroData,
     method: str = "teddy",
@@ -46,14 +28,14 @@ def relation_scores(
 
     Args:
         data: The graph: ``edge_index`` of each relation, and the number of nodes of each type.
-        method: A name in ``teddy.prune.SCORES``.
+        method: A name in ``teddy.prune.SCORES``, of a score of the graph alone.
         seed: For scores that draw.
         relations: ``each``: degrees are those of a relation by itself; ``all``: of the graph that
             all relations make together.
         weighted: Whether degrees are sums of ``edge_weight``, which each relation must have.
 
     Returns:
-        For each relation float64 ``[E]``; the lowest are pruned first.
+        float64 ``[E]`` for each relation; the lowest are pruned first.
 
     Example:
         >>> import torch, teddy
@@ -61,9 +43,13 @@ def relation_scores(
         >>> data["author", "writes", "paper"].edge_index = torch.tensor([[0, 0, 1], [0, 1, 1]])
         >>> teddy.relation_scores(data)  # a path of four nodes
         {('author', 'writes', 'paper'): tensor([0.3018, 0.1821, 0.3018], dtype=torch.float64)}
+        >>> teddy.relation_scores(data, "cosine")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: cosine looks at x of one kind of node, expected a score of the
+        graph alone for a HeteroData
     """
-    check_of_relations(method)
-    edges, pair_of_column = _edges(data, relations, weighted)
+    edges, pair_of_column = _edges(data, method, relations, weighted)
     weights = edges.weights if weighted else None
     scores = score_edges(edges, method, seed, weights)
     found = {}
@@ -96,23 +82,23 @@ def prune_relations(
     relations: str = "each",
     weighted: bool = False,
 ) -> dict[EdgeType, Tensor]:
-    r"""Choose the edges of a heterogeneous graph that stay.
+    r"""Choose the kept edges of a heterogeneous graph.
 
-    Of each relation exactly :math:`\lceil p_g M_r \rceil` undirected edges go, as
-    :func:`teddy.prune_edges` chooses them; or :math:`\lceil p_g M \rceil` of all together. A
-    relation and its reverse share one fate, self-loops stay, edges of different relations between
-    the same nodes are different edges, and what goes at one sparsity goes at every higher one.
+    Exactly :math:`\lceil p_g M_r \rceil` undirected edges of each relation are removed, as by
+    :func:`teddy.prune_edges`; or :math:`\lceil p_g M \rceil` of all together. A relation and its
+    reverse are one, self-loops are kept, and edges of different relations between the same nodes
+    are different edges.
 
     Args:
         data: The graph.
         sparsity: Share :math:`p_g` of undirected edges to remove, in [0, 1].
-        method: A name in ``teddy.prune.SCORES``.
+        method: A name in ``teddy.prune.SCORES``, of a score of the graph alone.
         seed: For scores that draw.
         relations: ``each`` or ``all``; see :func:`relation_scores`.
         weighted: Whether degrees are sums of ``edge_weight``.
 
     Returns:
-        For each relation bool ``[E]``: keep this column.
+        bool ``[E]`` for each relation: keep this column.
 
     Example:
         >>> import torch, teddy
@@ -121,16 +107,21 @@ def prune_relations(
         >>> teddy.prune_relations(data, 0.3)
         {('author', 'writes', 'paper'): tensor([ True, False,  True])}
     """
-    check_of_relations(method)
-    edges, pair_of_column = _edges(data, relations, weighted)
+    edges, pair_of_column = _edges(data, method, relations, weighted)
     keep = choose_edges(edges, sparsity, method, seed, weighted)
     return {kind: keep_columns(keep, pair_of_column[kind]) for kind in data.edge_types}
 
 
 def _edges(
-    data: HeteroData, relations: str, weighted: bool
+    data: HeteroData, method: str, relations: str, weighted: bool
 ) -> tuple[Edges, dict[EdgeType, Tensor]]:
-    """Edges with their weights where degrees are weighted, or raise if a relation has none."""
+    """Edges, with their weights where degrees are weighted, or raise."""
+    needs = needed_signals(method)
+    if needs:
+        raise InputError(
+            f"{method} looks at {', '.join(needs)} of one kind of node, expected a score of the "
+            "graph alone for a HeteroData"
+        )
     if not weighted:
         return relation_edges(data, relations)
     edges, pair_of_column = relation_edges(data, relations, ["edge_weight"])

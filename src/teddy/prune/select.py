@@ -1,8 +1,12 @@
-"""Exact selection: the k lowest of a score, ties broken alike everywhere."""
+"""Exact selection: the k edges of lowest score, ties in the order of the md5 of their ends' ids.
+
+The tie rule reads an edge's two ids only, not its index in a table, and md5 exists on every engine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import torch
@@ -10,26 +14,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from teddy.errors import InputError
-from teddy.prune.ties import pair_digests
+from teddy.kernels import jit
+from teddy.kernels.pair_digests import integer_digests
 
 #: From numbers of edges, int64 ``[P]``, to hashes that decide among equal scores.
 Digests = Callable[[Tensor], NDArray[np.bytes_]]
+Ids = Iterable[int | str] | NDArray[np.int64]
+
+# So few pairs aren't worth loading the kernel.
+_FEW = 10_000
 
 
-def lowest_edges(
-    scores: Tensor,
-    k: int,
-    digests: Digests,
-) -> Tensor:
+def lowest_edges(scores: Tensor, k: int, digests: Digests) -> Tensor:
     """Mark the ``k`` lowest edges in the total order (score, md5 of the pair).
 
     The order is total, so for a larger ``k`` the marked edges contain those of a smaller one.
-    Hashes are computed among edges equal to the threshold only.
-
-    Args:
-        scores: float64 ``[M]``.
-        k: How many to mark.
-        digests: From numbers of edges, int64 ``[P]``, to the hashes of their ends.
+    Only edges equal to the threshold are hashed.
 
     Example:
         >>> digests = index_digests(torch.tensor([[0, 0, 1], [1, 2, 2]]))
@@ -51,9 +51,7 @@ def lowest_edges(
 
 
 def lowest_of_groups(scores: Tensor, group: Tensor, budgets: Tensor, digests: Digests) -> Tensor:
-    """Mark the lowest edges of each group in the same order, as many as its budget says.
-
-    What :func:`lowest_edges` does for one group after the other, at once.
+    """Mark the lowest edges of all groups, each as by :func:`lowest_edges` with its budget.
 
     Args:
         scores: float64 ``[M]``.
@@ -93,11 +91,7 @@ def lowest_of_groups(scores: Tensor, group: Tensor, budgets: Tensor, digests: Di
 
 
 def index_digests(pairs: Tensor) -> Digests:
-    """Return a function from numbers of edges to the hashes of their ends' numbers.
-
-    Args:
-        pairs: int64 ``[2, M]``, the lower end first.
-    """
+    """Hashes of edges by the indices of their ends ``[2, M]``, the lower one first."""
 
     def digests(edges: Tensor) -> NDArray[np.bytes_]:
         # In a set of graphs many have the same numbers.
@@ -106,3 +100,37 @@ def index_digests(pairs: Tensor) -> Digests:
         return found
 
     return digests
+
+
+def pair_text(low: int | str, high: int | str) -> str:
+    """The text of an edge that is hashed; no two edges have the same.
+
+    Example:
+        >>> pair_text(3, 12), pair_text("a-b", "c")
+        ('3-12', '3:a-b-c')
+    """
+    return f"{low}-{high}" if isinstance(low, int) else f"{len(low)}:{low}-{high}"
+
+
+def pair_digests(lows: Ids, highs: Ids, prefix: str = "") -> NDArray[np.bytes_]:
+    """md5 of each pair in hexadecimal digits, ``S32 [P]``, which sort as the numbers do.
+
+    Args:
+        lows: Ids of one end, of an undirected edge the lower; large arrays are hashed by a
+            compiled kernel where numba is installed.
+        highs: Ids of the other end.
+        prefix: Text before that of each pair.
+
+    Example:
+        >>> pair_digests([0, 0], [1, 2]).tolist()
+        [b'c2eb282156233b5d827219971c8b04c2', b'dfbffab08ce62ec457a6c2cf7f55e76c']
+    """
+    if isinstance(lows, np.ndarray) and isinstance(highs, np.ndarray):
+        if lows.size > _FEW and jit.numba is not None:
+            return integer_digests(lows, highs, prefix=prefix)
+        lows, highs = lows.tolist(), highs.tolist()
+    digests = [
+        hashlib.md5(f"{prefix}{pair_text(*pair)}".encode(), usedforsecurity=False).hexdigest()
+        for pair in zip(lows, highs, strict=True)
+    ]
+    return np.array(digests, dtype="S32")

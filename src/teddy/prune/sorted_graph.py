@@ -1,4 +1,4 @@
-"""Graphs as PyG keeps them, sorted and in both directions: scored and selected in linear time."""
+"""Sorted graphs in both directions, as PyG has them: scored and selected in linear time."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from torch import Tensor
 
 from teddy.errors import InputError
 from teddy.kernels import jit
-from teddy.kernels import sorted_edges as kernels
-from teddy.prune.scores.node_score import NodeScore
+from teddy.kernels import selection as kernels
+from teddy.prune.scores.kinds import NodeScore
 from teddy.prune.select import index_digests, lowest_edges
 
 Array = NDArray[Any]
 
-# Columns that are looked at before all are.
+# Columns that are checked before all are.
 _GLANCE = 2048
 
 
 class SortedGraph:
     """An ``edge_index`` that lists every edge in both directions, sorted, without duplicates.
 
-    Then no sort is needed to know the simple graph: the columns are the entries of its adjacency
-    matrix, row by row. Nothing is copied, and all passes run on all threads.
+    Its columns are the entries of the adjacency matrix, row by row, so nothing is sorted or copied,
+    and all passes run on all threads.
 
     Attributes:
         num_nodes: Number of nodes :math:`N`.
@@ -46,10 +46,10 @@ class SortedGraph:
 
     @staticmethod
     def of(edge_index: Tensor, num_nodes: int | None = None) -> SortedGraph | None:
-        """Recognise such a list, whether sorted by its first or its second row; else None.
+        """Recognise such a list, sorted by its first or its second row; else None.
 
-        That both directions are there is seen from a sum of 64-bit hashes of the edges, signed by
-        direction; it is zero by chance once in 2^64 lists.
+        Both directions are there if a sum of 64-bit hashes of the edges, signed by direction, is
+        zero, which it is by chance once in 2^64 lists.
 
         Example:
             >>> SortedGraph.of(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])).num_edges
@@ -64,10 +64,8 @@ class SortedGraph:
         first, second = edge_index.numpy()
         for row, col in ((first, second), (second, first)):
             size = int(row[-1]) + 1 if num_nodes is None else num_nodes
-            # Don't read all of a list that is in no order.
-            if (np.diff(row[:_GLANCE]) >= 0).all() and 0 <= row[0] <= row[
-                -1
-            ] < size <= kernels.MAX_NODES:
+            glance = (np.diff(row[:_GLANCE]) >= 0).all()  # don't read all of an unsorted list
+            if glance and 0 <= row[0] <= row[-1] < size <= kernels.MAX_NODES:
                 graph = SortedGraph._check(size, row, col)
                 if graph is not None:
                     return graph
@@ -112,15 +110,9 @@ class SortedGraph:
         return torch.from_numpy(out)
 
     def keep(self, score: NodeScore, num_pruned: int) -> Tensor:
-        """Choose the columns that stay when the lowest ``num_pruned`` edges go; bool ``[E]``.
+        """Keep the columns of all but the lowest ``num_pruned`` edges; bool ``[E]``.
 
         The order is that of :func:`~teddy.prune.select.lowest_edges`: score, then md5.
-
-        Example:
-            >>> from teddy.prune.scores import SCORES
-            >>> graph = SortedGraph.of(torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]))
-            >>> graph.keep(SCORES["degree-low"], 1)  # a tie
-            tensor([False,  True, False,  True])
         """
         if num_pruned == 0:
             return torch.ones(self._col.size, dtype=torch.bool)
@@ -132,15 +124,11 @@ class SortedGraph:
         # An edge's bin is by less than two too low, so the threshold lies in this bin or the next,
         # and only edges up to one bin away can be on either side; one more is for rounding.
         low, high = max(wanted - 2, 0), min(wanted + 2, counts.size - 1)
-        num_between, parts = (
-            int(counts[low : high + 1].sum()) + self._loops.size,
-            jit.split(bins.size),
-        )
+        num_between = int(counts[low : high + 1].sum()) + self._loops.size
+        parts = jit.split(bins.size)
         room = [np.empty(min(b - a, num_between), np.int64) for a, b in parts]
-        found = jit.run_parts(
-            kernels.select_bins,
-            [(*p, bins, low, high, keep, own) for p, own in zip(parts, room, strict=True)],
-        )
+        arguments = [(*p, bins, low, high, keep, own) for p, own in zip(parts, room, strict=True)]
+        found = jit.run_parts(kernels.select_bins, arguments)
         between = np.concatenate([own[:n] for own, n in zip(room, found, strict=True)])
         between = between[self._row[between] != self._col[between]]
         num_below = int(counts[:low].sum()) // 2
@@ -160,10 +148,8 @@ class SortedGraph:
         bins, parts = np.empty(self._col.size, np.uint16), self._row_parts()
         counts = np.zeros((len(parts), 2 * kernels.NUM_CODES), np.int32)
         arrays = self._crow, self._col, codes, bins
-        jit.run_parts(
-            kernels.bin_rows,
-            [(*part, *arrays, own) for part, own in zip(parts, counts, strict=True)],
-        )
+        arguments = [(*part, *arrays, own) for part, own in zip(parts, counts, strict=True)]
+        jit.run_parts(kernels.bin_rows, arguments)
         loops = np.bincount(bins[self._loops], minlength=counts.shape[1])
         return bins, counts.sum(axis=0, dtype=np.int64) - loops
 
@@ -175,9 +161,8 @@ class SortedGraph:
         once = row < col
         pairs = torch.from_numpy(np.stack([row[once], col[once]]))
         ends = torch.from_numpy(values)[pairs]
-        stays = ~lowest_edges(
-            score.join(ends[0], ends[1]), num_pruned, index_digests(pairs)
-        ).numpy()
+        scores = score.join(ends[0], ends[1])
+        stays = ~lowest_edges(scores, num_pruned, index_digests(pairs)).numpy()
         # The edges are sorted; by this key both directions of each stand side by side.
         key = np.minimum(row, col) * self.num_nodes + np.maximum(row, col)
         return np.argsort(key, kind="stable"), np.repeat(stays, 2)

@@ -8,12 +8,11 @@ from torch_geometric.transforms import BaseTransform
 from teddy.errors import InputError
 from teddy.graph.columns import keep_messages, keep_relations
 from teddy.graph.groups import check_budget
+from teddy.numbers import check_sparsity
 from teddy.prune.choose import check_weighted, needed_signals
-from teddy.prune.graphs import prune_graphs
 from teddy.prune.hetero import prune_relations
-from teddy.prune.prune import prune_edges
+from teddy.prune.prune import prune_edges, prune_graphs
 from teddy.prune.scores import SCORES
-from teddy.sparsity import check_sparsity
 
 
 class SparsifyEdges(BaseTransform):
@@ -28,7 +27,7 @@ class SparsifyEdges(BaseTransform):
     Args:
         sparsity: Share of undirected edges to remove, in [0, 1].
         method: A name in ``teddy.prune.SCORES``. One that looks at nodes takes ``data.x``,
-            ``data.logits``, ... (:class:`~teddy.prune.signals.Signals`).
+            ``data.logits``, ... (:class:`~teddy.prune.scores.kinds.Signals`).
         seed: For scores that draw.
         weighted: Whether degrees are sums of ``edge_weight``; an edge whose columns have several
             weights has their mean.

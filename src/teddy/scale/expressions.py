@@ -60,7 +60,7 @@ def edge_scores(
 
 
 def digest(low: Expr, high: Expr, prefix: str) -> Expr:
-    """The md5 of :func:`teddy.prune.ties.pair_digests`."""
+    """The md5 of :func:`teddy.prune.select.pair_digests`."""
     if low.type().is_string():
         text = low.length().cast("string") + ":" + low + "-" + high
     else:

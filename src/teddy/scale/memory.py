@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from teddy.errors import InputError
 from teddy.graph.edges import Edges
-from teddy.prune.select import lowest_edges
-from teddy.prune.ties import pair_digests
+from teddy.prune.select import lowest_edges, pair_digests
 from teddy.scale.engine import Degrees, Engine, Job
 from teddy.scale.threshold import NOTHING_GOES, Threshold
 

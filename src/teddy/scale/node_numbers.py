@@ -35,7 +35,7 @@ class Numbers(ABC):
     def digests(
         self, ones: Array, others: Array, directed: bool, prefix: str = ""
     ) -> NDArray[np.bytes_]:
-        """md5 of pairs by their ids, as :func:`teddy.prune.ties.pair_digests`.
+        """md5 of pairs by their ids, as :func:`teddy.prune.select.pair_digests`.
 
         Of an undirected pair the lower id is the first.
 

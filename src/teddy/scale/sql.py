@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from teddy.errors import InputError
-from teddy.prune.ties import pair_digests
+from teddy.prune.select import pair_digests
 from teddy.scale import expressions
 from teddy.scale.engine import Degrees, Engine, Job
 from teddy.scale.output import Output

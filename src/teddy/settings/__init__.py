@@ -5,8 +5,7 @@ declarations. Nothing here imports torch.
 """
 
 from teddy.settings.declare import Config, Entry, declared_settings, setting
-from teddy.settings.groups import DataConfig, ModelConfig, RunConfig, TaskConfig
-from teddy.settings.train import TrainConfig
+from teddy.settings.groups import DataConfig, ModelConfig, RunConfig, TaskConfig, TrainConfig
 from teddy.settings.tree import ENTRIES, MODEL_ENTRIES, Settings
 from teddy.settings.weights import WeightBudget
 

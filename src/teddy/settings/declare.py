@@ -10,11 +10,10 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from teddy.errors import InputError
+from teddy.numbers import LARGEST_COUNT
 
 #: Metadata key under which a dataclass field keeps its declaration.
 KEY = "setting"
-
-_LARGEST_COUNT = 2**31 - 1
 
 
 def setting(default: Any, help: str, **declared: Any) -> Any:
@@ -90,20 +89,37 @@ class Entry:
         """Return a value in the setting's type, or raise."""
         if value is None and self.optional:
             return None
-        if self.choices:
-            good = value in self.choices
-        elif self.kind is bool:
-            good = isinstance(value, bool)
-        elif self.kind is int:
-            value, good = self._count(value)
-        elif self.kind is float:
-            value, good = self._number(value)
+        checked = value
+        if self.choices or self.kind is bool:
+            good = value in self.choices if self.choices else isinstance(value, bool)
+        elif self.kind in (int, float):
+            checked = self._number(value)
+            good = checked is not None and math.isfinite(checked) and self._is_within(checked)
         else:
             good = True
         if not good:
             shown = f"'{value}'" if isinstance(value, str) else value
             raise InputError(f"{self.name} is {shown}, expected {self.expected()}")
-        return value
+        return checked
+
+    def _number(self, value: Any) -> float | None:
+        """A value as an int or a float; None for anything else."""
+        if self.kind is int and isinstance(value, bool):
+            return None
+        try:
+            return operator.index(value) if self.kind is int else float(value)
+        except (TypeError, ValueError):
+            return None
+
+    def _is_within(self, number: float) -> bool:
+        """Whether a number is within the bounds, by default from 0."""
+        low = 0 if self.low is None and self.above is None else self.low
+        high = LARGEST_COUNT if self.high is None and self.kind is int else self.high
+        return (
+            (low is None or number >= low)
+            and (self.above is None or number > self.above)
+            and (high is None or number <= high)
+        )
 
     def expected(self) -> str:
         """Allowed values in words.
@@ -118,36 +134,11 @@ class Entry:
         if self.kind is bool:
             return "true or false"
         if self.kind is int:
-            return f"a whole number from {self.low or 0:g} to {self.high or _LARGEST_COUNT}"
+            return f"a whole number from {self.low or 0:g} to {self.high or LARGEST_COUNT}"
         if self.above is not None:
             most = f", up to {self.high:g}" if self.high else ""
             return f"a number above {self.above:g}{most}"
         return f"a number from {self.low or 0:g}" + (f" to {self.high:g}" if self.high else "")
-
-    def _accepts(self, value: float) -> bool:
-        """Whether a number lies within the bounds."""
-        least = 0 if self.low is None and self.above is None else self.low
-        return (
-            math.isfinite(value)
-            and (least is None or value >= least)
-            and (self.above is None or value > self.above)
-            and (self.high is None or value <= self.high)
-        )
-
-    def _count(self, value: Any) -> tuple[Any, bool]:
-        try:
-            count = operator.index(value)
-        except TypeError:
-            return value, False
-        within = self._accepts(count) and count <= _LARGEST_COUNT
-        return (value, False) if isinstance(value, bool) or not within else (count, True)
-
-    def _number(self, value: Any) -> tuple[Any, bool]:
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            return value, False
-        return (number, True) if self._accepts(number) else (value, False)
 
 
 def declared_settings(group: Any) -> tuple[Entry, ...]:
@@ -162,7 +153,7 @@ def declared_settings(group: Any) -> tuple[Entry, ...]:
 
 
 @cache
-def _entries(group: Any) -> tuple[Entry, ...]:
+def _entries(group: Any) -> tuple[Entry, ...]:  # by itself, as mypy calls no dataclass hashable
     hints, prefix = get_type_hints(group), getattr(group, "PREFIX", "")
     entries = []
     for declared in fields(group):

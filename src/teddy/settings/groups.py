@@ -1,4 +1,4 @@
-"""Settings of the data, the task, the model and the machine."""
+"""Settings of the data, the task, the model, the training and the machine."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ INFERENCE_RULES = ("scored", "training", "none")
 
 @dataclass(frozen=True)
 class DataConfig(Config):
-    """Settings by which a data set is loaded.
-
-    Example:
-        >>> DataConfig(split="20/40/40").split_seed
-    """
+    """Settings by which a data set is loaded."""
 
     split: str | int | None = setting(
         None, "public, random, or shares such as 20/40/40; of several splits that the data has, a "
@@ -36,12 +32,7 @@ class DataConfig(Config):
 
 @dataclass(frozen=True)
 class TaskConfig(Config):
-    """Settings of the prediction problem.
-
-    Example:
-        >>> TaskConfig(inductive=True).inference
-        'scored'
-    """
+    """Settings of the prediction problem."""
 
     task: str = setting(
         "classification",
@@ -90,9 +81,6 @@ class ModelConfig(Config):
     """Options that most models have; None: the model's own default.
 
     Options of one model alone follow its name, as in ``nagphormer:hops=3``.
-
-    Example:
-        >>> ModelConfig(hidden=16).layers
     """
 
     hidden: int | None = setting(
@@ -108,12 +96,7 @@ class ModelConfig(Config):
 
 @dataclass(frozen=True)
 class RunConfig(Config):
-    """Settings of the machine that trains.
-
-    Example:
-        >>> RunConfig().device
-        'cpu'
-    """
+    """Settings of the machine that trains."""
 
     device: Any = setting(  # noqa: RUF009
         "cpu", "Device: cpu, cuda, cuda:1, ...", panel="Machine"
@@ -122,3 +105,90 @@ class RunConfig(Config):
         None, "CPU threads of a process; default: torch's own choice, in a sweep 1.", low=1,
         panel="Machine",
     )  # fmt: skip
+
+
+#: The two readings of the distillation term; see :class:`~teddy.training.objective.Objective`.
+DIVERGENCES = ("dense-sparse", "sparse-dense")
+
+
+#: Strength of the distillation, unless a method has its own.
+STRENGTH = 10.0
+
+
+@dataclass(frozen=True)
+class TrainConfig(Config):
+    r"""Settings of a training; the defaults are the paper's for the citation sets.
+
+    Args:
+        epochs: Full-batch steps.
+        lr: Learning rate of Adam; None: the model's own, 0.01 for most.
+        weight_decay: L2 penalty of Adam; None: the model's own, 5e-4 for most.
+        distill: :math:`\lambda_{dt}` of Eq. 9; None: the method's own, 10 for most.
+        temperature: :math:`\tau` of Eq. 9.
+        divergence: ``dense-sparse`` is KL(dense, sparse), as in the published results;
+            ``sparse-dense`` is KL(sparse, dense), as Eq. 9 is written.
+        patience: Epochs without a better validation metric before training stops; None: all.
+        distill_nodes: ``all``, as published, test nodes among them; or ``training`` nodes only.
+        evaluate_every: Epochs between validations; the last epoch is always validated. None: 1.
+        loader: Mini-batches: ``"partitions:parts=32:batch=4"`` (METIS), ``"graphs:batch=32"``
+            for graph classification, or a function that makes any PyG loader of the pruned data,
+            ``lambda graph: RandomNodeLoader(graph, 8)``. None: a step is on all data.
+        tuned: Whether ``distill`` is by default the value tuned for the data set and the model.
+
+    Example:
+        >>> TrainConfig(epochs=10).temperature
+        1.0
+        >>> TrainConfig(epochs=0)
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: epochs is 0, expected a whole number from 1 to 2147483647
+    """
+
+    epochs: int = setting(200, "Epochs of each training.", low=1)
+    lr: float | None = setting(
+        None, "Learning rate; default: the model's own, 0.01 for most.", above=0, tune=(1e-3, 0.1)
+    )
+    weight_decay: float | None = setting(
+        None, "L2 penalty; default: the model's own, 5e-4 for most.", low=0, tune=(1e-5, 1e-2)
+    )
+    distill: float | None = setting(
+        None, "Strength lambda of the distillation; default: the method's own.", low=0,
+        tune=(0.01, 200.0), per_method=True, panel="Distillation",
+    )  # fmt: skip
+    temperature: float = setting(
+        1.0, "Temperature of the distillation.", above=0, per_method=True, panel="Distillation"
+    )
+    divergence: str = setting(
+        "dense-sparse", "dense-sparse (published code) or sparse-dense (the paper's text).",
+        choices=DIVERGENCES, per_method=True, panel="Distillation",
+    )  # fmt: skip
+    patience: int | None = setting(
+        None, "Early stopping after so many epochs without improvement; default: never.", low=1
+    )
+    distill_nodes: str = setting(
+        "all", "Nodes that the dense model teaches: all or training.", choices=("all", "training"),
+        per_method=True, panel="Distillation",
+    )  # fmt: skip
+    evaluate_every: int | None = setting(
+        None, "Epochs from one validation to the next; default: 1.", low=1
+    )
+    loader: Any = setting(  # noqa: RUF009
+        None,
+        "Mini-batches: partitions:parts=32:batch=4, or graphs:batch=32 for a set of graphs; "
+        "processes of torchrun share them.",
+    )
+
+    tuned: bool = setting(
+        False, "Use the lambda that was tuned for the paper's data sets and models, where there is "
+        "one.",
+        panel="Distillation",
+    )  # fmt: skip
+
+    @property
+    def strength(self) -> float:
+        """Strength of the distillation, by default TEDDY's."""
+        return STRENGTH if self.distill is None else self.distill
+
+    def evaluates(self, index: int) -> bool:
+        """Whether an epoch is validated."""
+        return (index + 1) % (self.evaluate_every or 1) == 0 or index == self.epochs - 1

@@ -8,8 +8,7 @@ from typing import Any
 
 from teddy.errors import InputError
 from teddy.settings.declare import Config, Entry, declared_settings
-from teddy.settings.groups import DataConfig, ModelConfig, RunConfig, TaskConfig
-from teddy.settings.train import TrainConfig
+from teddy.settings.groups import DataConfig, ModelConfig, RunConfig, TaskConfig, TrainConfig
 from teddy.settings.weights import WeightBudget
 
 #: Settings that older sweeps have recorded; the others are recorded where they differ from their

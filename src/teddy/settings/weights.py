@@ -1,8 +1,8 @@
 r"""The weight budget: weights that are compared with each other, and when the budget is reached.
 
-The paper projects all parameters as one vector (Eq. 10). That compares magnitudes of parameters
-whose scales have nothing in common, such as an embedding drawn from N(0, 1) and a linear map drawn
-within :math:`1/\sqrt{\text{fan-in}}`, so that whole layers can lose every weight.
+The paper projects all parameters as one vector (Eq. 10). Where parameters have different scales,
+such as an embedding drawn from N(0, 1) and a linear map drawn within
+:math:`1/\sqrt{\text{fan-in}}`, whole layers can then lose every weight.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class WeightBudget(Config):
             largest of each parameter with two or more dimensions stay, the same share of each, and
             vectors such as biases and normalisation parameters are not pruned. ``balanced``: the
             same with a larger share of small matrices, see
-            :func:`~teddy.weights.pools.balanced_counts`. None:
+            :func:`~teddy.weights.budget.balanced_counts`. None:
             ``global`` for built-in models, ``balanced`` for your own.
         exclude: Parameters that are not pruned, nor part of the budget: patterns of parameter or
             module names (``"*.bias"``, ``"embedding"``) and module classes (``nn.BatchNorm1d``, or
@@ -87,19 +87,14 @@ class WeightBudget(Config):
         """The scope, by default the one that is safe for a model.
 
         Built-in models say so by ``GLOBAL_BUDGET``: their weights have comparable scales.
-
-        Example:
-            >>> WeightBudget().scope_for("your own module")
-            'balanced'
         """
         safe = "global" if getattr(model, "GLOBAL_BUDGET", False) else "balanced"
         return self.scope or safe
 
     def settings(self, model: object = None) -> dict[str, Any]:
-        """Settings by their public names, those that are not the paper's.
+        """Settings by their public names, where they differ from the paper's.
 
-        Args:
-            model: The model; with it the scope is the one that holds for the model.
+        With a model, the scope is the one that holds for the model.
 
         Example:
             >>> WeightBudget(schedule="linear").settings("your own module")
@@ -113,21 +108,11 @@ class WeightBudget(Config):
         return {name: _plain(value) for name, value in values.items() if value != paper[name]}
 
     def ramp_epochs(self, epochs: int) -> int:
-        """Number of epochs before the sparsity is full.
-
-        Example:
-            >>> WeightBudget(schedule="cubic").ramp_epochs(200), WeightBudget().ramp_epochs(200)
-            (100, 0)
-        """
+        """Number of epochs before the sparsity is full."""
         return 0 if self.schedule == "constant" else min(round(self.ramp * epochs), epochs - 1)
 
     def sparsity(self, full: float, epoch: int, epochs: int) -> float:
-        """Sparsity during an epoch of a training.
-
-        Args:
-            full: The sparsity to reach.
-            epoch: Number of the epoch, from 0.
-            epochs: Number of epochs of the training.
+        """Sparsity in an epoch, counted from 0, on the way to the full one.
 
         Example:
             >>> budget = WeightBudget(schedule="linear")
@@ -164,12 +149,7 @@ def reached_share(schedule: str, progress: float) -> float:
 
 
 def exclude_items(exclude: ExcludeLike | Iterable[ExcludeLike]) -> tuple[ExcludeLike, ...]:
-    """Name patterns and module classes of parameters that are excluded, checked.
-
-    Example:
-        >>> exclude_items("*.bias")
-        ('*.bias',)
-    """
+    """Name patterns and module classes of parameters that are excluded, checked."""
     given: Any = exclude
     single = isinstance(given, str | type) or not isinstance(given, Iterable)
     items = [given] if single else list(given)

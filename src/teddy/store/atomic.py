@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Atomic writes: files that are whole or not there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import psutil
 
 from teddy.errors import InputError
 
-#: How the names of files begin that aren't whole yet.
+#: Beginning of the names of unfinished files.
 UNFINISHED = ".teddy-"
 
 StrPath = str | os.PathLike[str]
@@ -49,12 +49,7 @@ def write_atomically(path: StrPath, content: bytes) -> None:
 
 
 def remove_unfinished(folder: StrPath) -> None:
-    """Delete files within a folder that a process of this machine was killed while writing.
-
-    Example:
-        >>> import tempfile
-        >>> remove_unfinished(tempfile.mkdtemp())
-    """
+    """Delete files within a folder that a killed process of this machine has not finished."""
     ours = re.compile(re.escape(_own_prefix("")[:-1]) + r"(\d+)-")
     for path in Path(folder).rglob(f"{UNFINISHED}*"):
         written_by = ours.match(path.name)
@@ -69,7 +64,7 @@ def _own_prefix(process: int | str) -> str:
 
 
 def check_writable(path: StrPath) -> None:
-    """Raise now if :func:`write_atomically` would for a reason that is there already.
+    """Raise now if :func:`write_atomically` would raise.
 
     Example:
         >>> check_writable("no-such-folder/a.ticket")
@@ -86,7 +81,7 @@ def check_writable(path: StrPath) -> None:
 
 
 def _target(path: StrPath) -> Path:
-    """Follow links to the file that is meant; refuse what isn't one."""
+    """The file behind links, or raise."""
     target = Path(os.path.realpath(path))
     try:
         if target.exists() and not target.is_file():

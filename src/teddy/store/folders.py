@@ -17,12 +17,7 @@ FORMAT = 1
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and its parents, or raise.
-
-    Example:
-        >>> import tempfile
-        >>> make_folder(Path(tempfile.mkdtemp()) / "runs" / "first")
-    """
+    """Make a folder and its parents, or raise."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -30,12 +25,12 @@ def make_folder(path: Path) -> None:
 
 
 def check_owner(path: Path, record: str, others: Iterable[str], kind: str) -> None:
-    """Raise if a folder has files but not the record that makes them this kind of run's.
+    """Raise if a folder has files but no record of this kind of run.
 
     Args:
         path: The folder.
         record: Name of the file that records the settings.
-        others: Names that may be there before the record is.
+        others: Names of files that may be written before the record.
         kind: The kind of run, for the message.
 
     Example:
@@ -112,15 +107,7 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def try_lock(lock: FileLock, seconds: float = 0.0) -> bool:
-    """Take a lock if it becomes free within some seconds.
-
-    The system releases it when its process ends, however that ends.
-
-    Example:
-        >>> import tempfile
-        >>> try_lock(FileLock(Path(tempfile.mkdtemp()) / "lock"))
-        True
-    """
+    """Take a lock if it is free within some seconds; the system releases it with the process."""
     try:
         lock.acquire(timeout=seconds)
         return True

@@ -1,13 +1,16 @@
-"""Tensors and plain facts in one file: safetensors, no pickle, with a checksum over all."""
+"""Tensors on disk: in one file with metadata and a checksum, as bits, or larger than memory."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
@@ -24,11 +27,17 @@ class Entry:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-def write_entry(path: StrPath, entry: Entry) -> None:
-    """Write a file, whole or not at all, whose bytes depend on the entry alone.
+def entry_bytes(entry: Entry) -> bytes:
+    """The bytes of an entry's file, which depend on the entry alone."""
+    tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in entry.tensors.items()}
+    # One metadata key: safetensors doesn't keep the order of several.
+    facts = {**entry.facts, "sha256": content_digest(entry.facts, tensors)}
+    content: bytes = to_safetensors(tensors, {"teddy": json.dumps(facts, sort_keys=True)})
+    return content
 
-    The checksum is among the facts, so that there is one metadata key: of several safetensors
-    doesn't keep the order.
+
+def write_entry(path: StrPath, entry: Entry) -> None:
+    """Write an entry to a file, whole or not at all.
 
     Example:
         >>> import tempfile, pathlib
@@ -37,19 +46,11 @@ def write_entry(path: StrPath, entry: Entry) -> None:
         >>> read_entry(path)
         Entry(tensors={'x': tensor([1.])}, facts={'epoch': 3})
     """
-    tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in entry.tensors.items()}
-    facts = {**entry.facts, "sha256": content_digest(entry.facts, tensors)}
-    text = json.dumps(facts, sort_keys=True)
-    write_atomically(path, to_safetensors(tensors, {"teddy": text}))
+    write_atomically(path, entry_bytes(entry))
 
 
 def read_entry(path: StrPath) -> Entry | None:
-    """Read a file; None if there is none, it is another kind of file, or it is damaged.
-
-    Example:
-        >>> read_entry("no-such-file") is None
-        True
-    """
+    """Read a file; None if there is none, it is another kind of file, or it is damaged."""
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata()
@@ -57,21 +58,59 @@ def read_entry(path: StrPath) -> Entry | None:
         facts = json.loads(metadata["teddy"])
         claimed = facts.pop("sha256")
         return Entry(tensors, facts) if claimed == content_digest(facts, tensors) else None
-    except (OSError, SafetensorError, KeyError, TypeError, AttributeError, ValueError,
-            RecursionError):  # fmt: skip
+    except (OSError, RuntimeError, SafetensorError, KeyError, TypeError, AttributeError,
+            ValueError):  # fmt: skip
         return None
 
 
 def content_digest(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
-    """Return the sha256 of a header and tensors, however they are stored.
-
-    Example:
-        >>> len(content_digest({"seed": 0}, {"edges": torch.ones(2)}))
-        64
-    """
+    """Return the sha256 of a header and tensors, however they are stored."""
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(tensors):
         tensor = tensors[name]
         digest.update(f"{name} {tensor.dtype} {list(tensor.shape)} ".encode())
         digest.update(tensor.contiguous().view(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
+
+
+def pack(mask: Tensor) -> Tensor:
+    """Put eight entries of a mask into a byte.
+
+    Example:
+        >>> pack(torch.tensor([True, False, True]))
+        tensor([160], dtype=torch.uint8)
+    """
+    return torch.from_numpy(np.packbits(mask.cpu().numpy().reshape(-1)))
+
+
+def unpack(packed: Tensor, count: int) -> Tensor:
+    """Return ``count`` entries of a mask from its bytes.
+
+    Example:
+        >>> unpack(torch.tensor([160], dtype=torch.uint8), 3)
+        tensor([ True, False,  True])
+    """
+    if packed.dtype != torch.uint8 or packed.numel() != (count + 7) // 8:
+        raise ValueError(f"{packed.numel()} bytes for {count} bits")
+    return torch.from_numpy(np.unpackbits(packed.numpy(), count=count).astype(bool))
+
+
+def scratch(rows: int, columns: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """A matrix of zeros in a file in ``TMPDIR``, mapped into memory.
+
+    The file has no name, so it is gone with the tensor, or with the process, however that ends.
+
+    Example:
+        >>> matrix = scratch(2, 3)
+        >>> matrix[0] = 1
+        >>> matrix.sum()
+        tensor(3.)
+    """
+    kind = torch.empty(0, dtype=dtype).numpy().dtype
+    if rows * columns == 0:
+        return torch.zeros(rows, columns, dtype=dtype)
+    with tempfile.TemporaryFile(prefix="teddy-") as file:
+        # A disk that is full is an error here, not a signal when a page is written.
+        os.posix_fallocate(file.fileno(), 0, rows * columns * kind.itemsize)
+        array = np.memmap(file, kind, "r+", shape=(rows, columns))
+    return torch.from_numpy(array)

@@ -12,7 +12,7 @@ from teddy.errors import InputError
 from teddy.models.base import GNN
 from teddy.models.edge_inputs import takes
 from teddy.models.layered import LayeredGNN
-from teddy.models.signature import ForwardSignature
+from teddy.models.own_module import ForwardSignature
 
 #: Ways in which the outputs of a graph's nodes become one row.
 READOUTS = ("mean", "sum", "max")

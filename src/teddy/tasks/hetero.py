@@ -106,7 +106,7 @@ class HeteroKind(Kind):
         return {self.key: facts | ({"directed": True} if self.directed else {})}
 
     def graph(self, data: Any) -> Data:
-        """Return the nodes that are predicted, or raise unless types and relations are the ticket's.
+        """Return the nodes that are predicted, or raise unless the types are the ticket's.
 
         An inductive ticket takes any graph of the same types and relations.
         """
@@ -150,8 +150,8 @@ class HeteroKind(Kind):
             for part in self.header["relations"]
         )
         return InputError(
-            f"the ticket belongs to {self.info.dataset} with {_listed(self.header['nodes'])} nodes and "
-            f"edges {edges}; got another graph with {got}"
+            f"the ticket belongs to {self.info.dataset} with {_listed(self.header['nodes'])} nodes "
+            f"and edges {edges}; got another graph with {got}"
         )
 
     def check_one_edge_index(self) -> None:

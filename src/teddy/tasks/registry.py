@@ -9,9 +9,8 @@ from torch_geometric.data import HeteroData
 
 from teddy.capabilities import FEATURES, check_combination
 from teddy.errors import InputError
-from teddy.registry import Registry
+from teddy.registry import Registry, read_option
 from teddy.settings import TaskConfig
-from teddy.specs import read_option
 from teddy.tasks.classification import Classification
 from teddy.tasks.graph_classification import GraphClassification
 from teddy.tasks.graphs import GraphKind

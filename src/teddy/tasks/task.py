@@ -12,8 +12,8 @@ from torch import Tensor
 from teddy.capabilities import Part
 from teddy.data.targets import CLASSES, Targets
 from teddy.errors import InputError
+from teddy.registry import spec_text
 from teddy.settings import Config, TrainConfig, declared_settings
-from teddy.specs import spec_text
 from teddy.tasks.kind import Kind
 from teddy.tasks.objective import Objective, Totals
 

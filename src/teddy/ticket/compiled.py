@@ -14,13 +14,12 @@ from torch import Tensor, nn
 from teddy.data.checks import check_features
 from teddy.data.features import take_columns
 from teddy.errors import InputError, warn
-from teddy.kernels.buffers import Blocks, reused
+from teddy.kernels.jit import Blocks, reused
+from teddy.kernels.layer import SparseWeight, choose_products
 from teddy.kernels.sparse import SparseMatrix
-from teddy.kernels.sparse_weight import SparseWeight, choose_products
 from teddy.models import GNN
 from teddy.models.base import as_features
-from teddy.models.compact import compact
-from teddy.models.compact_module import NotSmallerError, compact_module
+from teddy.models.compact import NotSmallerError, compact, compact_module
 from teddy.models.macs import count_macs
 from teddy.store.atomic import StrPath
 from teddy.tensors import dtype_text

@@ -17,14 +17,14 @@ from torch import Tensor, nn
 from teddy.data.features import SPARSE_BELOW
 from teddy.errors import InputError
 from teddy.graph.surroundings import Surroundings
+from teddy.kernels.layer import SparseWeight, replace_weight
 from teddy.kernels.pattern import Pattern
 from teddy.kernels.sparse import SparseMatrix
-from teddy.kernels.sparse_weight import SparseWeight, replace_weight
 from teddy.models import GNN, MODELS, build_model
-from teddy.models.compact_module import fit_sizes
+from teddy.models.compact import fit_sizes
+from teddy.models.identity import class_path, plain_name
 from teddy.models.nagphormer import Hops
 from teddy.models.specformer import Filter
-from teddy.models.wrappers import class_path, plain_name
 from teddy.store.atomic import StrPath
 from teddy.store.tensors import Entry, read_entry, write_entry
 from teddy.tasks.heads import Head, head_from

@@ -35,8 +35,7 @@ from torch import Tensor, nn
 
 from teddy.errors import InputError
 from teddy.models import GNN
-from teddy.models.compact import compact
-from teddy.models.compact_module import NotSmallerError, compact_module
+from teddy.models.compact import NotSmallerError, compact, compact_module
 from teddy.store.atomic import StrPath, check_writable, write_atomically
 from teddy.tasks.programs import Program, open_number_of_graphs
 from teddy.ticket.edge_table import kept_edges, parquet

@@ -22,8 +22,7 @@ from torch import Tensor
 
 from teddy.errors import InputError
 from teddy.store.atomic import StrPath, write_atomically
-from teddy.store.bits import pack, unpack
-from teddy.store.tensors import content_digest
+from teddy.store.tensors import content_digest, pack, unpack
 from teddy.ticket.hub import is_on_hub, local_file
 from teddy.ticket.info import TicketInfo
 

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from teddy.data.checks import PRUNED_BY
 from teddy.errors import InputError
-from teddy.store.bits import pack
+from teddy.store.tensors import pack
 
 if TYPE_CHECKING:
     from teddy.ticket.view import ChosenEdges

@@ -10,10 +10,17 @@ from torch.nn.parameter import is_lazy
 
 from teddy.errors import InputError, warn
 from teddy.models import MODELS
-from teddy.models.caches import copy_uncached, stop_caching
-from teddy.models.identity import has_settings, module_digest, module_settings
+from teddy.models.called import copy_uncached, stop_caching
+from teddy.models.identity import (
+    class_path,
+    has_settings,
+    module_digest,
+    module_settings,
+    plain_name,
+    same_class,
+    unwrapped,
+)
 from teddy.models.own_module import check_state
-from teddy.models.wrappers import class_path, plain_name, same_class, unwrapped
 from teddy.store.atomic import StrPath
 
 #: Entries of a header's model by which the settings of your own module are compared.

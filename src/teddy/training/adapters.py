@@ -15,8 +15,7 @@ from teddy.graph.surroundings import Surroundings
 from teddy.kernels.pattern import Pattern, edge_pattern
 from teddy.models import GNN
 from teddy.models.base import Features, entry_weights
-from teddy.models.caches import stop_caching
-from teddy.models.called import ModuleCall
+from teddy.models.called import ModuleCall, stop_caching
 from teddy.models.inputs import dense_input, own_types
 from teddy.models.layered import LayeredGNN
 from teddy.models.masks import Masks, call_with

@@ -7,7 +7,7 @@ from typing import Any
 
 from teddy.models import MODELS, parse_model
 from teddy.settings import TrainConfig
-from teddy.settings.train import STRENGTH
+from teddy.settings.groups import STRENGTH
 
 #: Settings that a model can have of its own, with the paper's values, and TEDDY's lambda.
 OWN = {"lr": 0.01, "weight_decay": 5e-4, "distill": STRENGTH}

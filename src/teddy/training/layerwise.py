@@ -12,7 +12,7 @@ from teddy.kernels.pattern import Pattern
 from teddy.kernels.sparse import SparseMatrix
 from teddy.models.base import Features
 from teddy.models.layered import LayeredGNN, Rows
-from teddy.store.scratch import scratch
+from teddy.store.tensors import scratch
 from teddy.training.adapters import Adapter
 from teddy.training.distributed import World
 

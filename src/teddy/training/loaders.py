@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 from torch_geometric.data import Data
 
-from teddy.specs import read_option
+from teddy.registry import read_option
 from teddy.tasks.heads import Head
 
 

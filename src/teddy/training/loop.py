@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from teddy.errors import InputError
-from teddy.kernels.buffers import reused
-from teddy.kernels.process import keep_freed_memory
+from teddy.kernels.jit import reused
+from teddy.machine import keep_freed_memory
 from teddy.models import GNN
 from teddy.models.masks import Masks
 from teddy.models.own_module import check_state

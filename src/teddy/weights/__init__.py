@@ -5,8 +5,7 @@ A weight budget divides the sparsity among matrices (budget, pools).
 
 from teddy.settings import WeightBudget
 from teddy.weights.budget import excluded_parameters
-from teddy.weights.l0 import L0Projection, count_nonzero, project_l0_
-from teddy.weights.masks import FixedMask, largest
+from teddy.weights.l0 import FixedMask, L0Projection, count_nonzero, largest, project_l0_
 from teddy.weights.optimizer import L0Projected
 from teddy.weights.units import Part, UnitProjection, Units
 

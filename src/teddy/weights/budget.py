@@ -1,14 +1,17 @@
-"""Parameters that are excluded from the weight budget."""
+"""The weight budget: excluded parameters, and parameters that share a budget."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from torch import nn
 
 from teddy.errors import InputError
-from teddy.settings.weights import ExcludeLike, exclude_items
+from teddy.numbers import num_kept_weights
+from teddy.settings.weights import SCOPES, ExcludeLike, exclude_items
 
 
 def excluded_parameters(model: nn.Module, exclude: Sequence[ExcludeLike]) -> set[str]:
@@ -58,3 +61,80 @@ def excluded_parameters(model: nn.Module, exclude: Sequence[ExcludeLike]) -> set
             )
         found |= matched
     return found
+
+
+def check_scope(scope: str) -> str:
+    """A known scope, or raise."""
+    if scope not in SCOPES:
+        raise InputError(f"weight_scope is '{scope}', expected one of: {', '.join(SCOPES)}")
+    return scope
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Parameters whose largest entries are kept, compared with each other.
+
+    Attributes:
+        places: Their indices in the list of all parameters.
+        num_kept: Number of kept entries.
+    """
+
+    places: tuple[int, ...]
+    num_kept: int
+
+
+def pools(shapes: Sequence[Sequence[int]], scope: str, sparsity: float) -> list[Pool]:
+    """Parameters that share a budget, and their budgets, by a scope of :class:`WeightBudget`.
+
+    Example:
+        >>> shapes = [[64, 8], [8], [8, 2]]  # weight, bias, weight
+        >>> pools(shapes, "global", 0.5)
+        [Pool(places=(0, 1, 2), num_kept=268)]
+        >>> pools(shapes, "matrix", 0.5)
+        [Pool(places=(0,), num_kept=256), Pool(places=(2,), num_kept=8)]
+        >>> pools(shapes, "balanced", 0.5)
+        [Pool(places=(0,), num_kept=248), Pool(places=(2,), num_kept=16)]
+    """
+    sizes = [math.prod(shape) for shape in shapes]
+    if check_scope(scope) == "global":
+        return [Pool(tuple(range(len(sizes))), num_kept_weights(sparsity, sum(sizes)))]
+    matrices = [place for place, shape in enumerate(shapes) if len(shape) >= 2]
+    if scope == "matrix":
+        counts = [num_kept_weights(sparsity, sizes[place]) for place in matrices]
+    else:
+        total = num_kept_weights(sparsity, sum(sizes[place] for place in matrices))
+        counts = balanced_counts([shapes[place] for place in matrices], total)
+    return [Pool((place,), count) for place, count in zip(matrices, counts, strict=True)]
+
+
+def balanced_counts(shapes: Sequence[Sequence[int]], total: int) -> list[int]:
+    r"""Entries kept of each matrix, in proportion to the sum of its dimensions.
+
+    This is the Erdos-Renyi allocation of `Mocanu et al. (2018)
+    <https://arxiv.org/abs/1707.04780>`_: a matrix of :math:`n \times m` entries keeps
+    :math:`\epsilon (n + m)` of them, at most all, with the :math:`\epsilon` that makes the sum
+    ``total``. Fractions are rounded down; the remainder goes to the largest fractions.
+
+    Example:
+        >>> balanced_counts([[100, 50], [50, 7]], 1000)
+        [725, 275]
+        >>> balanced_counts([[100, 50], [2, 2]], 1000)
+        [996, 4]
+    """
+    sizes = [math.prod(shape) for shape in shapes]
+    counts, open_places = list(sizes), list(range(len(sizes)))
+    while open_places:
+        left = total - sum(sizes) + sum(sizes[place] for place in open_places)
+        sums = sum(sum(shapes[place]) for place in open_places)
+        wanted = {place: left * sum(shapes[place]) / sums for place in open_places}
+        full = [place for place in open_places if wanted[place] >= sizes[place]]
+        if full:
+            open_places = [place for place in open_places if place not in full]
+            continue
+        for place in open_places:
+            counts[place] = int(wanted[place])
+        by_fraction = sorted(open_places, key=lambda place: counts[place] - wanted[place])
+        for place in by_fraction[: total - sum(counts)]:
+            counts[place] += 1
+        break
+    return counts

@@ -1,9 +1,9 @@
-r"""The projection onto the :math:`\ell_0` ball, Eq. 10 of the paper."""
+r"""The projection onto the :math:`\ell_0` ball, Eq. 10 of the paper, and masks of weights."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ from torch import Tensor
 
 from teddy.errors import InputError
 from teddy.kernels import jit
-from teddy.kernels.band import BLOCK, scan_band
-from teddy.sparsity import check_sparsity, num_kept_weights
-from teddy.weights.pools import pools
+from teddy.kernels.selection import BLOCK, scan_band
+from teddy.numbers import check_sparsity, num_kept_weights
+from teddy.weights.budget import pools
 
 # Reach of the widest band, as a share of the cut.
 _WIDEST = 0.05
@@ -57,12 +57,7 @@ def project_l0_(
 def projections(
     parameters: Tensor | Iterable[Tensor], sparsity: float, scope: str
 ) -> list[L0Projection]:
-    """The projections of all pools of a weight budget.
-
-    Example:
-        >>> len(projections(torch.nn.Linear(2, 2).parameters(), 0.5, "matrix"))
-        1
-    """
+    """The projections of all pools of a weight budget."""
     tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     share = check_sparsity(sparsity, "weight sparsity")
     return [
@@ -75,13 +70,8 @@ class L0Projection:
     """:func:`project_l0_` with its work space, for use after every step of a training.
 
     From one step to the next the cut moves little, so the next search starts in a narrow band
-    around the last cut: one pass counts what lies above it and collects what lies in it. Only if
-    the cut left the band are all magnitudes partitioned.
-
-    Args:
-        parameters: A tensor or several.
-        sparsity: Share of all entries to set to zero.
-        num_kept: Entries that stay, instead of a sparsity.
+    around the last cut: one pass counts the magnitudes above it and collects those in it. Only if
+    the cut left the band are all magnitudes partitioned. ``num_kept`` replaces the sparsity.
 
     Example:
         >>> weight = torch.tensor([3.0, -1.0, 2.0])
@@ -148,7 +138,7 @@ class L0Projection:
             self._drop_last_ties(cut, ties_to_drop)
 
     def _cut_of_all(self) -> tuple[float, int]:
-        """Return the smallest magnitude that stays, and how many equal ones have to go."""
+        """The smallest kept magnitude, and the number of equal ones to remove."""
         for magnitudes, tensor in zip(self._slices, self.parameters, strict=True):
             torch.abs(tensor.to(magnitudes.dtype), out=magnitudes.view_as(tensor))
         if not math.isfinite(float(self._buffer.amax())):
@@ -195,12 +185,7 @@ class L0Projection:
 
 
 def count_nonzero(parameters: Iterable[Tensor]) -> int:
-    """Count the entries that are not zero.
-
-    Example:
-        >>> count_nonzero([torch.tensor([1.0, 0.0]), torch.tensor([[2.0]])])
-        2
-    """
+    """Count the entries that are not zero."""
     return sum(int(torch.count_nonzero(tensor)) for tensor in parameters)
 
 
@@ -223,3 +208,51 @@ def _zero_below_(tensor: Tensor, cut: float, dtype: torch.dtype) -> None:
         torch.ops.aten.hardshrink.out(tensor, below, out=tensor)
     else:
         tensor.masked_fill_(tensor.to(dtype).abs() < cut, 0)
+
+
+def largest(magnitudes: Sequence[Tensor], count: int) -> list[Tensor]:
+    """Mark the ``count`` largest entries of several tensors together; of equal ones the first.
+
+    Example:
+        >>> largest([torch.tensor([3.0, 1.0]), torch.tensor([1.0, 2.0])], 3)
+        [tensor([True, True]), tensor([False, True])]
+    """
+    flat = torch.cat([m.detach().reshape(-1) for m in magnitudes]).cpu()
+    if flat.dtype.itemsize < 4:  # NumPy has no bfloat16
+        flat = flat.float()
+    total = flat.numel()
+    if not 0 <= count <= total:
+        raise InputError(f"asked for {count} of {total} weights, expected 0 to {total}")
+    if torch.isnan(flat).any():
+        raise InputError("a mask is nan, expected numbers")
+    marked = torch.ones(total, dtype=torch.bool)
+    if count < total:
+        cut = float(np.partition(flat.numpy(), total - count - 1)[total - count - 1])
+        marked = flat > cut  # what equals the largest that goes is a tie
+        ties = (flat == cut).nonzero().flatten()[: count - int(marked.sum())]
+        marked[ties] = True
+    parts = marked.split([m.numel() for m in magnitudes])
+    return [p.view(m.shape).to(m.device) for p, m in zip(parts, magnitudes, strict=True)]
+
+
+class FixedMask:
+    r"""The projection onto the weights that a mask keeps: :math:`\Theta \odot m`, in place.
+
+    Called after every step of an optimizer that treats each weight by itself, as Adam does, it is
+    the same as training :math:`f(\Theta \odot m)`.
+
+    Example:
+        >>> weight = torch.tensor([3.0, -1.0])
+        >>> FixedMask([weight], [torch.tensor([False, True])])()
+        >>> weight
+        tensor([ 0., -1.])
+    """
+
+    def __init__(self, parameters: Iterable[Tensor], masks: Iterable[Tensor]) -> None:
+        self._pairs = [(p, m.to(p)) for p, m in zip(parameters, masks, strict=True)]
+
+    @torch.no_grad()
+    def __call__(self) -> None:
+        """Set the other weights to zero."""
+        for parameter, mask in self._pairs:
+            parameter.mul_(mask)

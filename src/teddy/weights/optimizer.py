@@ -10,12 +10,10 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from teddy.errors import InputError
-from teddy.numbers import check_count
+from teddy.numbers import check_count, check_sparsity
 from teddy.settings.weights import ExcludeLike, check_schedule, reached_share
-from teddy.sparsity import check_sparsity
-from teddy.weights.budget import excluded_parameters
+from teddy.weights.budget import check_scope, excluded_parameters, pools
 from teddy.weights.l0 import projections
-from teddy.weights.pools import check_scope, pools
 from teddy.weights.units import UnitProjection, Units
 
 
@@ -25,18 +23,17 @@ class L0Projected(Optimizer):
     .. math::
         \Theta_{t+1} = \mathrm{proj}_{\mathcal C_h}\big(\Theta_t - \eta \nabla \mathcal L\big)
 
-    The wrapped optimizer's moments aren't masked, so a weight that was cut can come back. Parameter
-    groups, state, closures, step hooks and learning-rate schedulers work as with the optimizer
-    itself: both objects share one set of ``param_groups`` and ``state``.
+    The wrapped optimizer's moments aren't masked, so a removed weight can come back. Both objects
+    share one set of ``param_groups`` and ``state``: parameter groups, closures, step hooks and
+    learning-rate schedulers work as with the optimizer itself.
 
     Pruned are parameters that require a gradient and have received one. A parameter group with
-    a ``sparsity`` of its own has its own budget, and ``sparsity=0.0`` leaves a group dense.
-    ``optimizer.sparsity`` may be set at any time. The sparsity and the progress of a schedule are
-    part of :meth:`state_dict`.
+    its own ``sparsity`` has its own budget, and ``sparsity=0.0`` leaves a group dense.
+    ``optimizer.sparsity`` may be set at any time; it is part of :meth:`state_dict`, with the
+    progress of a schedule.
 
     A moving average of the weights, such as ``torch.optim.swa_utils.AveragedModel``, has more
-    weights that are not zero than the model. Project the average itself, by
-    :func:`teddy.project_l0_`, before it is used.
+    non-zero weights than the model: project it with :func:`teddy.project_l0_` before use.
 
     Args:
         optimizer: The optimizer that makes the step.
@@ -200,19 +197,14 @@ class L0Projected(Optimizer):
         groups = [(s, [p for p in found if id(p) in self._received]) for s, found in groups]
         made_for = [(sparsity, [id(p) for p in parameters]) for sparsity, parameters in groups]
         if made_for != self._made_for:
-            self._projections = [p for group in groups for p in self._projections_of(*group)]
-            self._made_for = made_for
+            self._made_for, self._projections = made_for, []
+            for sparsity, parameters in groups:
+                if self.units is not None and parameters and sparsity:
+                    self._projections.append(UnitProjection(self.units, parameters, sparsity))
+                elif parameters and sparsity:
+                    self._projections += projections(parameters, sparsity, self.scope)
         for projection in self._projections:
             projection()
-
-    def _projections_of(
-        self, sparsity: float, parameters: list[Tensor]
-    ) -> list[Callable[[], None]]:
-        if not parameters or sparsity == 0:
-            return []
-        if self.units is not None:
-            return [UnitProjection(self.units, parameters, sparsity)]
-        return list(projections(parameters, sparsity, self.scope))
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("optimizer", "sparsity", "units", "scope", "schedule", "ramp_steps")

@@ -1,27 +1,24 @@
-r"""Whole hidden units as groups of weights, and the projection onto few of them."""
+r"""Whole hidden units as groups of weights, those that your own module declares among them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
 
 from teddy.errors import InputError
-from teddy.sparsity import check_sparsity, num_kept_weights
-from teddy.weights.masks import largest
+from teddy.numbers import check_sparsity, num_kept_weights
+from teddy.weights.l0 import largest
 
 
 @dataclass(frozen=True)
 class Part:
-    """A tensor that has ``width`` neighbouring places of a dimension for each unit, in order.
-
-    Example:
-        >>> Part(torch.tensor([[1.0, 2.0], [0.0, 2.0]]), dim=1).squares(2)  # a unit is a column
-        tensor([1., 8.])
-    """
+    """A tensor with ``width`` neighbouring entries along a dimension for each unit, in order."""
 
     tensor: Tensor
     dim: int
@@ -45,17 +42,17 @@ class Part:
 
 @dataclass(frozen=True)
 class Units:
-    """The hidden units of a layer, and where their weights are; also features, or whole heads.
+    """The hidden units of a layer, or features, or whole heads, and their weights.
 
     Your own module declares them in a method ``units()``, which returns a list of these, one for
     each hidden layer.
 
     Attributes:
-        count: How many.
-        incoming: Weights that a unit is computed with: where all are zero, it is zero.
-        outgoing: Weights that it is multiplied with: where all are zero, nothing sees it.
-        own: Weights that have a meaning only along with it.
-        buffers: Tensors that aren't learned and have places for each unit, such as running
+        count: Number of units.
+        incoming: Weights that compute a unit: where all are zero, it is zero.
+        outgoing: Weights that a unit is multiplied with: where all are zero, it has no effect.
+        own: Weights without a meaning once the unit is gone.
+        buffers: Tensors that aren't learned and have entries for each unit, such as running
             statistics; they are made smaller along with the weights.
 
     Example:
@@ -99,15 +96,10 @@ class Units:
 def num_kept_units(
     layers: Sequence[Units], parameters: Iterable[Tensor], sparsity: float
 ) -> list[int]:
-    r"""Units of each layer that stay: as many as leave at most :math:`\lceil (1-p_\theta) d\rceil`.
+    r"""Kept units of each layer, with at most :math:`\lceil (1-p_\theta) d\rceil` weights.
 
     The same share of each layer, and at least one unit, even where that is more. A weight counts
-    if the units at both of its ends stay; weights that are of no unit always count.
-
-    Args:
-        layers: The units.
-        parameters: All weights, :math:`d` in number.
-        sparsity: :math:`p_\theta`.
+    if the units at both of its ends are kept; weights of no unit always count.
 
     Example:
         >>> first, last = torch.ones(5, 4), torch.ones(4, 2)
@@ -145,24 +137,23 @@ def num_kept_units(
 class UnitProjection:
     r"""The projection onto few hidden units, for use after every step of a training.
 
-    A group :math:`G_j` is all weights of unit :math:`j` of a hidden layer: those that lead to it
-    (a column), those that lead from it (a row) and, of a head, its attention vectors. Of a net
-    with one hidden layer the groups share no weight, and with :math:`k` as
-    :func:`num_kept_units` says
+    A group :math:`G_j` is all weights of unit :math:`j` of a hidden layer: its incoming weights (a
+    column), its outgoing weights (a row) and, of a head, its attention vectors. In a network with
+    one hidden layer the groups share no weight, and with :math:`k` of :func:`num_kept_units`
 
     .. math::
         \mathrm{proj}(\Theta) = \operatorname*{argmin}_{\Theta'} \|\Theta' - \Theta\|_2^2
         \quad \text{with at most } k \text{ groups } \Theta'_{G_j} \ne 0
 
     keeps the :math:`k` groups of largest :math:`\|\Theta_{G_j}\|_2`, the first of equal ones, and
-    sets the others to zero. A weight between two hidden layers is of two groups, and the nearest
+    sets the others to zero. A weight between two hidden layers is in two groups, and the nearest
     point is a hard problem; there the layers are projected one after the other, from the first,
-    so that a weight which went along with its unit at one end doesn't count at the other.
+    so a weight removed with the unit at one end doesn't count at the other.
 
     Args:
         layers: The units of each hidden layer.
-        parameters: All weights, of which a share is to go; those of no unit stay.
-        sparsity: That share.
+        parameters: All weights, in the budget; those of no unit are kept.
+        sparsity: Share of the weights to remove.
 
     Example:
         >>> first, last = torch.tensor([[3.0, 1.0]]), torch.tensor([[0.0], [2.0]])
@@ -188,3 +179,72 @@ class UnitProjection:
                 raise InputError("a weight isn't finite, expected finite weights to project")
             if count < units.count:
                 units.zero_(~largest([squares], count)[0])
+
+
+def declared_units(model: nn.Module) -> list[Units]:
+    """The hidden units that a module's method ``units()`` returns, checked; none without one.
+
+    Raises:
+        InputError: if it returns something else, or a part isn't of this module or doesn't have an
+            entry for each unit.
+
+    Example:
+        >>> class Own(nn.Linear):
+        ...     def units(self): return [Units(3, (Part(self.weight, 0),), (Part(self.weight, 1),))]
+        >>> declared_units(Own(2, 3))
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: units() of a Own: outgoing 1 of layer 1 is 'weight' [3, 2], ...
+    """
+    declare: Any = getattr(model, "units", None)
+    if not callable(declare):
+        return []
+    kind = f"units() of a {type(model).__name__}"
+    if any(isinstance(p, UninitializedParameter) for p in model.parameters()):
+        raise InputError(f"{kind}: it has uninitialized parameters, expected a module with sizes")
+    found = declare()
+    if not isinstance(found, list | tuple) or not all(isinstance(u, Units) for u in found):
+        raise InputError(f"{kind} returned {_kind(found)}, expected a list of teddy.weights.Units")
+    names = {id(p): name for name, p in model.named_parameters()}
+    buffers = {id(b): name for name, b in model.named_buffers()}
+    taken: dict[tuple[int, int], str] = {}
+    for number, units in enumerate(found, 1):
+        if not units.incoming or not units.outgoing:
+            missing = "outgoing" if units.incoming else "incoming"
+            raise InputError(f"{kind}: layer {number} has no {missing} weights, expected some")
+        for which in ("incoming", "outgoing", "own", "buffers"):
+            known = buffers if which == "buffers" else names
+            for place, part in enumerate(getattr(units, which), 1):
+                where = f"{kind}: {which} {place} of layer {number}"
+                _check_part(part, units, known, where)
+                key = id(part.tensor), part.dim % part.tensor.dim()
+                if key in taken:
+                    raise InputError(
+                        f"{where} is dimension {key[1]} of '{known[key[0]]}', which is "
+                        f"{taken[key]}, too; expected each once"
+                    )
+                taken[key] = f"{which} {place} of layer {number}"
+    return list(found)
+
+
+def _check_part(part: Any, units: Units, known: dict[int, str], where: str) -> None:
+    what = "a buffer" if "buffers" in where else "a parameter"
+    if not isinstance(part, Part) or id(part.tensor) not in known:
+        raise InputError(f"{where} is {_kind(part)}, expected a Part of {what} of the module")
+    tensor, needed = part.tensor, units.count * part.width
+    described = f"'{known[id(tensor)]}' {list(tensor.shape)}"
+    if not -tensor.dim() <= part.dim < tensor.dim():
+        raise InputError(f"{where} is {described}, which has no dimension {part.dim}")
+    if units.count < 1 or part.width < 1 or tensor.size(part.dim) < needed:
+        raise InputError(
+            f"{where} is {described}, expected {units.count} units of {part.width} in "
+            f"dimension {part.dim}"
+        )
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, Part) and isinstance(value.tensor, Tensor):
+        return f"a tensor {list(value.tensor.shape)}"
+    if isinstance(value, torch.Tensor):
+        return f"a tensor {list(value.shape)}"
+    return f"a {type(value).__name__}"

@@ -18,11 +18,11 @@ from teddy.prune.scores.degree import degree_high_first, degree_low_first
 from teddy.prune.scores.forest_fire import forest_fire
 from teddy.prune.scores.gain import gain
 from teddy.prune.scores.k_neighbor import k_neighbor
+from teddy.prune.scores.kinds import SignalScore
 from teddy.prune.scores.label_propagation import label_propagation
 from teddy.prune.scores.local_degree import local_degree
 from teddy.prune.scores.random import random_order
 from teddy.prune.scores.resistance import resistance
-from teddy.prune.scores.signal_score import SignalScore
 from teddy.prune.scores.teddy import teddy_score
 from teddy.prune.scores.two_hop import two_hop_high_first
 from teddy.registry import Registry

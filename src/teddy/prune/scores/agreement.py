@@ -1,15 +1,13 @@
-"""Edges stay whose ends the dense model takes for the same: agreement of its predictions."""
+"""Agreement of the dense model's predictions for both ends of an edge."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.places import places
-from teddy.prune.scores.products import paired_products
-from teddy.prune.scores.signal_score import SignalScore
+from teddy.prune.scores.edge_values import paired_products, ranks
+from teddy.prune.scores.kinds import Signals, SignalScore
 from teddy.prune.scores.teddy import teddy_score
-from teddy.prune.signals import Signals
 
 
 def agreement_values(graph: Edges, signals: Signals) -> Tensor:
@@ -17,13 +15,6 @@ def agreement_values(graph: Edges, signals: Signals) -> Tensor:
 
     .. math::
         a_{ij} = \mathrm{softmax}(z_i)^\top \mathrm{softmax}(z_j)
-
-    Example:
-        >>> import torch
-        >>> path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
-        >>> z = torch.tensor([[9.0, 0.0], [9.0, 0.0], [0.0, 9.0]])
-        >>> agreement_values(path, Signals(logits=z)).round(decimals=3).tolist()
-        [1.0, 0.0]
     """
     assert signals.logits is not None
     p = signals.logits.double().softmax(dim=1)
@@ -36,22 +27,22 @@ def weighed_agreement(graph: Edges, signals: Signals) -> Tensor:
 
 
 def best_agreement(graph: Edges, signals: Signals) -> Tensor:
-    r"""The better of the two places that an edge has at its ends, by agreement.
+    r"""The better of the two ranks that an edge has at its ends, by agreement.
 
     .. math::
         s_{ij} = -\min(r_i(j), r_j(i)) + \tfrac{1}{2} a_{ij}
 
-    where :math:`r_i` orders the neighbours of :math:`i` by :math:`a_{ij}`, the highest first. Every
-    node keeps the neighbour it agrees with most before any keeps a second: k-neighbor, with the
+    where :math:`r_i` ranks the neighbours of :math:`i` by :math:`a_{ij}`, the highest first. Every
+    node keeps its neighbour of highest agreement before any keeps a second: k-neighbor with the
     teacher's choice instead of a random one.
     """
     a = agreement_values(graph, signals)
-    rank = places(graph, a.expand(2, -1)).amin(dim=0)
+    rank = ranks(graph, a.expand(2, -1)).amin(dim=0)
     return a / 2 - rank.double()
 
 
-#: Prune the edges first that the dense model takes to join two classes, or hubs.
+#: Prune edges between predicted classes, or between hubs, first.
 agreement = SignalScore(weighed_agreement, ("logits",))
 
-#: Prune the edges first that both ends have better ones than.
+#: Prune edges of a low rank at both ends first.
 k_agreement = SignalScore(best_agreement, ("logits",))

@@ -1,4 +1,4 @@
-"""Edges stay whose ends have similar features."""
+"""Similarity of the features of both ends of an edge."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from scipy.sparse import csr_matrix, diags
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.products import parts
-from teddy.prune.scores.signal_score import SignalScore
+from teddy.prune.scores.edge_values import parts
+from teddy.prune.scores.kinds import Signals, SignalScore
 from teddy.prune.scores.teddy import teddy_score
-from teddy.prune.signals import Signals
 
 
 def cosine_values(graph: Edges, signals: Signals) -> Tensor:
@@ -56,5 +55,5 @@ def _unit_rows(x: Tensor) -> NDArray[np.float64] | csr_matrix:
     return csr_matrix(diags(1 / length) @ matrix)
 
 
-#: Prune the edges first between nodes that have little in common, or hubs.
+#: Prune edges between nodes of different features, or between hubs, first.
 cosine = SignalScore(weighed_cosine, ("x",))

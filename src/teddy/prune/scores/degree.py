@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from teddy.graph.weighted_graph import WeightedGraph
-from teddy.prune.scores.node_score import Graph, NodeScore
+from teddy.prune.scores.kinds import Graph, NodeScore
 
 
 def half_degree(graph: Graph | WeightedGraph) -> Tensor:

@@ -1,4 +1,4 @@
-"""Forest fire: edges that fires often pass stay. Computed by NetworKit."""
+"""Forest fire: the number of random fires that pass an edge. Computed by NetworKit."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from torch import Tensor
 
 from teddy.errors import InputError
 from teddy.graph.edges import Edges
-from teddy.prune.scores.edge_score import EdgeScore
-from teddy.prune.scores.networkit_score import (
+from teddy.prune.scores.edge_values import (
     import_networkit,
     networkit_graph,
     run_networkit,
 )
+from teddy.prune.scores.kinds import EdgeScore
 
 #: The probability that one more neighbour of a burning node catches fire, and how many edges burn
 #: in all, as a multiple of M. NetworKit has no defaults; these are its tutorial's, and those of
@@ -40,10 +40,6 @@ def forest_fire_values(graph: Edges, seed: int = 0) -> Tensor:
     networks" <https://doi.org/10.1007/s13278-016-0332-2>`_, after the node sampling of Leskovec
     and Faloutsos, "Sampling from large graphs" (KDD 2006). Counts are small whole numbers, so many
     edges are equal.
-
-    Args:
-        graph: The graph.
-        seed: A whole number from 0 to 2^64 - 1.
     """
     if seed not in range(2**64):
         raise InputError(f"seed is {seed}, expected a whole number from 0 to 2^64 - 1")
@@ -56,12 +52,10 @@ def forest_fire_values(graph: Edges, seed: int = 0) -> Tensor:
 
 @contextmanager
 def _seeded(networkit: Any, seed: int) -> Iterator[None]:
-    """Make what NetworKit draws depend on the seed alone.
+    """Make the draws of NetworKit depend on the seed alone, by one thread.
 
-    Each of its threads draws for itself and they race for the last fire, so only one thread gives
-    the same fires again, and it must not mix its number into the seed. The seed is one for the
-    whole process, so one such run at a time. The number of threads is set back, which PyTorch
-    would feel as well (both ask OpenMP); NetworKit's seed can't be read, so it stays.
+    Its threads draw by themselves and race for the last fire. The seed is one for the whole
+    process, so one such run at a time. The number of threads, which PyTorch shares, is set back.
     """
     with _one_at_a_time:
         threads = networkit.getMaxNumberOfThreads()
@@ -73,5 +67,5 @@ def _seeded(networkit: Any, seed: int) -> Iterator[None]:
             networkit.setNumberOfThreads(threads)
 
 
-#: Prune the edges first that hardly ever burn.
+#: Prune the edges that burn least first.
 forest_fire = EdgeScore(forest_fire_values)

@@ -1,4 +1,4 @@
-"""Edges stay that bring a node what it lacks: the gain of the messages along them."""
+"""Gain of the messages along an edge: how much they tell the nodes that receive them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.places import places
-from teddy.prune.scores.products import paired_products
-from teddy.prune.scores.signal_score import SignalScore
-from teddy.prune.signals import Signals
+from teddy.prune.scores.edge_values import paired_products, ranks
+from teddy.prune.scores.kinds import Signals, SignalScore
 
-#: What a message is worth to a node that needs none.
+#: Value of a message to a node that needs none.
 FLOOR = 0.1
 
 
 def gain_values(graph: Edges, signals: Signals) -> Tensor:
-    r"""Sum of what the two messages along an edge are worth to those who get them.
+    r"""Sum of the values of the two messages along an edge to the nodes that receive them.
 
     With the dense model's predictions :math:`p_i = \mathrm{softmax}(z_i)`, and those of the same
     model for nodes that get no message, :math:`q_i = \mathrm{softmax}(z^0_i)`,
@@ -26,14 +24,14 @@ def gain_values(graph: Edges, signals: Signals) -> Tensor:
         w_{j \to i} = \big(\epsilon + 1 - p_i^\top q_i\big) \; p_i^\top \frac{p_j + q_j}{2} \qquad
         s_{ij} = \frac{w_{j \to i}}{r_i(j)} + \frac{w_{i \to j}}{r_j(i)}
 
-    The first factor is what :math:`i` needs: how far its own features are from what the model says
-    of it with all its neighbours. The second is what :math:`j` has to offer: how much of that it
-    tells, half by its own features, half by what it gets itself. A node that has got a message
-    needs the next one less, so each counts by its place :math:`r_i(j)` among those that :math:`i`
-    could get, the best first.
+    The first factor is the need of :math:`i`: the distance of the prediction from its own features
+    to the one with all its neighbours. The second is the offer of :math:`j`: how much of the latter
+    it predicts, half by its own features, half with its neighbours. With each message a node needs
+    the next one less, so each counts by its rank :math:`r_i(j)` among the messages to :math:`i`,
+    the best first.
 
-    Of a training node :math:`p_i` is its label; each message it gets is one more example of the
-    class, so all of them count in full: need and place are 1.
+    For a training node :math:`p_i` is its label. Each message to it is one more example of the
+    class, so all count in full: need and rank are 1.
 
     Example:
         >>> z = torch.tensor([[9.0, 0.0], [9.0, 0.0], [9.0, 0.0]])
@@ -54,9 +52,9 @@ def gain_values(graph: Edges, signals: Signals) -> Tensor:
     ways = (receiver, sender)
     offer = torch.stack([paired_products(p, tells, pairs) for pairs in ways])
     worth = need[receiver] * offer
-    place = torch.where(known[receiver], 1, places(graph, worth))
+    place = torch.where(known[receiver], 1, ranks(graph, worth))
     return (worth / place).sum(dim=0)
 
 
-#: Prune the edges first whose messages tell their receivers least.
+#: Prune the edges of lowest gain first.
 gain = SignalScore(gain_values, ("logits", "alone", "labels"))

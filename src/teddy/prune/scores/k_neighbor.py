@@ -1,4 +1,4 @@
-"""k-neighbor: every node keeps k of its edges, chosen at random."""
+"""k-neighbor: k random edges of every node."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import torch
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.edge_score import EdgeScore
-from teddy.prune.scores.node_score import max_degree
-from teddy.prune.scores.places import places
+from teddy.prune.scores.edge_values import ranks
+from teddy.prune.scores.kinds import EdgeScore, max_degree
 
 
 def k_neighbor_values(graph: Edges, seed: int = 0) -> Tensor:
-    r"""Score an edge by the better of the two places that its ends drew for it.
+    r"""Score an edge by the better of the two ranks that its ends drew for it.
 
     .. math::
         s_{ij} = -\min(r_i(j), r_j(i)) + u_{ij}
@@ -33,12 +32,12 @@ def k_neighbor_values(graph: Edges, seed: int = 0) -> Tensor:
     """
     # Over the canonical order of the edges, so how they were listed doesn't matter.
     draws = np.random.Generator(np.random.PCG64(seed)).random((3, graph.num_edges))
-    first = places(graph, torch.from_numpy(-draws[:2])).amin(dim=0).cpu().numpy()
+    first = ranks(graph, torch.from_numpy(-draws[:2])).amin(dim=0).cpu().numpy()
     # So many bits that the sum is exact: rounded up, a number close to 1 would reach the next rank.
     bits = 52 - max_degree(graph).bit_length()
     ties = np.floor(draws[2] * 2.0**bits) * 2.0**-bits
     return torch.from_numpy(ties - first).to(graph.pairs.device)
 
 
-#: Prune the edges first that both ends rank last.
+#: Prune edges of a low rank at both ends first.
 k_neighbor = EdgeScore(k_neighbor_values)

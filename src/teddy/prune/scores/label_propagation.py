@@ -1,4 +1,4 @@
-"""Edges stay along which labels of the training nodes spread."""
+"""Label propagation: how much of the training labels reaches both ends of an edge."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.node_score import max_degree
-from teddy.prune.scores.signal_score import SignalScore
+from teddy.prune.scores.kinds import Signals, SignalScore, max_degree
 from teddy.prune.scores.teddy import fraction_bits
-from teddy.prune.signals import Signals
 
 #: Of `"Learning with local and global consistency" (Zhou et al. 2003)`.
 STEPS, ALPHA = 10, 0.9
 
 
 def label_propagation_values(graph: Edges, signals: Signals) -> Tensor:
-    r"""Labels that both ends have got, times the edge's weight in spreading them.
+    r"""Propagated labels that both ends share, times the edge's weight in the propagation.
 
     .. math::
         F^{(t+1)} = \alpha \hat A F^{(t)} + (1 - \alpha) Y \qquad
@@ -52,5 +50,5 @@ def label_propagation_values(graph: Edges, signals: Signals) -> Tensor:
     return scale[one] * scale[other] * (spread[one] * spread[other]).sum(dim=1)
 
 
-#: Prune the edges first that no label passes.
+#: Prune edges that no label reaches first.
 label_propagation = SignalScore(label_propagation_values, ("labels",))

@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.edge_score import EdgeScore
-from teddy.prune.scores.networkit_score import (
+from teddy.prune.scores.edge_values import (
     import_networkit,
     networkit_graph,
     run_networkit,
 )
+from teddy.prune.scores.kinds import EdgeScore
 
 
 def local_degree_values(graph: Edges, seed: int = 0) -> Tensor:
@@ -26,17 +26,12 @@ def local_degree_values(graph: Edges, seed: int = 0) -> Tensor:
         s_{ij} = \max\Big(1 - \frac{\log r_i(j)}{\log |N_i|}, \,
         1 - \frac{\log r_j(i)}{\log |N_j|}\Big)
 
-    where :math:`r_i(j)` is the place of :math:`j` among the neighbours of :math:`i`, the highest
-    degree first, from 1. The edges with :math:`s_{ij} \ge 1 - \alpha` are those that stay at
+    where :math:`r_i(j)` is the rank of :math:`j` among the neighbours of :math:`i`, the highest
+    degree first, from 1. The edges with :math:`s_{ij} \ge 1 - \alpha` are those kept at
     :math:`\alpha`. Every node that has edges has one of score 1.
 
-    Neighbours of one degree each have a place of their own. Which comes first, NetworKit leaves to
-    the order in which it got the edges, so it gets them in random order: by node id, early nodes
-    would keep more edges, and in many data sets these are the ones to train on.
-
-    Args:
-        graph: The graph.
-        seed: For the order of neighbours of one degree.
+    NetworKit ranks neighbours of one degree in the order of the edges, which is therefore random:
+    by node id, early nodes, in many data sets the training nodes, would keep more edges.
     """
     networkit = import_networkit("local-degree")
     shuffled = np.random.Generator(np.random.PCG64(seed)).permutation(graph.num_edges)

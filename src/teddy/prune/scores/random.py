@@ -1,4 +1,4 @@
-"""Random order: the baseline that is not optional."""
+"""Random order: the random baseline."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Edges stay that few other ways go round: effective resistance, by degrees."""
+"""Effective resistance of an edge, by the degrees of its ends."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from teddy.prune.scores.node_score import Graph, NodeScore
+from teddy.prune.scores.kinds import Graph, NodeScore
 
 
 def inverse_degrees(graph: Graph) -> Tensor:
@@ -26,5 +26,5 @@ def inverse_degrees(graph: Graph) -> Tensor:
     return 1.0 / graph.degree.clamp(min=1).double()
 
 
-#: Prune the edges first that current has many ways around.
+#: Prune the edges of lowest resistance first.
 resistance = NodeScore(inverse_degrees, torch.add)

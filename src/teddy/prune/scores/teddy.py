@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from teddy.graph.weighted_graph import WeightedGraph, maximum
-from teddy.prune.scores.node_score import Graph, NodeScore, max_degree
+from teddy.prune.scores.kinds import Graph, NodeScore, max_degree
 
 
 def node_values(graph: Graph) -> Tensor:

@@ -1,4 +1,4 @@
-"""The two-hop edge degree of Section 5.1's toy example."""
+"""Two-hop edge degree, of the toy example in Section 5.1."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from teddy.graph.weighted_graph import WeightedGraph, maximum
-from teddy.prune.scores.node_score import Graph, NodeScore, max_degree
+from teddy.prune.scores.kinds import Graph, NodeScore, max_degree
 
 
 def half_neighbour_degree(graph: Graph) -> Tensor:

@@ -13,8 +13,8 @@ from torch_geometric import nn as pyg
 
 import teddy
 from conftest import small_graph
-from teddy.models.declared_units import declared_units
 from teddy.weights import Part, Units
+from teddy.weights.units import declared_units
 
 
 class TwoGCN(nn.Module):

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from cli.command import run_forked
-from teddy.kernels.process import _glibc
+from teddy.machine import _glibc
 
 needs_glibc = pytest.mark.skipif(_glibc() is None, reason="glibc only")
 
 FAULTS = """
 import resource
 import torch
-from teddy.kernels.process import keep_freed_memory
+from teddy.machine import keep_freed_memory
 
 def faults(rounds):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

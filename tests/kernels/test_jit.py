@@ -4,7 +4,7 @@ import gc
 
 import torch
 
-from teddy.kernels.buffers import _pool, empty, reused
+from teddy.kernels.jit import _memory, empty, reused
 
 LIKE = torch.zeros(0)
 
@@ -56,7 +56,7 @@ def test_nothing_is_kept_for_a_tensor_that_is_left():
     with reused():
         left, gone = empty(1024, 1024, LIKE), empty(1024, 1024, LIKE)
         del gone
-        blocks = _pool.free[1 << 22]
+        blocks = _memory.free[1 << 22]
         assert len(blocks) == 1
     assert blocks == []
     assert left.shape == (1024, 1024)

@@ -4,12 +4,11 @@ import pytest
 import torch
 
 from teddy.kernels import jit
-from teddy.kernels import sparse_weight as module
+from teddy.kernels import layer as module
 from teddy.kernels.hidden import Hidden
+from teddy.kernels.layer import SparseWeight, choose_products, multiply
 from teddy.kernels.sparse import SparseMatrix
-from teddy.kernels.sparse_weight import SparseWeight, choose_products
 from teddy.models import build_model
-from teddy.models.layered import multiply
 
 
 @pytest.fixture(params=["kernels", "torch"])

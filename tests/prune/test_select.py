@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from teddy import kernels
-from teddy.prune import ties
+from teddy.prune import select
 
 
 @pytest.mark.parametrize("few", [0, 10**6])
 @pytest.mark.parametrize("enabled", [False, True])
 @pytest.mark.parametrize("prefix", ["", "7:", "x" * 100])
 def test_arrays_as_lists(monkeypatch, few, enabled, prefix):
-    monkeypatch.setattr(ties, "_FEW", few)
+    monkeypatch.setattr(select, "_FEW", few)
     lows = np.random.default_rng(0).integers(-(2**63), 2**63 - 1, 500)
     highs = np.concatenate([[0, 9, 10, -1, -(2**63), 2**63 - 1], lows[6:] % 100_000])
     expected = [
@@ -21,5 +21,5 @@ def test_arrays_as_lists(monkeypatch, few, enabled, prefix):
         for low, high in zip(lows.tolist(), highs.tolist(), strict=True)
     ]
     with kernels.use(enabled):
-        assert ties.pair_digests(lows, highs, prefix).tolist() == expected
-        assert ties.pair_digests(lows.tolist(), highs.tolist(), prefix).tolist() == expected
+        assert select.pair_digests(lows, highs, prefix).tolist() == expected
+        assert select.pair_digests(lows.tolist(), highs.tolist(), prefix).tolist() == expected
