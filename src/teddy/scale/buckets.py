@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from teddy.errors import InputError
 from teddy.kernels import edge_keys as kernels
 from teddy.scale.ahead import map_ahead
-from teddy.scale.writing import writing
+from teddy.scale.row_writer import writing
 
 Keys = NDArray[np.uint64]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ibis
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from teddy.errors import InputError
@@ -18,9 +19,6 @@ from teddy.scale.engine import Degrees, Engine, Job
 from teddy.scale.output import Output
 from teddy.scale.row_writer import RowWriter
 from teddy.scale.threshold import Bins, Candidates, Threshold, find_threshold
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _BINS = 1 << 14
 
@@ -162,8 +160,6 @@ def copy_ids(job: Job) -> Path:
     What other columns there are, of what types, in files of what names, is then no concern of an
     engine, and what is no id is refused as by every engine.
     """
-    import pyarrow as pa
-
     kind = pa.string() if job.table.text_ids else pa.int64()
     schema = pa.schema([("source", kind), ("target", kind), ("row", pa.int64())])
     writer = RowWriter(Path(job.work) / "ids.parquet", "parquet", schema, one_file=True)

@@ -6,9 +6,10 @@ import operator
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
@@ -20,9 +21,6 @@ from teddy.scale.engine import Degrees, Engine, Job
 from teddy.scale.node_numbers import MOST, HashedNumbers, Numbers, RangeNumbers
 from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import Bins, Candidates, Threshold, find_threshold
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: Bytes of a node: its degree, its sum or value, and the root of its component.
 NODE = 4 + 8 + 4
