@@ -9,12 +9,13 @@ import shutil
 from pathlib import Path
 
 import pyarrow as pa
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from teddy.errors import InputError
 from teddy.scale.files import output_format
 from teddy.scale.row_writer import GROUP, GROUP_BYTES, RowWriter
 from teddy.scale.table import EdgeTable, rows_of
+from teddy.store.folders import try_lock
 
 # Files that this writes to a folder.
 _OWN = re.compile(r"part-\d{5,}\.(parquet|csv)|_SUCCESS")
@@ -77,10 +78,8 @@ class Output:
                 self._check_own(self.path)
 
     def __enter__(self) -> Output:
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise InputError(f"{self.path}: another run is writing it") from None
+        if not try_lock(self._lock):
+            raise InputError(f"{self.path}: another run is writing it")
         replaced = self.work / "replaced"
         if replaced.exists() and not self.path.exists():  # killed between the two renames
             replaced.rename(self.path)

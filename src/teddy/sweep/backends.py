@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from teddy.errors import InputError
-from teddy.machine import free_memory
 from teddy.sweep.folder import Folder
 from teddy.sweep.worker import Done, Job, run_series
 
@@ -88,8 +87,3 @@ def _cluster(backend: str, jobs: int) -> Iterator[None]:
         register_ray()
     with client:
         yield
-
-
-def share_of_memory(jobs: int) -> int:
-    """Bytes for each job: what is free, shared equally."""
-    return max(1, int(0.9 * free_memory()) // jobs)

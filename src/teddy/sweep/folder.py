@@ -60,11 +60,6 @@ class Folder:
             make_folder(self.path / name)
         remove_unfinished(self.path)
 
-    @property
-    def table_path(self) -> Path:
-        """The table of all cells."""
-        return self.path / "results.parquet"
-
     def cell_path(self, cell: Cell) -> Path:
         """The file of a cell."""
         return self.path / "cells" / f"{cell.key}.json"
@@ -79,15 +74,17 @@ class Folder:
 
     def write_cell(self, cell: Cell, row: dict[str, Any]) -> None:
         """Write a result, and forget what went wrong before."""
-        make_folder(self.cell_path(cell).parent)
-        write_record(self.cell_path(cell), row)
+        self._write(self.cell_path(cell), row)
         self.failure_path(cell).unlink(missing_ok=True)
 
     def write_failure(self, cell: Cell, error: str, details: str) -> None:
         """Record what went wrong."""
         row = {**vars(cell), "error": error, "details": details}
-        make_folder(self.failure_path(cell).parent)
-        write_record(self.failure_path(cell), row)
+        self._write(self.failure_path(cell), row)
+
+    def _write(self, path: Path, row: dict[str, Any]) -> None:
+        make_folder(path.parent)
+        write_record(path, row)
 
     def read_cell(self, cell: Cell) -> dict[str, Any] | None:
         """A cell's result; None if there is none, an error if it is damaged."""
@@ -106,10 +103,9 @@ class Folder:
 
     def damaged(self, cells: Sequence[Cell] | None = None) -> list[str]:
         """A line for each of these cells, or of all files, that can't be read."""
-        reads: list[Callable[[], object]] = [partial(self.read_cell, cell) for cell in cells or []]
-        if cells is None:
-            paths = sorted((self.path / "cells").glob("*.json"))
-            reads = [partial(read_record, path) for path in paths]
+        paths = sorted((self.path / "cells").glob("*.json")) if cells is None else []
+        reads: list[Callable[[], object]] = [partial(read_record, path) for path in paths]
+        reads += [partial(self.read_cell, cell) for cell in cells or []]
         lines = []
         for read in reads:
             try:

@@ -1,18 +1,22 @@
-"""The work of one process of a sweep: the cells of a series."""
+"""The work of one process of a sweep: the cells of a series, within limits of memory and life."""
 
 from __future__ import annotations
 
 import copy
+import logging
+import os
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from torch_geometric.data import Batch, HeteroData
 
 from teddy.errors import InputError
-from teddy.machine import forget_peak_memory
+from teddy.machine import forget_peak_memory, keep_interrupts
+from teddy.methods import Level
 from teddy.methods.make_problem import make_problem
 from teddy.methods.plugin import load_file, read_model
 from teddy.methods.spec import MethodSpec
@@ -20,8 +24,7 @@ from teddy.settings import Settings
 from teddy.store.folders import try_lock
 from teddy.sweep.data_versions import cached_dataset
 from teddy.sweep.folder import Folder
-from teddy.sweep.grid import Cell, Series, level_of, settings_for
-from teddy.sweep.limits import ended_with_parent, memory_limit, show_messages
+from teddy.sweep.grid import Cell, Series, settings_for
 from teddy.sweep.resolution import HeldOut
 from teddy.sweep.row import dense_row, ticket_row
 from teddy.ticket import Ticket
@@ -90,8 +93,10 @@ def run_series(job: Job) -> Done:
             limited_threads(job.settings.run.threads or 1),
             memory_limit(job.memory),
         ):
-            if job.parent is not None:
-                show_messages()
+            if job.parent is not None:  # messages go to stderr, as on the command line
+                logging.basicConfig(level=logging.WARNING, format="teddy: %(message)s")
+                logging.getLogger("teddy").setLevel(logging.INFO)
+                keep_interrupts()
             return Done(_compute(folder, job))
     finally:
         lock.release()
@@ -146,7 +151,7 @@ def _results(
         if cell.simulation == 0:
             yield cell, dense_row(problem, cell, tested), None
     sparse = [cell for cell in cells if cell.simulation > 0]
-    levels = [level_of(spec, cell.simulation) for cell in sparse]
+    levels = [spec.level(Level.simulation(cell.simulation)) for cell in sparse]
     tickets = spec.method.tickets(problem, levels, **dict(spec.options))
     forget_peak_memory()
     # A ticket of several graphs or node types takes them as they are, not as one graph.
@@ -155,3 +160,41 @@ def _results(
     for cell, ticket in zip(sparse, tickets, strict=True):
         yield cell, ticket_row(cell, ticket, data, tested), ticket
         forget_peak_memory()
+
+
+def ended_with_parent(parent: int | None) -> Callable[..., None] | None:
+    """End when the process that started this one has ended, however it did."""
+    if parent is None:
+        return None
+
+    def check(*_: object) -> None:
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return check
+
+
+@contextmanager
+def memory_limit(limit: int | None) -> Iterator[None]:
+    """Within the context an allocation beyond the limit, in bytes, is an error.
+
+    What would otherwise take the machine down becomes a recorded failure of one series.
+
+    Example:
+        >>> with memory_limit(None):
+        ...     pass
+    """
+    try:
+        import resource
+    except ImportError:  # not on this system
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    if limit is None or (before[0] != resource.RLIM_INFINITY and before[0] <= limit):
+        yield
+        return
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
