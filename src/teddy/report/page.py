@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from teddy.errors import InputError
-from teddy.report.figures import page_data
 from teddy.report.headline import Key, headlines
-from teddy.report.metric_chart import metric_chart
+from teddy.report.page_data import page_data
 from teddy.report.page_tables import settings_rows, verdict_columns, verdict_rows
 from teddy.report.save import save_chart
+from teddy.report.sweep_charts import metric_chart
 from teddy.store.atomic import check_writable, write_atomically
 from teddy.sweep.folder import Folder
 from teddy.sweep.metric import Metric

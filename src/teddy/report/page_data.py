@@ -1,4 +1,4 @@
-"""Results of a sweep as plain data for the page: every number it shows is computed here."""
+"""Data of the page, plain JSON: every number that it shows is computed here."""
 
 from __future__ import annotations
 
@@ -7,12 +7,85 @@ from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
+from teddy.report.heatmaps import heatmaps_of
+from teddy.report.style import ABOVE, BELOW, looks, method_order
+from teddy.sweep.metric import Metric
 from teddy.sweep.resolution import resolution_of
 from teddy.sweep.statistics import known_mean, paired_difference, spread
 from teddy.sweep.summary import Row, Summary, summarize
 
+Cell = dict[str, Any]
+
 #: Columns of a row whose mean over seeds the page shows as they are.
 _MEANS = ("isolated", "components", "largest_component", "pruned_degree", "homophily")
+
+
+def page_data(rows: Sequence[Row], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """All that the page's script needs; it computes nothing itself.
+
+    ``rows`` are the cells' files as a table, for details and downloads; ``cells`` the seeds of
+    each together; ``places`` the data sets and models with what is compared there; ``metric`` and
+    ``hits`` the names of the metrics.
+
+    Example:
+        >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 5,
+        ...     "seed": 0, "graph_sparsity": 0.25, "weight_sparsity": 0.5, "test": 82.0,
+        ...     "last_test": 80.0, "dense_test": 81.0, "seconds_dense": 2.0,
+        ...     "seconds_round": 1.0, "seconds_sparse": 2.0,
+        ...     "test_rows": 1000}
+        >>> data = page_data([row], {})
+        >>> timing, = data["places"][0]["timing"]
+        >>> timing["relative"], timing["masks"]
+        (1.5, {'seconds': 1.0, 'relative': 0.5})
+        >>> data["methods"][0]["colour"]
+        '#0072b2'
+    """
+    cells, metric = cells_of(rows), Metric.from_rows(rows)
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    methods = method_order(cell["method"] for cell in cells)
+    places = [
+        {
+            "dataset": dataset,
+            "model": model,
+            "dense": dense_of(r for r in rows if (r["dataset"], r["model"]) == (dataset, model)),
+            "heatmaps": heatmaps_of(cells, index),
+            "timing": _timing([cell for cell in cells if cell["place"] == index]),
+        }
+        for index, (dataset, model) in enumerate(places_of(rows))
+    ]
+    data: dict[str, Any] = finite(
+        {
+            "places": places,
+            "methods": [{"name": name, **asdict(look)} for name, look in looks(methods).items()],
+            "metric": metric.name,
+            "hits": metric.hits,
+            "below": BELOW,
+            "above": ABOVE,
+            "cells": cells,
+            "columns": columns,
+            "rows": [[row.get(name) for name in columns] for row in rows],
+            "facts": facts,
+        }
+    )
+    return data
+
+
+def _timing(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """The quickest level of each method, in seconds and in dense trainings."""
+    found = []
+    timed = [c for c in cells if c["verdict"] != "dense" and c["seconds"]]
+    for method in method_order(cell["method"] for cell in timed):
+        tickets = [c for c in timed if c["method"] == method]
+        quickest = min(tickets, key=lambda c: float(c["seconds"]))
+        seconds, relative = quickest["seconds"], quickest["relative"]
+        parts = {name: quickest[f"seconds_{name}"] for name in ("masks", "training")}
+        if relative and None not in parts.values():
+            shares = {
+                name: {"seconds": part, "relative": relative * part / seconds}
+                for name, part in parts.items()
+            }
+            found.append({"method": method, "seconds": seconds, "relative": relative, **shares})
+    return found
 
 
 def cells_of(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -35,17 +108,14 @@ def cells_of(rows: Sequence[Row]) -> list[dict[str, Any]]:
     positions: dict[tuple[Any, ...], dict[int, int]] = {}
     for position, row in enumerate(rows):
         # As in a summary, the last row of a seed counts.
-        positions.setdefault(_key(row), {})[row["seed"]] = position
+        key = row["dataset"], row["model"], row["method"], row["simulation"]
+        positions.setdefault(key, {})[row["seed"]] = position
     found = []
-    for summary in summarize(rows):
-        here = positions[_key(vars(summary))]
-        found.append(
-            _cell(summary, [rows[i] for i in here.values()])
-            | {
-                "place": places[summary.dataset, summary.model],
-                "rows": [here[seed] for seed in sorted(here)],
-            }
-        )
+    for s in summarize(rows):
+        here = positions[s.dataset, s.model, s.method, s.simulation]
+        cell = _cell(s, [rows[i] for i in here.values()])
+        place, in_order = places[s.dataset, s.model], [here[seed] for seed in sorted(here)]
+        found.append(cell | {"place": place, "rows": in_order})
     return found
 
 
@@ -71,17 +141,12 @@ def dense_of(rows: Iterable[Row]) -> dict[str, Any]:
     return {
         "best": _level(seeds, "dense_test"),
         "last": _level(seeds, "dense_last_test"),
-        "seconds": mean_of(seeds, "seconds_dense"),
+        "seconds": _mean_of(seeds, "seconds_dense"),
     }
 
 
-def mean_of(rows: Iterable[Row], name: str) -> float | None:
-    """Mean of a column over the rows that have it.
-
-    Example:
-        >>> mean_of([{"macs": 2}, {"macs": 4}, {"macs": None}, {}], "macs")
-        3.0
-    """
+def _mean_of(rows: Iterable[Row], name: str) -> float | None:
+    """Mean of a column over the rows that have it."""
     return known_mean(row.get(name) for row in rows)
 
 
@@ -102,7 +167,7 @@ def finite(value: Any) -> Any:
 
 
 def _cell(summary: Summary, rows: list[Row]) -> dict[str, Any]:
-    dense = mean_of(rows, "seconds_dense")
+    dense = _mean_of(rows, "seconds_dense")
     return {
         "dataset": summary.dataset,
         "model": summary.model,
@@ -122,12 +187,12 @@ def _cell(summary: Summary, rows: list[Row]) -> dict[str, Any]:
         "hits": summary.hits,
         "dense_hits": summary.dense_hits,
         "seconds": summary.seconds,
-        "seconds_masks": mean_of(rows, "seconds_round"),
-        "seconds_training": mean_of(rows, "seconds_sparse"),
+        "seconds_masks": _mean_of(rows, "seconds_round"),
+        "seconds_training": _mean_of(rows, "seconds_sparse"),
         "relative": summary.seconds / dense if dense else None,
         "macs": _ratio(rows, "macs_dense", "macs_ticket"),
         "speedup": _ratio(rows, "seconds_predict_dense", "seconds_predict_ticket"),
-        **{name: mean_of(rows, name) for name in _MEANS},
+        **{name: _mean_of(rows, name) for name in _MEANS},
     }
 
 
@@ -160,7 +225,3 @@ def _level(seeds: list[Row], name: str) -> dict[str, Any] | None:
     if not values:
         return None
     return {"mean": known_mean(values), "deviation": spread(values), "seeds": len(values)}
-
-
-def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return row["dataset"], row["model"], row["method"], row["simulation"]
