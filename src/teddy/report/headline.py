@@ -35,7 +35,6 @@ def headlines(
     """One for each data set and model.
 
     Args:
-        summaries: The seeds of each cell together.
         last: By data set, model, method and simulation, the difference to dense at the last epoch.
 
     Example:

@@ -74,12 +74,8 @@ class CheckedStream:
     quote comes a delimiter or the end of the line. Anything else is read differently by every
     program, and mostly comes from a quote that isn't closed.
 
-    Args:
-        file: The file; ``.gz`` is unpacked.
-
     Attributes:
         num_bytes: Bytes so far.
-        closed: As pyarrow expects of a file.
 
     Example:
         >>> import tempfile

@@ -83,9 +83,6 @@ def survey(
     """Read all rows once: columns, rows of each file, unpacked bytes, and whether ids are text.
 
     Args:
-        name: The table, for messages.
-        files: Its files.
-        schema: Its columns as text.
         ends: Its columns of ids, which stay text.
         as_text: Whether the other columns stay text.
         ids: ``integer``, ``text``, or ``auto``: text unless all are integers in the usual form.

@@ -202,12 +202,7 @@ State = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Inputs:
-    """Files of a table, each with its state.
-
-    Attributes:
-        name: The table, as the user calls it.
-        states: Names of the files and their states, in the order of their rows.
-    """
+    """Files of a table, each with its state."""
 
     name: str
     states: dict[str, State]

@@ -39,7 +39,6 @@ class Output:
 
     Args:
         path: ``*.parquet`` or ``*.csv`` for one file; any other name for a folder.
-        table: The input, which it can't replace.
         overwrite: Whether a file may be replaced, or a folder that an earlier run has written.
 
     Attributes:

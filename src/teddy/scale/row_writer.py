@@ -25,15 +25,8 @@ class RowWriter:
     """Rows to a file, or to files in a folder; whatever the batches, the files are the same.
 
     Args:
-        path: The file or the folder.
-        kind: ``parquet`` or ``csv``.
-        schema: Of the rows.
-        one_file: Whether it is a file.
         group: Rows that are written together.
         nulls: Whether CSV tells a null from an empty text.
-
-    Attributes:
-        num_rows: Rows so far.
     """
 
     def __init__(
@@ -110,8 +103,6 @@ class CSVFile:
     """Writes tables to a stream, after a line with the names of their columns.
 
     Args:
-        stream: Where to.
-        schema: The columns.
         nulls: Whether a null and an empty text are to be told apart: the latter is then ``""``.
 
     Example:

@@ -62,9 +62,7 @@ class EdgeTable:
         """Look at a table.
 
         Args:
-            name: A file, a folder or a glob.
             source: The column of one end; by default one of :data:`~teddy.scale.columns.ENDS`.
-            target: The column of the other.
             ids: ``integer``, ``text``, or ``auto``: what the column is, or in CSV integers if all
                 of them are written as such.
             as_text: Take the other columns of CSV as they are written, without types.

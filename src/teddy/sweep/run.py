@@ -43,10 +43,8 @@ class Outcome:
     """Result of a sweep.
 
     Attributes:
-        rows: All results in the folder.
         computed: Number of cells that this run computed.
         missing: Number of cells of the grid without a result.
-        failures: Records of the cells that failed.
         repaired: A line for each damaged cell of the grid that was found at the start.
     """
 

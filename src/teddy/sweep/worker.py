@@ -37,9 +37,6 @@ class Job:
 
     Attributes:
         settings: Settings that all series share.
-        source: Name or path of the data set.
-        data: Version of the data set.
-        plugins: Files of the user's own to load first.
         memory: Bytes that the process may take; None: any.
         parent: The process to end with; None: go on without it.
         wait: Whether to wait for another process that has the series.

@@ -41,7 +41,6 @@ class Tracking:
         """Follow a search.
 
         Args:
-            dataset: Name of the graph.
             params: Returns everything that decides the result.
             done: Returns the epochs of each training that a checkpoint resumes from. They are
                 logged again, so that the tracker's run is complete.
