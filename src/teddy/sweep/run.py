@@ -22,12 +22,11 @@ from teddy.methods.spec import MethodSpec
 from teddy.models import build_model
 from teddy.numbers import check_count
 from teddy.settings import Settings
-from teddy.sweep.backends import check_backend, run_jobs
 from teddy.sweep.data_versions import data_version
 from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Cell, Grid, settings_for
 from teddy.sweep.results_table import TABLE, write_table
-from teddy.sweep.worker import Job
+from teddy.sweep.worker import Job, check_backend, run_jobs
 from teddy.training.device import check_device
 from teddy.training.loader_specs import loader_text
 from teddy.training.tasks import parse_task
