@@ -40,7 +40,7 @@ def page_data(rows: Sequence[Row], facts: Mapping[str, Any]) -> dict[str, Any]:
         >>> data["methods"][0]["colour"]
         '#0072b2'
     """
-    cells, metric = cells_of(rows), Metric.from_rows(rows)
+    cells, metric = _cells_of(rows), Metric.from_rows(rows)
     columns = list(dict.fromkeys(name for row in rows for name in row))
     methods = method_order(cell["method"] for cell in cells)
     places = [
@@ -51,9 +51,9 @@ def page_data(rows: Sequence[Row], facts: Mapping[str, Any]) -> dict[str, Any]:
             "heatmaps": heatmaps_of(cells, index),
             "timing": _timing([cell for cell in cells if cell["place"] == index]),
         }
-        for index, (dataset, model) in enumerate(places_of(rows))
+        for index, (dataset, model) in enumerate(_places_of(rows))
     ]
-    data: dict[str, Any] = finite(
+    data: dict[str, Any] = _finite(
         {
             "places": places,
             "methods": [{"name": name, **asdict(look)} for name, look in looks(methods).items()],
@@ -88,23 +88,14 @@ def _timing(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     return found
 
 
-def cells_of(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def _cells_of(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """The seeds of each point of the grid together; None where something isn't known.
 
     Sparsities are percent; ``best`` is at the epoch of best validation, ``last`` at the last one;
     ``macs`` and ``speedup`` are how many times fewer and faster, ``relative`` how many dense
     trainings a simulation takes; ``rows`` are positions in what came in.
-
-    Example:
-        >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 5,
-        ...     "graph_sparsity": 0.25, "weight_sparsity": 0.5, "last_test": 80.0,
-        ...     "dense_test": 81.0, "seconds_dense": 2.0, "seconds_round": 1.0,
-        ...     "seconds_sparse": 2.0, "macs_dense": 100, "macs_ticket": 40, "test_rows": 1000}
-        >>> cell, = cells_of([{**row, "seed": s, "test": 82.0 + s} for s in range(3)])
-        >>> cell["best"]["mean"], cell["graph"], cell["macs"], cell["relative"], cell["speedup"]
-        (83.0, 25.0, 2.5, 1.5, None)
     """
-    places = {place: index for index, place in enumerate(places_of(rows))}
+    places = {place: index for index, place in enumerate(_places_of(rows))}
     positions: dict[tuple[Any, ...], dict[int, int]] = {}
     for position, row in enumerate(rows):
         # As in a summary, the last row of a seed counts.
@@ -119,13 +110,8 @@ def cells_of(rows: Sequence[Row]) -> list[dict[str, Any]]:
     return found
 
 
-def places_of(rows: Iterable[Row]) -> list[tuple[str, str]]:
-    """Data sets and models that there are.
-
-    Example:
-        >>> places_of([{"dataset": "cora", "model": "gin"}, {"dataset": "cora", "model": "gcn"}])
-        [('cora', 'gcn'), ('cora', 'gin')]
-    """
+def _places_of(rows: Iterable[Row]) -> list[tuple[str, str]]:
+    """Data sets and models that there are."""
     return sorted({(row["dataset"], row["model"]) for row in rows})
 
 
@@ -150,19 +136,14 @@ def _mean_of(rows: Iterable[Row], name: str) -> float | None:
     return known_mean(row.get(name) for row in rows)
 
 
-def finite(value: Any) -> Any:
-    """The same data with None for what JSON has no number for.
-
-    Example:
-        >>> finite({"a": [1.5, float("nan")]})
-        {'a': [1.5, None]}
-    """
+def _finite(value: Any) -> Any:
+    """The same data with None for what JSON has no number for."""
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): finite(part) for key, part in value.items()}
+        return {str(key): _finite(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [finite(part) for part in value]
+        return [_finite(part) for part in value]
     return value
 
 

@@ -78,10 +78,9 @@ def _without_views(field: pa.Field) -> pa.Field:
         kind = pa.map_(_without_views(kind.key_field), _without_views(kind.item_field))
     elif pa.types.is_fixed_size_list(kind):
         kind = pa.list_(_without_views(kind.value_field), kind.list_size)
-    elif pa.types.is_large_list(kind):
-        kind = pa.large_list(_without_views(kind.value_field))
-    elif pa.types.is_list(kind):
-        kind = pa.list_(_without_views(kind.value_field))
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        make = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        kind = make(_without_views(kind.value_field))
     return field.with_type(kind)
 
 

@@ -236,15 +236,11 @@ def choose_engine(table: EdgeTable, room: int) -> tuple[str, str]:
     if 2 * needed <= room:
         return "memory", f"{rows} take about {needed / 1e9:.1f} GB of {free}"
     if jit.numba is not None:
-        nodes, why = 2 * table.num_rows, "at most"
-        ids = table.id_range
-        if ids is not None and stream.lie_close(*ids, table.num_rows):
-            nodes, why = ids[1] - ids[0] + 1, "by their ids"
-        arrays = nodes * stream.bytes_of_node(table)
-        if stream.FIXED + arrays <= room:
+        nodes, why, node = stream.most_nodes(table)
+        total = stream.FIXED + nodes * node
+        if total <= room:
             return "stream", (
-                f"{rows} don't fit into {free}, {nodes:,} nodes {why} take "
-                f"{(stream.FIXED + arrays) / 1e9:.1f} GB"
+                f"{rows} don't fit into {free}, {nodes:,} nodes {why} take {total / 1e9:.1f} GB"
             )
     if find_spec("ibis") is not None and find_spec("duckdb") is not None:
         return "duckdb", f"neither {rows} nor their nodes may fit into {free}; it spills to disk"
