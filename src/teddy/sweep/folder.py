@@ -21,9 +21,10 @@ from typing import Any
 from filelock import FileLock
 
 from teddy.errors import InputError
+from teddy.methods.store import Files
 from teddy.store.atomic import remove_unfinished
 from teddy.store.folders import check_owner, check_same, make_folder, read_record, write_record
-from teddy.store.tensors import Entry, read_entry, write_entry
+from teddy.store.tensors import Entry
 from teddy.sweep.grid import Cell, Series
 from teddy.sweep.resolution import completed
 
@@ -174,27 +175,20 @@ class Folder:
 OF_DENSE = ("dense", "alone")
 
 
-class FolderStore:
-    """Entries as files: those of the dense model in a folder that other methods share.
-
-    A damaged file is as good as none.
-    """
+class FolderStore(Files):
+    """Entries as files: those of the dense model in a folder that other methods share."""
 
     def __init__(self, shared: Path, own: Path) -> None:
-        self.shared, self.own = shared, own
-
-    def load(self, name: str) -> Entry | None:
-        """Return an entry, None if there is none."""
-        return read_entry(self._path(name))
+        super().__init__(own)
+        self.shared = shared
 
     def save(self, name: str, entry: Entry) -> None:
         """Keep an entry."""
-        path = self._path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_entry(path, entry)
+        self._path(name).parent.mkdir(parents=True, exist_ok=True)
+        super().save(name, entry)
 
     def _path(self, name: str) -> Path:
-        return (self.shared if name in OF_DENSE else self.own) / f"{name}.safetensors"
+        return (self.shared if name in OF_DENSE else self.folder) / f"{name}.safetensors"
 
 
 def _change(before: Any, now: Any) -> str:
