@@ -96,17 +96,17 @@ def contrasts() -> list[tuple[str, str, str]]:
     for taught in DISTILLATION:
         for ours, theirs in (("teddy", "random"), ("degree-high", "degree-low")):
             name = f"{ours} - {theirs} edges, distillation: {taught}"
-            pairs.append((name, *(spec(e, taught, "projected") for e in (ours, theirs))))
+            pairs.append((name, (ours, taught, "projected"), (theirs, taught, "projected")))
     for ours, theirs in (
         ("all nodes", "none"), ("training nodes", "none"), ("training nodes, lambda 10", "none"),
         ("all nodes", "training nodes"),
     ):  # fmt: skip
         name = f"distillation: {ours} - {theirs}"
-        pairs.append((name, *(spec("teddy", taught, "projected") for taught in (ours, theirs))))
+        pairs.append((name, ("teddy", ours, "projected"), ("teddy", theirs, "projected")))
     for taught in ("none", "all nodes"):
         name = f"dense - projected weights, distillation: {taught}"
-        pairs.append((name, *(spec("teddy", taught, w) for w in ("dense", "projected"))))
-    return [(name, ours, theirs) for name, ours, theirs in pairs]
+        pairs.append((name, ("teddy", taught, "dense"), ("teddy", taught, "projected")))
+    return [(name, spec(*ours), spec(*theirs)) for name, ours, theirs in pairs]
 
 
 def spec(edges: str, taught: str, weights: str) -> str:

@@ -68,8 +68,7 @@ def reproduce(
 ) -> None:
     """Make tables and figures of the paper, beside the published numbers."""
     from teddy.cli.printing import print_text
-    from teddy_paper.compute import Part, names_of
-    from teddy_paper.order import REPRODUCTIONS
+    from teddy_paper.compute import REPRODUCTIONS, Part, names_of
     from teddy_paper.write import write_index
 
     if not names:
@@ -122,7 +121,7 @@ def reproduce(
 
 def _list() -> None:
     from teddy.cli.printing import print_table
-    from teddy_paper.order import REPRODUCTIONS
+    from teddy_paper.compute import REPRODUCTIONS
 
     entries = [REPRODUCTIONS[name] for name in REPRODUCTIONS]
     rows = [(entry.name, ", ".join(entry.places) or "ours", entry.title) for entry in entries]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,22 @@ from teddy.sweep.folder import Folder
 from teddy.sweep.run import failure_line, recorded
 from teddy.tasks import load_dataset
 from teddy_paper.published import CLAIMS
-from teddy_paper.reproduction import (
-    CITATION,
-    REPRODUCTIONS,
-    Finding,
-    Progress,
-    Reproduction,
-    Result,
-    Scope,
-)
+from teddy_paper.reproduction import CITATION, Finding, Progress, Reproduction, Result, Scope
+from teddy_paper.reproduction import REPRODUCTIONS as REPRODUCTIONS
 from teddy_paper.results import Results
+
+# All reproductions, in the order of the paper; importing their modules registers them.
+_MODULES = (
+    "dataset_sizes", "toy_example", "degree_importance", "laplacian_energy", "accuracy", "macs",
+    "pruned_degrees", "extreme", "transformers", "edges_only", "ablation", "timing", "attribution",
+    "inductive", "large_scale",
+)  # fmt: skip
+for _module in _MODULES:
+    import_module(f"teddy_paper.{_module}")
+# Whichever module was imported first.
+REPRODUCTIONS.arrange(
+    [name.replace("dataset_sizes", "datasets").replace("_", "-") for name in _MODULES]
+)
 
 
 @dataclass(frozen=True)

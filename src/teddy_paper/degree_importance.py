@@ -7,10 +7,9 @@ from itertools import product
 from teddy.report.chart import Chart
 from teddy.sweep import Difference, Grid
 from teddy.sweep.statistics import known_mean
-from teddy_paper.beside import COLUMNS, beside
 from teddy_paper.judge import all_above, share
 from teddy_paper.reproduction import CITATION, MODELS, Finding, Result, Scope, Table, reproduction
-from teddy_paper.results import Results
+from teddy_paper.results import BESIDE, Results, beside
 
 #: Highest degree first and lowest degree first, edges and weights, without distillation.
 HIGH, LOW = "degree-high:distill=0", "degree-low:distill=0"
@@ -35,7 +34,7 @@ def degree_importance(results: Results, scope: Scope) -> Result:
         for (dataset, model), method, i in product(settings, (LOW, HIGH), scope.simulations)
     ]
     return Result(
-        [Table("degree-importance", "Accuracy without distillation", COLUMNS, rows)],
+        [Table("degree-importance", "Accuracy without distillation", BESIDE, rows)],
         [
             Chart(
                 "degree-importance",

@@ -10,10 +10,9 @@ from scipy.stats import spearmanr
 from teddy.numbers import simulation_sparsity
 from teddy.report.chart import Chart, Heatmap
 from teddy.sweep import Grid, Summary
-from teddy_paper.beside import COLUMNS, beside
 from teddy_paper.judge import all_above
 from teddy_paper.reproduction import CITATION, Finding, Result, Scope, Table, reproduction
-from teddy_paper.results import Results, known_as
+from teddy_paper.results import BESIDE, Results, beside, known_as
 
 #: Below the paper by no more than this counts as reached.
 WITHIN = 1.5
@@ -64,7 +63,7 @@ def extreme(results: Results, scope: Scope) -> Result:
             heat.append([dataset, level, *(None if s is None else s.mean for s in line)])
     return Result(
         [
-            Table("extreme", "GIN, lambda tuned on validation", COLUMNS, rows),
+            Table("extreme", "GIN, lambda tuned on validation", BESIDE, rows),
             Table("heat-map", "Test accuracy (%) of GIN by the levels of edges and weights",
                   ("dataset", "simulation of weights", *(f"of edges {i}" for i in scope.extreme)),
                   heat),

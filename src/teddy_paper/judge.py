@@ -20,12 +20,6 @@ def all_above(
     False takes a difference of three seeds or more whose 95% interval lies below it; true takes
     all that the claim is about, computed and with their means above. Else the runs can't tell.
 
-    Args:
-        claim: Its id.
-        found: All differences that the claim is about; None: not computed.
-        what: What is compared with what.
-        least: The number, in points.
-
     Example:
         >>> found = [Difference(1.0, 0.5, 1.5, 3), Difference(0.2, -0.5, 0.9, 3), None]
         >>> finding = all_above("accuracy-beats-baselines", found, "TEDDY minus UGS")

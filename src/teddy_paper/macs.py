@@ -49,24 +49,19 @@ def _levels(scope: Scope) -> list[int]:
 
 
 def _row(results: Results, dataset: str, method: str, simulation: int) -> list[Any] | None:
+    def ratio(above: str, below: str) -> float | None:
+        """Ratio of two columns' means over seeds."""
+        means = [results.mean(dataset, "gin", method, simulation, n) for n in (above, below)]
+        return means[0] / means[1] if means[0] and means[1] else None
+
     s = results.get(dataset, "gin", method, simulation)
-    fewer = _ratio(results, dataset, method, simulation, "macs")
+    fewer = ratio("macs_dense", "macs_ticket")
     if s is None or fewer is None:
         return None
-    faster = _ratio(results, dataset, method, simulation, "seconds_predict")
-    weights = [
-        results.mean(dataset, "gin", method, simulation, f"weights_{n}") for n in ("total", "kept")
-    ]
+    faster = ratio("seconds_predict_dense", "seconds_predict_ticket")
     # Products of dense features cost all but a few thousandths of the whole.
-    dense = weights[0] / weights[1] if weights[0] and weights[1] else None
+    dense = ratio("weights_total", "weights_kept")
     return [dataset, method, simulation, fewer, dense, faster, s.mean, s.dense]
-
-
-def _ratio(results: Results, dataset: str, method: str, simulation: int, name: str) -> float | None:
-    """Of the dense model's to the ticket's mean over seeds."""
-    dense = results.mean(dataset, "gin", method, simulation, f"{name}_dense")
-    ticket = results.mean(dataset, "gin", method, simulation, f"{name}_ticket")
-    return dense / ticket if dense and ticket else None
 
 
 def _panel(results: Results, rows: list[list[Any]], dataset: str) -> Panel | None:

@@ -88,9 +88,7 @@ class Claim:
 def published(artefact: str, **where: str | int | None) -> list[Published]:
     """The paper's numbers of an artefact, in the order of the paper.
 
-    Args:
-        artefact: Key of :data:`ARTEFACTS`.
-        where: Values of fields of :class:`Published`; None: any.
+    ``where`` has values of fields of :class:`Published`; None: any.
 
     Example:
         >>> for row in published("extreme", dataset="cora", quantity="test_accuracy")[:2]:

@@ -27,10 +27,8 @@ class Scope:
 
     Attributes:
         datasets: Those that can be read here, in the paper's order.
-        seeds: Seeds of one-shot methods.
-        iterative_seeds: Seeds of methods that take many rounds.
-        simulations: Levels of the figures.
-        extreme: Levels of the extreme regime.
+        seeds: Seeds of one-shot methods; ``iterative_seeds``: of those that take many rounds.
+        simulations: Levels of the figures; ``extreme``: of the extreme regime.
         quick: A coarse version: few epochs, narrow models.
         changes: Settings that differ from the paper's, by name.
         folder: For what a reproduction keeps besides the sweep.
@@ -106,12 +104,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Finding:
-    """Whether a claim of the paper holds on our runs.
+    """Whether a claim of the paper, by its id, holds on our runs.
 
-    Attributes:
-        claim: Id of one of :data:`teddy_paper.published.CLAIMS`.
-        holds: None: our runs can't tell, or it depends on the reading.
-        evidence: What was seen.
+    ``holds`` is None where our runs can't tell, or it depends on the reading.
     """
 
     claim: str
@@ -121,10 +116,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Result:
-    """What a reproduction makes; charts without a panel are left out.
+    """Content of a reproduction; charts without a panel are left out.
 
-    Attributes:
-        made_by: The command and the settings; filled in by :func:`teddy_paper.compute.make`.
+    ``made_by``, the command and the settings, is filled in by :func:`teddy_paper.compute.make`.
     """
 
     tables: Sequence[Table] = ()

@@ -1,4 +1,4 @@
-"""A sweep's results, looked up by what they are of."""
+"""A sweep's results, looked up by what they are of, and beside the paper's numbers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from teddy.report.chart import Chart, Line, Panel
 from teddy.sweep.statistics import Difference, known_mean, paired_difference, spread
 from teddy.sweep.summary import Summary, summarize
+from teddy_paper.published import published_value
 
 
 class Results:
@@ -61,24 +62,17 @@ class Results:
         )
 
     def differences(
-        self,
-        datasets: Sequence[str],
-        models: Sequence[str],
-        ours: str,
-        theirs: str,
+        self, datasets: Sequence[str], models: Sequence[str], ours: str, theirs: str,
         simulations: Sequence[int],
-    ) -> list[Difference | None]:
+    ) -> list[Difference | None]:  # fmt: skip
         """One method minus another in every cell; None where there is nothing to compare."""
         cells = product(datasets, models, simulations)
         return [self.difference(d, m, ours, theirs, i) for d, m, i in cells]
 
     def to_dense(
-        self,
-        datasets: Sequence[str],
-        models: Sequence[str],
-        method: str,
+        self, datasets: Sequence[str], models: Sequence[str], method: str,
         simulations: Sequence[int],
-    ) -> list[Difference | None]:
+    ) -> list[Difference | None]:  # fmt: skip
         """Ticket minus dense in every cell; None where there is none."""
         found = (self.get(d, m, method, i) for d, m, i in product(datasets, models, simulations))
         return [None if s is None else s.difference for s in found]
@@ -98,12 +92,9 @@ class Results:
         return [(d, m) for d in datasets for m in models if self.dense(d, m) is not None]
 
     def panels(
-        self,
-        settings: Iterable[tuple[str, str]],
-        methods: Sequence[str],
-        simulations: Sequence[int],
-        x: str = "graph_sparsity",
-    ) -> list[Panel]:
+        self, settings: Iterable[tuple[str, str]], methods: Sequence[str],
+        simulations: Sequence[int], x: str = "graph_sparsity",
+    ) -> list[Panel]:  # fmt: skip
         """Accuracy against a sparsity, in percent: a panel for each data set and model.
 
         A pair without results of these methods has no panel.
@@ -128,22 +119,63 @@ class Results:
         return panels
 
     def sparsity_charts(
-        self,
-        name: str,
-        title: str,
-        settings: Sequence[tuple[str, str]],
-        methods: Sequence[str],
+        self, name: str, title: str, settings: Sequence[tuple[str, str]], methods: Sequence[str],
         simulations: Sequence[int],
-    ) -> list[Chart]:
+    ) -> list[Chart]:  # fmt: skip
         """Accuracy against graph sparsity, and against weight sparsity."""
-        return [
-            Chart(
-                f"{name}-{what}",
-                f"{title} against {what} sparsity",
-                self.panels(settings, methods, simulations, f"{what}_sparsity"),
-            )
-            for what in ("graph", "weight")
-        ]
+        charts = []
+        for what in ("graph", "weight"):
+            panels = self.panels(settings, methods, simulations, f"{what}_sparsity")
+            charts.append(Chart(f"{name}-{what}", f"{title} against {what} sparsity", panels))
+        return charts
+
+
+#: Columns of a comparison: ours, the paper's, the difference in points and in the paper's standard
+#: deviations; and ours against our dense models.
+BESIDE = (
+    "dataset", "model", "method", "simulation", "seeds", "ours", "deviation",
+    "paper", "paper deviation", "difference", "in deviations",
+    "dense", "last epoch", "verdict",
+)  # fmt: skip
+
+
+def beside(
+    results: Results, artefact: str, dataset: str, model: str, method: str, simulation: int, *,
+    theirs: str | None = None,
+) -> list[Any]:  # fmt: skip
+    """A row of a comparison with an artefact of the paper, test accuracies in :data:`BESIDE`.
+
+    ``method`` may be ``dense``, and ``theirs`` is the paper's name for it, where it isn't ours.
+
+    Example:
+        >>> row = beside(Results([]), "extreme", "cora", "gin", "teddy", 40)
+        >>> row[7:9]
+        [76.82, 1.0]
+    """
+    found = None if method == "dense" else results.get(dataset, model, method, simulation)
+    dense = results.dense(dataset, model)
+    ours = dense if method == "dense" else None
+    if found is not None:
+        ours = found.mean, found.deviation, found.seeds
+    paper = published_value(
+        artefact, dataset=dataset, model=model, method=theirs or method, simulation=simulation,
+        quantity="test_accuracy",
+    )  # fmt: skip
+    mean, deviation, seeds = (None, None, 0) if ours is None else ours
+    if seeds == 1:
+        deviation = None
+    difference = scaled = None
+    if mean is not None and paper is not None:
+        difference = mean - paper.value
+        scaled = difference / paper.deviation if paper.deviation else None
+    return [
+        dataset, model, method, simulation, seeds, mean, deviation,
+        None if paper is None else paper.value, None if paper is None else paper.deviation,
+        difference, scaled,
+        found.dense if found is not None else None if dense is None else dense[0],
+        None if found is None else found.last,
+        None if found is None else found.verdict,
+    ]  # fmt: skip
 
 
 _TITLES = {

@@ -17,7 +17,7 @@ from graph_sets import rings_and_trees
 from hetero_graphs import hetero_module, library
 from teddy.graph import Edges
 from teddy.models import build_model
-from teddy.tracking.notify import ticket_summary
+from teddy.tracking.tracker import ticket_summary
 from teddy.training import TrainConfig, seeded, train
 
 TINY = {"epochs": 6, "hidden": 8}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from teddy.methods import Level
 from teddy.methods.spec import MethodSpec
-from teddy.sweep.grid import level_of
 
 DENSE = 80.0
 
 
 def row(dataset, model, method, simulation, test, seed=0, dense=DENSE, **columns):
-    level = level_of(MethodSpec.parse(method), simulation)
+    level = MethodSpec.parse(method).level(Level.simulation(simulation))
     return {
         "dataset": dataset, "model": model, "method": method, "simulation": simulation,
         "seed": seed, "test": test, "last_test": test - 1, "dense_test": dense,

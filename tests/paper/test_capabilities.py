@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from paper.rows import curve
-from teddy_paper.order import REPRODUCTIONS
+from teddy_paper.compute import REPRODUCTIONS
 from teddy_paper.reproduction import CITATION, Scope
 from teddy_paper.results import Results
 

@@ -13,13 +13,11 @@ from teddy.errors import InputError
 from teddy.methods.spec import MethodSpec
 from teddy.report import save_chart
 from teddy.report.chart import Heatmap
-from teddy_paper.beside import COLUMNS, beside
 from teddy_paper.compute import names_of
 from teddy_paper.laplacian_energy import quartiles, read_changes
-from teddy_paper.order import REPRODUCTIONS, Scope
 from teddy_paper.published import CLAIMS
-from teddy_paper.reproduction import CITATION
-from teddy_paper.results import Results
+from teddy_paper.reproduction import CITATION, REPRODUCTIONS, Scope
+from teddy_paper.results import BESIDE, Results, beside
 from teddy_paper.write import to_csv, to_markdown, write_result
 
 SCOPE = Scope(datasets=("citeseer",))
@@ -62,7 +60,7 @@ def test_grids_are_of_known_methods_and_hold_no_cell_twice(name, scope):
 def test_ours_stands_beside_the_papers():
     rows = [row("cora", "gin", "teddy", 40, test, seed) for seed, test in enumerate((76.0, 80.0))]
     found = dict(
-        zip(COLUMNS, beside(Results(rows), "extreme", "cora", "gin", "teddy", 40), strict=True)
+        zip(BESIDE, beside(Results(rows), "extreme", "cora", "gin", "teddy", 40), strict=True)
     )
     assert found["ours"] == 78.0
     assert found["deviation"] == pytest.approx(8**0.5)
@@ -277,7 +275,7 @@ def test_files_say_the_same_as_the_tables(tmp_path):
     result = entry.make(Results(rows), SCOPE)
     write_result(entry, result, tmp_path, [])
     table = list(csv.reader(io.StringIO((tmp_path / "extreme.csv").read_text())))
-    assert table[0] == list(COLUMNS)
+    assert table[0] == list(BESIDE)
     assert table[2][5] == "70.1235"
     assert table[2][7] == "71.16"
     assert to_csv(result.tables[0]) == (tmp_path / "extreme.csv").read_text()

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
 from teddy.errors import InputError
-from teddy.scale import csv_quotes, sparsify_table
-from teddy.scale.csv_quotes import CheckedStream
+from teddy.scale import csv_files, sparsify_table
+from teddy.scale.csv_files import CheckedStream
 from teddy.scale.csv_types import Types, convert
 
 ENGINES = ["memory", "stream", "duckdb"]
@@ -182,7 +182,7 @@ def test_quotes_within_a_cell_are_text(tmp_path):
 
 
 def test_line_of_a_quote_in_a_later_block(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_quotes, "_BLOCK", 4)
+    monkeypatch.setattr(csv_files, "_BLOCK", 4)
     (tmp_path / "in.csv").write_text('a,b\n1,2\n3,"4\n')
     with pytest.raises(InputError, match="line 3"):
         CheckedStream(tmp_path / "in.csv").drain()

@@ -13,7 +13,7 @@ from sweep.sweeps import SETTINGS, grid_of
 from teddy.methods import METHODS
 from teddy.methods.plugin import load_file
 from teddy.sweep import run_sweep
-from teddy.sweep.limits import memory_limit
+from teddy.sweep.worker import memory_limit
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

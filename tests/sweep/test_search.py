@@ -14,11 +14,11 @@ import pytest
 import teddy
 from cli.command import refused, run_here
 from sweep.sweeps import SETTINGS, wait_for_cells
+from teddy.methods import Level
 from teddy.methods.spec import MethodSpec
 from teddy.sweep import Grid, Outcome, Point, run_sweep, search_sparsest
 from teddy.sweep import candidates as module
 from teddy.sweep.folder import Folder
-from teddy.sweep.grid import level_of
 from teddy.sweep.statistics import paired_difference
 
 #: A graph of 40 nodes has 12 to validate on, so one of them makes 8.3 points.
@@ -44,7 +44,7 @@ class Made:
         for cell in left:
             if self.fails is not None and len(self.trained) >= self.fails:
                 raise KeyboardInterrupt
-            level = level_of(MethodSpec.parse(cell.method), cell.simulation)
+            level = MethodSpec.parse(cell.method).level(Level.simulation(cell.simulation))
             noise = np.random.default_rng([cell.seed, cell.simulation]).normal(0, 0.1)
             tests = np.random.default_rng([cell.seed, cell.simulation, self.scramble]).random(2)
             dense = 70.0 + cell.seed
@@ -69,7 +69,7 @@ class Made:
 def falls_after(level):
     """Two points better than dense up to a level, five worse after it."""
     limit = Point(level, level)
-    most = level_of(MethodSpec.parse("teddy"), limit.edges).graph_sparsity + 1e-9
+    most = Level.simulation(limit.edges).graph_sparsity + 1e-9
     return lambda graph, weights: 2.0 if max(graph, weights) <= most else -5.0
 
 

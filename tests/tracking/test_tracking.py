@@ -129,7 +129,7 @@ def test_a_search_that_goes_on_is_told_as_a_whole(method, tmp_path):
 
 
 def test_of_several_processes_the_first_tracks(monkeypatch):
-    from teddy.tracking.notify import Tracking
+    from teddy.tracking.tracker import Tracking
 
     notes = Notes()
     monkeypatch.setattr(World, "current", staticmethod(lambda: World(1, 2)))

@@ -4,11 +4,10 @@ A chart is plain data (``chart.py``) before it is drawn (``draw.py``) and saved 
 """
 
 from teddy.report.draw import draw
-from teddy.report.metric_chart import metric_chart
 from teddy.report.page import make_page, write_page, write_report
 from teddy.report.save import save_chart, save_picture
-from teddy.report.search_chart import search_chart
 from teddy.report.style import looks
+from teddy.report.sweep_charts import metric_chart, search_chart
 
 __all__ = [
     "draw",

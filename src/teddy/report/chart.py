@@ -11,7 +11,6 @@ class Line:
     """Values along an axis, with an error band where there are several seeds.
 
     Attributes:
-        label: Its name; the same label has the same colour in every chart.
         spread: Half the height of the band at each position; None: no band.
     """
 
@@ -37,7 +36,6 @@ class Panel:
     Attributes:
         xlabel: Name of the horizontal axis, with its unit; as of ``ylabel``.
         level: A horizontal line to compare with: the dense model.
-        log: Whether the vertical axis is logarithmic.
     """
 
     title: str
@@ -54,8 +52,6 @@ class Heatmap:
     """Values over two discrete axes.
 
     Attributes:
-        columns: Name of each column.
-        rows: Name of each row.
         values: A value for each column of each row; None: not known.
     """
 

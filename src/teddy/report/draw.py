@@ -183,12 +183,12 @@ def _line_style(look: Look) -> dict[str, Any]:
 def _labels(chart: Chart) -> list[str]:
     """Labels of all panels, what they are compared with last."""
     panels = [panel for panel in chart.panels if isinstance(panel, Panel)]
-    marks = [mark.label for panel in panels for mark in panel.marks]
     levels = [panel.level_label for panel in panels if panel.level is not None]
-    return [
-        *dict.fromkeys(marks),
-        *(label for label in dict.fromkeys(levels) if label not in marks),
-    ]
+    return list(dict.fromkeys([*(mark.label for mark in _marks(chart)), *levels]))
+
+
+def _marks(chart: Chart) -> list[Line | Points]:
+    return [mark for panel in chart.panels if isinstance(panel, Panel) for mark in panel.marks]
 
 
 def _legend(figure: Figure, chart: Chart, found: dict[str, Look]) -> float:
@@ -197,28 +197,26 @@ def _legend(figure: Figure, chart: Chart, found: dict[str, Look]) -> float:
 
     canvas = FigureCanvasAgg(figure)
     handles = [_handle(chart, label, look) for label, look in found.items()]
-    legend = None
+    height = 0.0
     for columns in range(len(handles), 0, -1):
-        if legend is not None:
-            legend.remove()
         legend = figure.legend(handles=handles, loc="outside lower center", ncols=columns)
         extent = legend.get_window_extent(canvas.get_renderer())
-        if extent.width <= 0.98 * figure.bbox.width:
-            return float(extent.height / figure.dpi)
-    return float(extent.height / figure.dpi) if handles else 0.0
+        height = float(extent.height / figure.dpi)
+        if columns == 1 or extent.width <= 0.98 * figure.bbox.width:
+            break
+        legend.remove()
+    return height
 
 
 def _handle(chart: Chart, label: str, look: Look) -> Line2D:
     from matplotlib.lines import Line2D
 
-    panels = [panel for panel in chart.panels if isinstance(panel, Panel)]
-    kinds = {type(mark) for panel in panels for mark in panel.marks if mark.label == label}
+    marks = [mark for mark in _marks(chart) if mark.label == label]
     style = _line_style(look)
-    if Line not in kinds and Points in kinds:
+    if marks and not any(isinstance(mark, Line) for mark in marks):
         style |= {"linestyle": "none", "markersize": 6}
-        marks = [mark for panel in panels for mark in panel.marks if mark.label == label]
         if max(len(mark.x) for mark in marks) > _MANY_POINTS:  # a cloud, of dots
             style |= {"marker": "o"}
-    if not kinds:
+    if not marks:
         style |= {"marker": "none", "linestyle": _DASHES["dash"], "linewidth": 1.2}
     return Line2D([], [], label=label, **style)

@@ -37,12 +37,10 @@ def draw_neighbourhood(
     On the left the whole, removed edges dashed; on the right what is left, in the same places.
 
     Args:
-        around: What to draw.
         ids: What its nodes are called, in their order.
         classes: Their classes; -1: it has none.
         names: Of all classes, so that a class looks the same in every picture; none: nodes have
             no classes.
-        title: What stands above.
 
     Example:
         >>> around = Neighbourhood([4, 7], [0, 1], [0, 0], [(0, 1)], [False], 0, 1, 0)

@@ -35,7 +35,6 @@ def headlines(
     """One for each data set and model.
 
     Args:
-        summaries: The seeds of each cell together.
         last: By data set, model, method and simulation, the difference to dense at the last epoch.
 
     Example:
@@ -77,12 +76,8 @@ def removed(summary: Summary) -> str:
     edges, weights = (f"{100 * s:.1f}%" for s in (summary.graph_sparsity, summary.weight_sparsity))
     if edges == weights:
         return f"{edges} of the edges and of the weights"
-    parts = [
-        f"{share} of the {what}"
-        for share, what in ((edges, "edges"), (weights, "weights"))
-        if share != "0.0%"
-    ]
-    return " and ".join(parts)
+    shares = {"edges": edges, "weights": weights}
+    return " and ".join(f"{share} of the {w}" for w, share in shares.items() if share != "0.0%")
 
 
 def _headline(here: list[Summary], last: Mapping[Key, Difference]) -> Headline:
@@ -127,10 +122,9 @@ def _ticket(summary: Summary) -> str:
 
 def _level(summary: Summary) -> str:
     """The paper's level, of a ticket that is at one."""
-    sparsity = simulation_sparsity(summary.simulation)
-    at_it = any(
-        abs(share - sparsity) < 1e-9 for share in (summary.graph_sparsity, summary.weight_sparsity)
-    )
+    level = simulation_sparsity(summary.simulation)
+    shares = summary.graph_sparsity, summary.weight_sparsity
+    at_it = any(abs(share - level) < 1e-9 for share in shares)
     return f" at simulation {summary.simulation}" if at_it else ""
 
 

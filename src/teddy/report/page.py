@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from teddy.errors import InputError
-from teddy.report.figures import page_data
 from teddy.report.headline import Key, headlines
-from teddy.report.metric_chart import metric_chart
+from teddy.report.page_data import page_data
 from teddy.report.page_tables import settings_rows, verdict_columns, verdict_rows
 from teddy.report.save import save_chart
+from teddy.report.sweep_charts import metric_chart
 from teddy.store.atomic import check_writable, write_atomically
+from teddy.sweep.folder import Folder
 from teddy.sweep.metric import Metric
 from teddy.sweep.results_table import read_table
 from teddy.sweep.statistics import Difference
@@ -116,12 +117,10 @@ def write_report(
 
 def read_facts(run: str | Path) -> dict[str, Any]:
     """What the cells of a sweep have in common; empty where its ``sweep.json`` isn't sound."""
-    folder = Path(run) if Path(run).is_dir() else Path(run).parent
     try:
-        facts = json.loads((folder / "sweep.json").read_bytes())["row"]
-    except (OSError, ValueError, KeyError, TypeError):
+        return Folder(run if Path(run).is_dir() else Path(run).parent).facts()
+    except InputError:
         return {}
-    return facts if isinstance(facts, dict) else {}
 
 
 def _libraries() -> tuple[Any, Any, Any]:

@@ -61,25 +61,17 @@ def verdict_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     """
     methods = {name: i for i, name in enumerate(method_order(c["method"] for c in cells))}
     places = {cell["place"] for cell in cells if cell["verdict"] != "dense"}
-    chosen = []
-    for position, cell in sorted(
-        enumerate(cells), key=lambda item: (item[1]["place"], methods[item[1]["method"]])
-    ):
+    keys = [(cell["place"], methods[cell["method"]]) for cell in cells]
+    rows = []
+    for position in sorted(range(len(cells)), key=keys.__getitem__):
+        cell = cells[position]
+        row = {name: cell[name] for name in ("place", "verdict")}
         if cell["verdict"] == "dense":
             if cell["place"] in places:
                 continue
             places.add(cell["place"])
-        chosen.append((position, cell))
-    return [
-        {
-            "position": position,
-            "place": cell["place"],
-            "verdict": cell["verdict"],
-            "texts": _texts(cell),
-            "sorts": _sorts(cell),
-        }
-        for position, cell in chosen
-    ]
+        rows.append({"position": position, **row, "texts": _texts(cell), "sorts": _sorts(cell)})
+    return rows
 
 
 def settings_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -126,10 +118,7 @@ def _texts(cell: Cell) -> dict[str, str]:
         "ticket": f"{best['mean']:.2f}{spread}",
         "last": "" if last is None else f"{last['mean']:.2f}",
         "difference": "" if dense else _difference(best["difference"]),
-        **{
-            name: "" if cell.get(name) is None else f"{cell[name]:.2f}"
-            for name in ("dense_hits", "hits")
-        },
+        **{n: "" if cell.get(n) is None else f"{cell[n]:.2f}" for n in ("dense_hits", "hits")},
         "verdict": "" if dense else cell["verdict"],
         "seeds": str(cell["seeds"]),
         "seconds": "" if dense else f"{cell['seconds']:.1f}",

@@ -10,6 +10,7 @@ from teddy.errors import InputError
 from teddy.report.chart import Chart
 from teddy.report.draw import draw, styled
 from teddy.store.atomic import StrPath, check_writable, write_atomically
+from teddy.store.folders import make_folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,16 +36,11 @@ def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
     if not chart.name or Path(chart.name).name != chart.name:
         raise InputError(f"chart is named '{chart.name}', expected the name of a file")
     figure = draw(chart)
-    contents = {kind: _content(figure, kind) for kind in (".png", ".pdf")}
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: can't be made ({error.strerror})") from None
-    paths = []
-    for kind, content in contents.items():
-        paths.append(Path(folder) / (chart.name + kind))
-        write_atomically(paths[-1], content)
-    return paths
+    contents = {Path(folder) / (chart.name + k): _content(figure, k) for k in (".png", ".pdf")}
+    make_folder(Path(folder))
+    for path, content in contents.items():
+        write_atomically(path, content)
+    return list(contents)
 
 
 def save_picture(chart: Chart, path: StrPath) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from teddy.errors import InputError
 from teddy.kernels import edge_keys as kernels
 from teddy.scale.ahead import map_ahead
-from teddy.scale.writing import writing
+from teddy.scale.row_writer import writing
 
 Keys = NDArray[np.uint64]
 
@@ -28,11 +28,8 @@ class Buckets:
     """Edges as 64-bit keys, spread over files by one of their ends.
 
     Args:
-        folder: For the files.
-        num_rows: Edges to expect at most.
         node_bits: Bits of the highest number of a node, if it is known: then a bucket has edges of
             nodes that are close together.
-        directed: Whether an edge and its reverse are two.
     """
 
     def __init__(self, folder: Path, num_rows: int, node_bits: int | None, directed: bool) -> None:

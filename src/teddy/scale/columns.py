@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pyarrow as pa
 
 from teddy.data.reading import shorten
 from teddy.errors import InputError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: Names of the two columns of ids that are looked for, in this order.
 ENDS = (

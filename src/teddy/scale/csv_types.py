@@ -1,15 +1,20 @@
-"""Types for columns of CSV, where no cell's text is lost by them."""
+"""CSV with types: a first pass over all rows finds them, such that no cell's text is lost."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from teddy.data.columns import as_integers
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from teddy.data.reading import shorten
+from teddy.errors import InputError
+from teddy.scale.csv_files import CheckedStream, open_bytes, read_text, reading_csv
 
 # Integers below are written without an exponent as doubles, too.
 _PLAIN = 10**10
@@ -20,9 +25,6 @@ class Types:
 
     ``01234``, ``1e400``, ``NA`` and numbers of 20 digits stay text, and with them their columns.
     An empty cell is null in a column that isn't text.
-
-    Args:
-        names: The columns.
 
     Example:
         >>> import pyarrow as pa
@@ -38,8 +40,6 @@ class Types:
 
     def see(self, batch: pa.RecordBatch) -> None:
         """Drop the types that cells of a batch rule out."""
-        import pyarrow.compute as pc
-
         for name, possible in self._possible.items():
             if not possible:
                 continue
@@ -48,83 +48,120 @@ class Types:
             if len(text):
                 self._filled.add(name)
                 few = text.slice(0, 8)  # most types fail at once, which is slow on many cells
-                possible = [kind for kind in possible if _CHECKS[kind](few)]
-                self._possible[name] = [kind for kind in possible if _CHECKS[kind](text)]
+                possible = [check for check in possible if check[1](few)]
+                self._possible[name] = [check for check in possible if check[1](text)]
 
     def of(self, name: str) -> pa.DataType:
         """The type of a column by all that was seen."""
-        import pyarrow as pa
-
-        kinds = {
-            "integer": pa.int64(),
-            "boolean": pa.bool_(),
-            "date": pa.date32(),
-            "time": pa.timestamp("s"),
-            "double": pa.float64(),
-            "double of Python": pa.float64(),
-        }
         possible = self._possible[name] if name in self._filled else []
-        return kinds[possible[0]] if possible else pa.string()
+        return possible[0][0] if possible else pa.string()
 
 
 def convert(text: pa.Array, kind: pa.DataType) -> pa.Array:
     """Cells as a type that :class:`Types` has found."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    return text if kind == text.type else empty_to_null(text).cast(kind)
 
-    if kind == text.type:
-        return text
-    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text).cast(kind)
+
+def empty_to_null(text: pa.Array) -> pa.Array:
+    """Cells with null for those without a letter."""
+    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+
+
+def read_rows(file: Path, schema: pa.Schema, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
+    """All rows of a file in their order, a block at a time, with the types of a schema."""
+    wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
+    with open_bytes(file) as stream:
+        for batch in read_text(file, stream, schema, columns):
+            cells = [convert(batch[field.name], field.type) for field in wanted]
+            yield pa.record_batch(cells, schema=wanted)
+
+
+def survey(
+    name: str, files: Sequence[Path], schema: pa.Schema, ends: tuple[str, str], as_text: bool,
+    ids: str,
+) -> tuple[pa.Schema, tuple[int, ...], int, bool]:  # fmt: skip
+    """Read all rows once: columns, rows of each file, unpacked bytes, and whether ids are text.
+
+    Args:
+        ends: Its columns of ids, which stay text.
+        as_text: Whether the other columns stay text.
+        ids: ``integer``, ``text``, or ``auto``: text unless all are integers in the usual form.
+    """
+    others = [] if as_text else [column for column in schema.names if column not in ends]
+    types, kind = Types(others), _KindOfIds(name, ends)
+    rows, num_bytes = [0] * len(files), 0
+    for place, file in enumerate(files):
+        with reading_csv(file), closing(CheckedStream(file)) as stream:
+            for batch in read_text(file, stream, schema, [*ends, *others]):
+                types.see(batch)
+                if ids == "auto":
+                    kind.see(batch, sum(rows))
+                rows[place] += batch.num_rows
+            num_bytes += stream.num_bytes
+    typed = {column: types.of(column) for column in others}
+    schema = pa.schema([(column, typed.get(column, pa.string())) for column in schema.names])
+    text = kind.is_text() if ids == "auto" else ids == "text"
+    return schema, tuple(rows), num_bytes, text
+
+
+class _KindOfIds:
+    """Whether ids are text: one that isn't an integer makes all of them text."""
+
+    def __init__(self, name: str, ends: tuple[str, str]) -> None:
+        self._name, self._ends = name, ends
+        self._integers = True
+        self._but_for_blanks = True
+        self._blank: str | None = None  # the first id with blanks around it
+
+    def see(self, batch: pa.RecordBatch, first_row: int) -> None:
+        """Look at a batch."""
+        for end in self._ends if self._but_for_blanks else ():
+            ids = batch[end]
+            if as_integers(_filled(ids)) is not None:
+                continue
+            self._integers = False
+            trimmed = pc.utf8_trim_whitespace(ids)
+            if as_integers(_filled(trimmed)) is None:
+                self._but_for_blanks = False
+            elif self._blank is None:
+                row = int(np.flatnonzero(pc.not_equal(trimmed, ids))[0])
+                self._blank = f"row {first_row + row + 1}: {end} is {ids[row].as_py()!r}"
+
+    def is_text(self) -> bool:
+        """The kind by all rows; raise if nothing but blanks around them makes ids text."""
+        if self._blank is not None and self._but_for_blanks:
+            raise InputError(
+                f"{self._name}: {shorten(self._blank)}, expected an integer without blanks; "
+                "ids=text (--ids text) takes ids as they are written, blanks included"
+            )
+        return not self._integers
+
+
+def _filled(ids: pa.Array) -> pa.ChunkedArray:
+    return pa.chunked_array([ids.filter(pc.not_equal(ids, ""))])
 
 
 def _is_integer(text: pa.Array) -> bool:
-    import pyarrow as pa
-
     return as_integers(pa.chunked_array([text])) is not None
 
 
-def _comes_back(text: pa.Array, kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
+def _comes_back(kind: pa.DataType, text: pa.Array) -> bool:
     try:
         return bool(text.cast(kind).cast(pa.string()).equals(text))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return False
 
 
-def _is_boolean(text: pa.Array) -> bool:
-    import pyarrow as pa
-
-    return _comes_back(text, pa.bool_())
-
-
-def _is_date(text: pa.Array) -> bool:
-    import pyarrow as pa
-
-    return _comes_back(text, pa.date32())
-
-
-def _is_time(text: pa.Array) -> bool:
-    import pyarrow as pa
-
-    return _comes_back(text, pa.timestamp("s"))
-
-
 def _is_double(text: pa.Array) -> bool:
     """As Arrow writes it: 1, 0.5, 0.00001, 1e+16."""
-    import pyarrow as pa
-
     if _is_integer(text.slice(0, 8)) and _is_integer(text):
         values = text.cast(pa.int64()).to_numpy()
         return bool((values > -_PLAIN).all() and (values < _PLAIN).all())
-    return _comes_back(text, pa.float64())
+    return _comes_back(pa.float64(), text)
 
 
 def _is_double_of_python(text: pa.Array) -> bool:
     """As Python, pandas and NumPy write it: 1.0, 0.5, 1e-05, 1e+16."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     try:
         values = text.cast(pa.float64())
     except pa.ArrowInvalid:
@@ -142,11 +179,10 @@ def _is_double_of_python(text: pa.Array) -> bool:
     return list(map(repr, values.take(rows).to_pylist())) == list(text.take(rows).to_pylist())
 
 
-_CHECKS = {
-    "integer": _is_integer,
-    "boolean": _is_boolean,
-    "date": _is_date,
-    "time": _is_time,
-    "double": _is_double,
-    "double of Python": _is_double_of_python,
-}
+# Types, and how a column of text is checked for each, in the order of preference.
+_CHECKS: list[tuple[pa.DataType, Callable[[pa.Array], bool]]] = [
+    (pa.int64(), _is_integer),
+    *((kind, partial(_comes_back, kind)) for kind in (pa.bool_(), pa.date32(), pa.timestamp("s"))),
+    (pa.float64(), _is_double),
+    (pa.float64(), _is_double_of_python),
+]

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import ibis
+import pyarrow as pa
 import torch
 
 from teddy.data.reading import reason
 from teddy.errors import InputError
 from teddy.scale.engine import Job
 from teddy.scale.sql import SQLEngine
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: What Python, torch and duckdb's own code take beside the memory that duckdb counts.
 FIXED = 1_000_000_000

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from teddy.scale.ahead import map_ahead
@@ -17,26 +17,19 @@ from teddy.scale.scores import TableScore
 from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import Threshold
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 #: Called with what is being done, how much of it is done, and all of it.
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Job:
-    """What an engine gets.
+    """Input of an engine.
 
     Attributes:
-        table: The edges.
         work: A folder of its own, which is removed afterwards; of Spark's, a name it resolves.
         directed: Whether an edge and its reverse are two.
-        score: The score of edges.
         digest_prefix: Text before an edge's own in the md5 that orders edges of equal scores.
         memory: Bytes that it may take.
-        progress: To be called as it goes on.
-        spark_master: Where Spark runs.
     """
 
     table: EdgeTable
@@ -51,14 +44,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Degrees:
-    """The degrees of the simple graph, over nodes that have an edge.
-
-    Attributes:
-        nodes: Nodes that have an edge.
-        mean: Neighbours of a node on average.
-        median: The lower median.
-        max: The most.
-    """
+    """Degrees of the simple graph, over nodes that have an edge; the median is the lower one."""
 
     nodes: int
     mean: float
@@ -119,12 +105,18 @@ class Engine(ABC):
         """Write the rows that stay, in the order of the table; return how many."""
         writer, table, done = output.writer(), self.job.table, 0
 
-        def kept(item: tuple[int, Any]) -> Any:
+        def batches() -> Iterator[tuple[int, pa.RecordBatch]]:
+            first_row = 0
+            for batch in table.batches():
+                yield first_row, batch
+                first_row += batch.num_rows
+
+        def kept(item: tuple[int, pa.RecordBatch]) -> tuple[int, pa.RecordBatch]:
             first_row, batch = item
             keep = self.keep(batch, first_row)
             return batch.num_rows, output.rows(batch, first_row).filter(keep)
 
-        for rows, batch in map_ahead(kept, _with_first_row(table)):
+        for rows, batch in map_ahead(kept, batches()):
             writer.write(batch)
             done += rows
             self.job.progress("rows written", done, table.num_rows)
@@ -135,10 +127,3 @@ class Engine(ABC):
 
     def close(self) -> None:  # noqa: B027
         """Let go of whatever it holds."""
-
-
-def _with_first_row(table: EdgeTable) -> Any:
-    row = 0
-    for batch in table.batches():
-        yield row, batch
-        row += batch.num_rows

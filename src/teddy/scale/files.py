@@ -1,10 +1,12 @@
-"""Files of a table: the ones that a name stands for, their format, and what is wrong with them."""
+"""Files of a table: those that a name stands for, their format, and their state during a run."""
 
 from __future__ import annotations
 
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from teddy.data.reading import reason, shorten
@@ -86,20 +88,18 @@ def find_files(name: str) -> tuple[Path, ...]:
         InputError: If a folder holds files that aren't read, so that no row is lost unnoticed.
     """
     path = Path(name)
-    found: set[Path] = {path}
-    left_out: list[Path] = []
-    if path.is_file():
-        pass
-    elif path.is_dir():
-        found, left_out = _split(_walk(path))
-        if not found and not left_out:
-            raise InputError(f"{name}: no .parquet or .csv in this folder, expected at least one")
-    elif path.exists():
+    if path.exists() and not path.is_file() and not path.is_dir():
         raise InputError(f"{name}: is neither a file nor a folder, expected one that can be reread")
-    else:
-        found, left_out = _split(_fitting(name))
-        if not found and not left_out:
-            raise InputError(f"{name}: no such file or folder, nor a pattern that fits any")
+    found, left_out = {path}, []
+    if not path.is_file():
+        wanted = dict(_walk(path) if path.is_dir() else _fitting(name))
+        found = {p for p, read in wanted.items() if read and p.is_file() and table_format(p.name)}
+        left_out = sorted(wanted.keys() - found)
+    if not found and not left_out:
+        none = "no such file or folder, nor a pattern that fits any"
+        if path.is_dir():
+            none = "no .parquet or .csv in this folder, expected at least one"
+        raise InputError(f"{name}: {none}")
     parents = {str(folder) for file in (*found, *left_out) for folder in file.absolute().parents}
     refuse_table_formats(name, parents, _has)
     refuse_left_out(name, left_out)
@@ -120,12 +120,9 @@ def refuse_left_out(name: str, paths: Iterable[object]) -> None:
 def refuse_table_formats(
     name: str, folders: Iterable[str], has: Callable[[str, str], bool]
 ) -> None:
-    """Raise if a folder belongs to a Delta, Hudi or Iceberg table.
+    """Raise if one of the folders belongs to a Delta, Hudi or Iceberg table.
 
-    Args:
-        name: The table, as the user calls it.
-        folders: Folders with files of the table, and those above them.
-        has: Whether in a folder (first) a pattern (second) fits anything.
+    ``has`` says whether a pattern (second) fits anything in a folder (first).
     """
     for folder in sorted(folders):
         for kind, pattern in TABLE_FORMATS.items():
@@ -154,13 +151,6 @@ def why(error: BaseException) -> str:
         'CSV parse error: Row #2: got 3'
     """
     return shorten(reason(ValueError(str(error).split("Invalid: ")[-1])))
-
-
-def _split(paths: Iterable[tuple[Path, bool]]) -> tuple[set[Path], list[Path]]:
-    """Files to read, and the others."""
-    wanted = dict(paths)
-    found = {p for p, read in wanted.items() if read and p.is_file() and table_format(p.name)}
-    return found, sorted(wanted.keys() - found)
 
 
 def _walk(folder: Path, above: tuple[str, ...] = ()) -> Iterator[tuple[Path, bool]]:
@@ -204,3 +194,86 @@ def _entries(folder: Path) -> list[Path]:
 
 def _has(folder: str, pattern: str) -> bool:
     return bool(glob.glob(f"{glob.escape(folder)}/{pattern}"))  # noqa: PTH207
+
+
+#: Properties of a file, of which one changes whenever its content does.
+State = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Files of a table, each with its state."""
+
+    name: str
+    states: dict[str, State]
+
+    @staticmethod
+    def find(name: str) -> Inputs:
+        """The files of a table as they are now."""
+        return Inputs(name, _states(name))
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files."""
+        return tuple(map(Path, self.states))
+
+    def now(self) -> dict[str, State]:
+        """The files and their states at this moment."""
+        return _states(self.name)
+
+    def check_unchanged(self) -> None:
+        """Raise if any file was added, removed, replaced or written since.
+
+        Example:
+            >>> import tempfile
+            >>> file = Path(tempfile.mkdtemp()) / "edges.csv"
+            >>> _ = file.write_text("source,target\\n")
+            >>> inputs = Inputs.find(str(file))
+            >>> inputs.check_unchanged()
+            >>> _ = file.write_text("source,target\\n1,2\\n")
+            >>> inputs.check_unchanged()
+            Traceback (most recent call last):
+            ...
+            teddy.errors.InputError: ...edges.csv: changed during the run, so nothing was written;
+            run again when nobody writes to the table
+        """
+        try:
+            now = self.now()
+        except InputError as error:
+            raise self.changed(self.name, f"changed during the run ({reason(error)})") from None
+        for file in sorted(self.states.keys() | now.keys()):
+            if file not in now:
+                raise self.changed(file, "was removed during the run")
+            if file not in self.states:
+                raise self.changed(file, "was added during the run")
+            if now[file] != self.states[file]:
+                raise self.changed(file, "changed during the run")
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Whatever fails because a file has changed is reported as that."""
+        try:
+            yield
+        except Exception:
+            self.check_unchanged()
+            raise
+
+    @staticmethod
+    def changed(file: str, what: str) -> InputError:
+        """The error for a file."""
+        return InputError(
+            f"{file}: {what}, so nothing was written; run again when nobody writes to the table"
+        )
+
+
+def _states(name: str) -> dict[str, State]:
+    found: dict[str, State] = {}
+    # A program can set the time of the last write (mtime), not of the last change (ctime).
+    parts = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
+    for file in find_files(name):
+        try:
+            status = file.stat()
+        except OSError as error:
+            raise InputError(f"{file}: can't be read ({error.strerror})") from None
+        found[str(file)] = tuple(getattr(status, part) for part in parts)
+    return found

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from teddy.errors import InputError
 from teddy.graph.edges import Edges
 from teddy.prune.select import lowest_edges, pair_digests
 from teddy.scale.engine import Degrees, Engine, Job
+from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import NOTHING_GOES, Threshold
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from teddy.scale.table import EdgeTable
 
 #: Bytes that it takes for a row, at most; where ids are text, and for each of an id's own.
 ROW, TEXT_ROW, TEXT_BYTE = 400, 600, 6
@@ -43,8 +43,6 @@ class MemoryEngine(Engine):
 
     def score(self) -> None:
         """Know the graph and the score of each edge."""
-        import pyarrow as pa
-
         table = self.job.table
         kind = pa.string() if table.text_ids else pa.int64()
         batches = list(table.id_batches())
@@ -95,9 +93,6 @@ class MemoryEngine(Engine):
         return scores
 
     def _components(self) -> int:
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
         rows, cols = self.graph.pairs[:, self.stays].numpy()
         shape = (self.graph.num_nodes, self.graph.num_nodes)
         matrix = coo_array((np.ones(rows.size, bool), (rows, cols)), shape=shape)
@@ -107,9 +102,6 @@ class MemoryEngine(Engine):
 
 def _number(sources: pa.ChunkedArray, targets: pa.ChunkedArray) -> tuple[Any, torch.Tensor]:
     """All ids in their order, and the edges by their places among them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     ids = pa.chunked_array([*sources.chunks, *targets.chunks], sources.type).unique()
     ids = ids.take(pc.sort_indices(ids))
     ends = [pc.index_in(end, value_set=ids).to_numpy() for end in (sources, targets)]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from teddy.errors import InputError
 from teddy.kernels import edge_keys as kernels
 from teddy.kernels.pair_digests import integer_digests, text_digests
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Array = NDArray[Any]
 
@@ -21,14 +18,18 @@ Array = NDArray[Any]
 MOST = 2**32 - 1
 
 
-class Numbers(ABC):
-    """From ids to numbers and back."""
+class Numbers(Protocol):
+    """From ids to numbers and back.
 
-    @abstractmethod
+    Attributes:
+        size: One more than the highest number.
+    """
+
+    size: int
+
     def of(self, ids: pa.Array, new: bool = True) -> Array:
         """Numbers of ids, unsigned; ids that are new get the next ones."""
 
-    @abstractmethod
     def ids(self, numbers: Array) -> Array:
         """Ids of numbers, integers only."""
 
@@ -45,11 +46,6 @@ class Numbers(ABC):
         """
         return integer_digests(self.ids(ones), self.ids(others), directed, prefix)
 
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """One more than the highest number."""
-
 
 class RangeNumbers(Numbers):
     """Of integers that lie close together: how far they are from the lowest.
@@ -64,23 +60,18 @@ class RangeNumbers(Numbers):
     def __init__(self, low: int, high: int) -> None:
         if high - low >= MOST:
             raise InputError(f"ids go from {low} to {high}, expected at most {MOST} nodes")
-        self._low, self._size = low, high - low + 1
+        self._low, self.size = low, high - low + 1
 
     def of(self, ids: pa.Array, new: bool = True) -> Array:
         """Numbers of ids."""
         numbers: Array = ids.to_numpy() - self._low if self._low else ids.to_numpy()
-        if numbers.size and not 0 <= numbers.min() <= numbers.max() < self._size:
+        if numbers.size and not 0 <= numbers.min() <= numbers.max() < self.size:
             raise InputError("an id is outside the range that was seen, the table has changed")
         return numbers
 
     def ids(self, numbers: Array) -> Array:
         """Ids of numbers."""
         return numbers.astype(np.int64) + self._low
-
-    @property
-    def size(self) -> int:
-        """One more than the highest number."""
-        return self._size
 
 
 class HashedNumbers(Numbers):
@@ -105,12 +96,7 @@ class HashedNumbers(Numbers):
         self._slots = np.zeros(1 << 12, np.uint32)
         self._starts = np.zeros(1 << 11, np.int64)
         self._arena = np.empty(1 << 15, np.uint8)
-        self._count = 0
-
-    @property
-    def size(self) -> int:
-        """One more than the highest number."""
-        return self._count
+        self.size = 0
 
     @property
     def num_bytes(self) -> int:
@@ -122,8 +108,8 @@ class HashedNumbers(Numbers):
         data, ends = _bytes(ids, self._text)
         numbers, place = np.empty(ends.size - 1, np.uint32), 0
         while place < numbers.size:
-            place, self._count = kernels.number_ids(
-                place, data, ends, self._slots, self._arena, self._starts, self._count, numbers, new
+            place, self.size = kernels.number_ids(
+                place, data, ends, self._slots, self._arena, self._starts, self.size, numbers, new
             )
             if place < numbers.size:
                 if not new:
@@ -133,7 +119,7 @@ class HashedNumbers(Numbers):
 
     def ids(self, numbers: Array) -> Array:
         """Ids of numbers, integers only."""
-        return self._arena[: 8 * self._count].view(np.int64)[numbers]
+        return self._arena[: 8 * self.size].view(np.int64)[numbers]
 
     def digests(
         self, ones: Array, others: Array, directed: bool, prefix: str = ""
@@ -144,20 +130,20 @@ class HashedNumbers(Numbers):
         return text_digests(self._arena, self._starts, ones, others, directed, prefix)
 
     def _grow(self, next_id: int) -> None:
-        if 2 * (self._count + 1) > self._slots.size:
+        if 2 * (self.size + 1) > self._slots.size:
             self._room(2 * self.num_bytes)
             self._slots = np.zeros(2 * self._slots.size, np.uint32)
-            kernels.fill_slots(self._slots, self._arena, self._starts, self._count)
-        if self._count + 2 > self._starts.size:
+            kernels.fill_slots(self._slots, self._arena, self._starts, self.size)
+        if self.size + 2 > self._starts.size:
             self._starts = np.concatenate([self._starts, np.zeros_like(self._starts)])
-        if self._starts[self._count] + next_id > self._arena.size:
+        if self._starts[self.size] + next_id > self._arena.size:
             self._arena = np.concatenate([self._arena, np.empty(self._arena.size + next_id, "u1")])
 
     def _room(self, wanted: int) -> None:
-        wanted += self._beside * self._count
-        if self._count >= MOST or (self._most_bytes is not None and wanted > self._most_bytes):
+        wanted += self._beside * self.size
+        if self.size >= MOST or (self._most_bytes is not None and wanted > self._most_bytes):
             raise InputError(
-                f"more than {self._count:,} different ids, whose numbers don't fit into memory: "
+                f"more than {self.size:,} different ids, whose numbers don't fit into memory: "
                 "expected another engine, duckdb or spark"
             )
 

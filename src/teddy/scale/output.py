@@ -7,21 +7,28 @@ import os
 import re
 import shutil
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING
 
-from filelock import FileLock, Timeout
+import pyarrow as pa
+from filelock import FileLock
 
 from teddy.errors import InputError
 from teddy.scale.files import output_format
 from teddy.scale.row_writer import GROUP, GROUP_BYTES, RowWriter
 from teddy.scale.table import EdgeTable, rows_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from teddy.store.folders import try_lock
 
 # Files that this writes to a folder.
 _OWN = re.compile(r"part-\d{5,}\.(parquet|csv)|_SUCCESS")
+
+
+def refuse_others(path: Path | str, others: list[str], expected: str) -> None:
+    """Raise if a folder that would be replaced holds anything but what a run writes."""
+    if others:
+        shown = ", ".join(sorted(others)[:3]) + (", ..." if len(others) > 3 else "")
+        raise InputError(
+            f"{path}: holds {shown}, which --overwrite would delete; expected a folder "
+            f"with nothing but {expected}, or a new name"
+        )
 
 
 class Output:
@@ -32,9 +39,7 @@ class Output:
 
     Args:
         path: ``*.parquet`` or ``*.csv`` for one file; any other name for a folder.
-        table: What it is made from, which it can't replace.
-        overwrite: Whether a file of that name may be replaced, or a folder that an earlier run
-            has written and that holds nothing else.
+        overwrite: Whether a file may be replaced, or a folder that an earlier run has written.
 
     Attributes:
         work: A folder for whatever the run needs.
@@ -72,10 +77,8 @@ class Output:
                 self._check_own(self.path)
 
     def __enter__(self) -> Output:
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise InputError(f"{self.path}: another run is writing it") from None
+        if not try_lock(self._lock):
+            raise InputError(f"{self.path}: another run is writing it")
         replaced = self.work / "replaced"
         if replaced.exists() and not self.path.exists():  # killed between the two renames
             replaced.rename(self.path)
@@ -83,12 +86,7 @@ class Output:
         self.work.mkdir()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         shutil.rmtree(self.work, ignore_errors=True)
         Path(self._lock.lock_file).unlink(missing_ok=True)  # before another run can have it
         self._lock.release()
@@ -100,8 +98,6 @@ class Output:
 
     def schema(self) -> pa.Schema:
         """Columns as they are written."""
-        import pyarrow as pa
-
         schema = self.table.schema
         for name in (self.table.source, self.table.target) if self.typed_ids else ():
             kind = pa.string() if self.table.text_ids else pa.int64()
@@ -173,21 +169,11 @@ class Output:
             raise
 
     def _check_own(self, folder: Path) -> None:
-        """Raise if a folder holds anything but what this writes."""
-        others = sorted(path.name for path in folder.iterdir() if not _is_own(path))
-        if others:
-            shown = ", ".join(others[:3]) + (", ..." if len(others) > 3 else "")
-            raise InputError(
-                f"{self.path}: holds {shown}, which --overwrite would delete; expected a folder "
-                "with nothing but part-*.parquet or part-*.csv of an earlier run, or a new name"
-            )
+        others = [p.name for p in folder.iterdir() if not (_OWN.fullmatch(p.name) and p.is_file())]
+        refuse_others(self.path, others, "part-*.parquet or part-*.csv of an earlier run")
 
     def _appeared(self) -> InputError:
         return InputError(
             f"{self.path}: was made by somebody else during the run, so nothing was written; "
             "expected a new name or --overwrite"
         )
-
-
-def _is_own(path: Path) -> bool:
-    return _OWN.fullmatch(path.name) is not None and path.is_file()

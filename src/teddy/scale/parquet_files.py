@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
 
 from teddy.errors import InputError
 from teddy.scale.columns import columns_of
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 def survey(files: tuple[Path, ...]) -> tuple[pa.Schema, tuple[int, ...], int]:
     """By their footers: the columns that all files have, rows of each file, bytes of all rows."""
-    from pyarrow import parquet
-
     schema, rows, size = parquet.read_schema(files[0]), [], 0
     for file in files:
         footer = parquet.read_metadata(file)
@@ -39,8 +37,6 @@ def _check_times(file: Path, footer: Any) -> None:
 
     pyarrow would read 9999-12-31, a usual mark for "never", as a day of 1816.
     """
-    from pyarrow import parquet
-
     columns = map(footer.schema.column, range(footer.num_columns))
     old = sorted({c.path.split(".")[0] for c in columns if c.physical_type == "INT96"})
     if not old:
@@ -68,14 +64,10 @@ def without_views(schema: pa.Schema) -> pa.Schema:
         words: list<item: string>
           child 0, item: string
     """
-    import pyarrow as pa
-
     return pa.schema([_without_views(field) for field in schema], schema.metadata)
 
 
 def _without_views(field: pa.Field) -> pa.Field:
-    import pyarrow as pa
-
     kind = field.type
     plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
     if kind in plain:
@@ -86,10 +78,9 @@ def _without_views(field: pa.Field) -> pa.Field:
         kind = pa.map_(_without_views(kind.key_field), _without_views(kind.item_field))
     elif pa.types.is_fixed_size_list(kind):
         kind = pa.list_(_without_views(kind.value_field), kind.list_size)
-    elif pa.types.is_large_list(kind):
-        kind = pa.large_list(_without_views(kind.value_field))
-    elif pa.types.is_list(kind):
-        kind = pa.list_(_without_views(kind.value_field))
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        make = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        kind = make(_without_views(kind.value_field))
     return field.with_type(kind)
 
 
@@ -97,9 +88,6 @@ def read_rows(
     file: Path, schema: pa.Schema, columns: list[str] | None, size: int
 ) -> Iterator[pa.RecordBatch]:
     """All rows of a file in their order, so many at a time."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
     wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
     with parquet.ParquetFile(file, pre_buffer=False) as content:
         for batch in content.iter_batches(size, columns=columns):
@@ -109,8 +97,6 @@ def read_rows(
 
 def has_text_ids(name: str, schema: pa.Schema, ends: tuple[str, str], ids: str) -> bool:
     """Whether ids in Parquet are text; raise if they can't be ids."""
-    import pyarrow as pa
-
     text = []
     for end in ends:
         kind = schema.field(end).type
@@ -128,8 +114,6 @@ def has_text_ids(name: str, schema: pa.Schema, ends: tuple[str, str], ids: str) 
 
 def id_ranges(files: tuple[Path, ...], ends: tuple[str, str]) -> list[tuple[int, int]] | None:
     """The lowest and highest ids of each group of rows, or None where they aren't all written."""
-    from pyarrow import parquet
-
     found = []
     for file in files:
         footer = parquet.ParquetFile(file).metadata

@@ -10,8 +10,15 @@ from typing import Any
 from teddy.data.reading import reason
 from teddy.errors import InputError
 from teddy.scale.columns import check_ids, find_ends
-from teddy.scale.files import is_left_out, is_marker, refuse_left_out, refuse_table_formats
-from teddy.scale.inputs import Inputs, State
+from teddy.scale.files import (
+    Inputs,
+    State,
+    is_left_out,
+    is_marker,
+    refuse_left_out,
+    refuse_table_formats,
+)
+from teddy.scale.output import refuse_others
 from teddy.scale.parquet_files import has_text_ids
 from teddy.scale.table import EdgeTable
 
@@ -21,11 +28,7 @@ _OWN = re.compile(r"part-\d{5,}-.*\.parquet|_SUCCESS|\..*\.crc")
 
 @dataclass(frozen=True)
 class RemoteInputs(Inputs):
-    """Files of a table wherever Spark reads, each with its size and time.
-
-    Attributes:
-        folder: How Hadoop reads folders.
-    """
+    """Files of a table wherever Spark reads, each with its size and time."""
 
     folder: RemoteFolder
 
@@ -41,12 +44,7 @@ class RemoteInputs(Inputs):
 
 
 class RemoteFolder:
-    """Files as Hadoop lists them.
-
-    Args:
-        session: Of Spark.
-        path: A file or folder there.
-    """
+    """Files as Hadoop lists them."""
 
     def __init__(self, session: Any, path: str) -> None:
         self.as_path: Any = session._jvm.org.apache.hadoop.fs.Path
@@ -70,10 +68,6 @@ class RemoteFolder:
         refuse_table_formats(name, folders, self._has)
         refuse_left_out(name, left_out)
         return dict(sorted(found.items()))
-
-    def names(self, folder: str) -> list[str]:
-        """Names of all that is in a folder."""
-        return [str(s.getPath().getName()) for s in self.system.listStatus(self.as_path(folder))]
 
     def _below(self, statuses: Any) -> Iterator[Any]:
         for status in statuses:
@@ -122,12 +116,6 @@ class RemoteTable(EdgeTable):
 class RemoteOutput:
     """A folder of Parquet wherever Spark writes, put in its place when it is whole.
 
-    Args:
-        session: Of Spark.
-        table: The input, which it can't replace.
-        path: The folder.
-        overwrite: Whether it may be replaced.
-
     Attributes:
         work: A place for whatever the run needs, beside it.
     """
@@ -141,7 +129,9 @@ class RemoteOutput:
             raise InputError(f"{path}: holds the input, expected another place")
         if f"{self._qualified(self.path)}/".startswith(f"{self._qualified(table)}/"):
             raise InputError(f"{path}: is in the input's folder, expected another place")
-        self._restore()
+        self._replaced = f"{self.path}.teddy-replaced"
+        if self._exists(self._replaced) and not self._exists(self.path):
+            self._rename(self._replaced, self.path)  # killed between the two renames
         self._check_replaceable()
 
     def __enter__(self) -> RemoteOutput:
@@ -151,44 +141,31 @@ class RemoteOutput:
     def __exit__(self, *error: object) -> None:
         self._remove(self.work)
 
-    @property
-    def _replaced(self) -> str:
-        return f"{self.path}.teddy-replaced"
-
-    def _restore(self) -> None:
-        """Put back what a run had moved that was killed between its two renames."""
-        if self._exists(self._replaced) and not self._exists(self.path):
-            self._rename(self._replaced, self.path)
-
     def _check_replaceable(self) -> None:
         """Raise if there is something that may not be replaced."""
         if not self._exists(self.path):
             return
         if not self._overwrite:
             raise InputError(f"{self.path}: exists, expected a new name or --overwrite")
-        others = sorted(n for n in self._folder.names(self.path) if not _OWN.fullmatch(n))
-        if others:
-            shown = ", ".join(others[:3]) + (", ..." if len(others) > 3 else "")
-            raise InputError(
-                f"{self.path}: holds {shown}, which --overwrite would delete; expected a folder "
-                "with nothing but part-*.parquet of Spark, or a new name"
-            )
+        entries = self._files.listStatus(self._as_path(self.path))
+        names = (str(entry.getPath().getName()) for entry in entries)
+        others = [name for name in names if not _OWN.fullmatch(name)]
+        refuse_others(self.path, others, "part-*.parquet of Spark")
 
     def publish(self, made: str) -> None:
         """Put a whole folder in its place; what was there goes when it is."""
-        old = self._replaced
         self._check_replaceable()
         there = self._exists(self.path)
         if there:
-            self._remove(old)
-            self._rename(self.path, old)
+            self._remove(self._replaced)
+            self._rename(self.path, self._replaced)
         try:
             self._rename(made, self.path)
         except InputError:
             if there:
-                self._rename(old, self.path)
+                self._rename(self._replaced, self.path)
             raise
-        self._remove(old)
+        self._remove(self._replaced)
 
     def _rename(self, old: str, new: str) -> None:
         if not self._files.rename(self._as_path(old), self._as_path(new)):
@@ -202,13 +179,3 @@ class RemoteOutput:
 
     def _remove(self, path: str) -> None:
         self._files.delete(self._as_path(path), True)
-
-
-def is_remote(path: str) -> bool:
-    """Whether a path is for Spark to resolve.
-
-    Example:
-        >>> is_remote("s3a://bucket/edges"), is_remote("edges.parquet")
-        (True, False)
-    """
-    return "://" in path

@@ -1,34 +1,32 @@
-"""Rows to files of Parquet or CSV."""
+"""Rows to files of Parquet or CSV, and the errors of a full disk."""
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from teddy.scale.csv_lines import CSVFile
-from teddy.scale.writing import writing
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+from teddy.errors import InputError
 
 #: Rows of a row group in Parquet, its bytes where rows are wide, and rows of a file in a folder.
 GROUP, GROUP_BYTES, FILE = 1 << 20, 1 << 27, 1 << 26
+#: What engines that write themselves say of a full disk.
+FULL = "No space left on device"
 
 
 class RowWriter:
     """Rows to a file, or to files in a folder; whatever the batches, the files are the same.
 
     Args:
-        path: The file or the folder.
-        kind: ``parquet`` or ``csv``.
-        schema: Of the rows.
-        one_file: Whether it is a file.
         group: Rows that are written together.
         nulls: Whether CSV tells a null from an empty text.
-
-    Attributes:
-        num_rows: Rows so far.
     """
 
     def __init__(
@@ -59,8 +57,6 @@ class RowWriter:
         self._end_file()
 
     def _flush(self, rows: int) -> None:
-        import pyarrow as pa
-
         table = pa.Table.from_batches(self._waiting, self._schema)
         self._waiting = table.slice(rows).to_batches()
         self._held -= rows
@@ -73,8 +69,6 @@ class RowWriter:
             self._end_file()
 
     def _begin_file(self) -> None:
-        from pyarrow import parquet
-
         name = f"part-{self._files:05}.{self._kind}"
         self._path = self.path if self._one_file else self.path / name
         with writing(self._path):
@@ -100,9 +94,104 @@ class RowWriter:
 
 def _repeating(schema: pa.Schema) -> list[str]:
     """Columns whose values may repeat enough for a dictionary; for numbers it costs time only."""
-    import pyarrow as pa
 
-    def number(kind: pa.DataType) -> bool:
-        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+    numbers = (pa.types.is_integer, pa.types.is_floating)
+    return [field.name for field in schema if not any(is_(field.type) for is_ in numbers)]
 
-    return [field.name for field in schema if not number(field.type)]
+
+class CSVFile:
+    """Writes tables to a stream, after a line with the names of their columns.
+
+    Args:
+        nulls: Whether a null and an empty text are to be told apart: the latter is then ``""``.
+
+    Example:
+        >>> import io, pyarrow as pa
+        >>> stream = io.BytesIO()
+        >>> rows = pa.table({"source": [1, 2], "note": ['a, "b" c', None]})
+        >>> CSVFile(stream, rows.schema).write_table(rows)
+        >>> print(stream.getvalue().decode(), end="")
+        source,note
+        1,"a, ""b"" c"
+        2,
+    """
+
+    def __init__(self, stream: Any, schema: pa.Schema, nulls: bool = False) -> None:
+        self._stream, self._nulls = stream, nulls
+        names = pa.table([pa.array([name]) for name in schema.names], names=schema.names)
+        self.write_table(names)
+
+    def write_table(self, rows: pa.Table) -> None:
+        """Write rows."""
+        if rows.num_rows == 0:
+            return
+        cells = [
+            _cells(name, rows[name].combine_chunks(), self._nulls) for name in rows.column_names
+        ]
+        comma, newline = (pa.scalar(text, pa.large_string()) for text in (",", "\n"))
+        lines = pc.binary_join_element_wise(*cells, comma) if len(cells) > 1 else cells[0]
+        lines = pc.binary_join_element_wise(lines, pa.scalar("", pa.large_string()), newline)
+        _, ends, text = lines.buffers()
+        first, last = memoryview(ends).cast("q")[:: len(lines)][:2]
+        self._stream.write(memoryview(text)[first:last])
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+
+def _cells(name: str, column: pa.Array, nulls: bool) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    try:
+        if not _has_text(column.type):
+            raise pa.ArrowNotImplementedError
+        text = column.cast(pa.large_string())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        raise InputError(f"column '{name}' is {column.type}, which CSV can't hold") from None
+    special = pc.match_substring_regex(text, '[",\r\n]|^$' if nulls else '[",\r\n]').fill_null(
+        False
+    )
+    text = text.fill_null("")
+    if not pc.any(special).as_py():
+        return text
+    quote = pa.scalar('"', pa.large_string())
+    quoted = pc.binary_join_element_wise(
+        quote, pc.replace_substring(text, '"', '""'), quote, pa.scalar("", pa.large_string())
+    )
+    return pc.if_else(special, quoted, text)
+
+
+def _has_text(kind: pa.DataType) -> bool:
+    """Whether Arrow's text of a type says all: not of durations (no unit), nor of raw bytes."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return bool(pa.types.is_string(kind.storage_type))
+    return not pa.types.is_duration(kind)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what a disk says into one line with the name of the file.
+
+    Example:
+        >>> with writing(Path("bucket-000")):
+        ...     raise OSError(errno.ENOSPC, "No space left on device")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: bucket-000: the disk is full (No space left on device), expected
+        room beside the output; free some, or write to another disk
+    """
+    try:
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise disk_full(path, why) from error
+        raise InputError(f"{path}: can't be written ({why})") from error
+
+
+def disk_full(path: Path | str, why: str) -> InputError:
+    """The error for a file that has no room."""
+    return InputError(
+        f"{path}: the disk is full ({why}), expected room beside the output; free some, or write "
+        "to another disk"
+    )

@@ -7,9 +7,10 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ibis
+import pyarrow as pa
 import torch
 from py4j.protocol import Py4JError
 from pyarrow import parquet
@@ -21,10 +22,6 @@ from teddy.scale.engine import Job
 from teddy.scale.output import Output
 from teddy.scale.remote import RemoteOutput, RemoteTable
 from teddy.scale.sql import SQLEngine
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 #: What Spark raises when it can't start or go on.
 FAILURES = (PySparkException, Py4JError)

@@ -21,11 +21,11 @@ from teddy.scale.engine import Degrees, Engine, Job, Progress
 from teddy.scale.files import output_format
 from teddy.scale.memory import MemoryEngine
 from teddy.scale.output import Output
+from teddy.scale.row_writer import FULL, disk_full
 from teddy.scale.scores import table_score
 from teddy.scale.stream import StreamEngine
 from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import Threshold
-from teddy.scale.writing import FULL, disk_full
 
 
 def _duckdb(job: Job) -> Engine:
@@ -61,17 +61,14 @@ class Sparsified:
     """What was done.
 
     Attributes:
-        score: Name of the score.
         seed: Seed of the random score; None for other scores.
-        engine: By which engine.
-        reason: Why by this one.
+        reason: Why this engine.
         rows: Rows of the table, and of what is left.
         edges: Edges of the simple graph, and what is left.
         loops: Rows that are self-loops; all of them stay.
         degrees: Of the simple graph, before.
         components: Connected components of what is left; None where they weren't counted.
         threshold: The last edge that went; None where none did.
-        seconds: Time of the steps.
     """
 
     score: str
@@ -149,7 +146,7 @@ def sparsify_table(
     chosen_score, seed = table_score(score), check_seed(seed)
     if engine != "auto":
         ENGINES[engine]  # an unknown name is an error before anything is read
-    room = _room(memory)
+    room = memory if memory is not None else int(0.9 * free_memory())
     edges: EdgeTable
     output: Any
     with ExitStack() as stack:
@@ -208,12 +205,12 @@ def _elsewhere(
 ) -> tuple[EdgeTable, Any]:  # fmt: skip
     """A table and an output where Spark resolves their names."""
     _check_installed("spark", ("ibis", "pyspark"), "spark")
-    from teddy.scale.remote import RemoteOutput, RemoteTable, is_remote
+    from teddy.scale.remote import RemoteOutput, RemoteTable
     from teddy.scale.spark import FAILURES, start_session
 
     if engine not in ("auto", "spark"):
         raise InputError(f"engine is {engine}, expected spark for '{table}' and '{out}'")
-    if not (is_remote(table) and is_remote(out)):
+    if not ("://" in table and "://" in out):
         raise InputError(f"'{table}' and '{out}': expected both with a scheme, such as file://")
     session, new = start_session(room, master)
     if new:
@@ -238,12 +235,11 @@ def choose_engine(table: EdgeTable, room: int) -> tuple[str, str]:
     if 2 * needed <= room:
         return "memory", f"{rows} take about {needed / 1e9:.1f} GB of {free}"
     if jit.numba is not None:
-        nodes, why = _most_nodes(table)
-        arrays = nodes * stream.bytes_of_node(table)
-        if stream.FIXED + arrays <= room:
+        nodes, why, node = stream.most_nodes(table)
+        total = stream.FIXED + nodes * node
+        if total <= room:
             return "stream", (
-                f"{rows} don't fit into {free}, {nodes:,} nodes {why} take "
-                f"{(stream.FIXED + arrays) / 1e9:.1f} GB"
+                f"{rows} don't fit into {free}, {nodes:,} nodes {why} take {total / 1e9:.1f} GB"
             )
     if find_spec("ibis") is not None and find_spec("duckdb") is not None:
         return "duckdb", f"neither {rows} nor their nodes may fit into {free}; it spills to disk"
@@ -253,15 +249,3 @@ def choose_engine(table: EdgeTable, room: int) -> tuple[str, str]:
             "pip install 'teddy-glt[scale]'"
         )
     return "stream", f"{rows} don't fit into {free}, and duckdb isn't installed"
-
-
-def _most_nodes(table: EdgeTable) -> tuple[int, str]:
-    ids = table.id_range
-    if ids is not None and stream.lie_close(*ids, table.num_rows):
-        return ids[1] - ids[0] + 1, "by their ids"
-    return 2 * table.num_rows, "at most"
-
-
-def _room(memory: int | None) -> int:
-    """Bytes that may be taken: what was said, or nine tenths of what is free."""
-    return memory if memory is not None else int(0.9 * free_memory())

@@ -1,28 +1,33 @@
-"""What duckdb and spark share: the expressions, table by table."""
+"""SQL by ibis, shared by duckdb and spark: an engine, and below it its expressions.
+
+Numbers come out the same as in ``teddy.prune``: sums run over integers, and square root, division
+and product of doubles are correctly rounded on every engine. Constants that must be exact are
+written as integers, since SQL takes ``0.1`` for a decimal.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ibis
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from teddy.errors import InputError
 from teddy.prune.select import pair_digests
-from teddy.scale import expressions
 from teddy.scale.engine import Degrees, Engine, Job
 from teddy.scale.output import Output
 from teddy.scale.row_writer import RowWriter
+from teddy.scale.scores import TableScore, unit
 from teddy.scale.threshold import Bins, Candidates, Threshold, find_threshold
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 _BINS = 1 << 14
+Expr = Any
 
 
 class SQLEngine(Engine):
@@ -59,21 +64,16 @@ class SQLEngine(Engine):
         """Know the graph and the value of each node."""
         self.rows = rows = self.read()
         self.num_loops = int(rows.filter(rows.source == rows.target).count().execute())
-        edges = expressions.distinct_edges(rows, self.job.directed)
+        edges = distinct_edges(rows, self.job.directed)
         self.edges = self._make(1, "edges", edges)
         self.num_edges = int(self.edges.count().execute())
-        degree = self._make(2, "degrees", expressions.degrees(self.edges))
+        degree = self._make(2, "degrees", degrees(self.edges))
         counts = degree.group_by("degree").agg(nodes=lambda table: table.count()).to_pyarrow()
         pairs = zip(counts["degree"].to_pylist(), counts["nodes"].to_pylist(), strict=True)
         self.degrees = Degrees.of_counts(dict(pairs))
-        values = expressions.node_values(self.edges, degree, self.degrees.max, self.job.score)
+        values = node_values(self.edges, degree, self.degrees.max, self.job.score)
         self.values = self._make(3, "node_values", values)
-        self.scored = self.scores()
-
-    def scores(self) -> Any:
-        """The edges with their scores."""
-        scored = expressions.edge_scores(self.edges, self.values, self.job.score)
-        return self._make(4, "scores", scored)
+        self.scored = self._make(4, "scores", edge_scores(self.edges, self.values, self.job.score))
 
     def choose(self, num_pruned: int) -> Threshold:
         """The last edge that goes."""
@@ -83,7 +83,7 @@ class SQLEngine(Engine):
     def histogram(self, low: float, high: float) -> Bins:
         """Ranges of all edges with scores from ``low`` to ``high``."""
         some = self._between(low, high)
-        bins = some.group_by(bin=expressions.bin_of(some.score, low, high, _BINS)).agg(
+        bins = some.group_by(bin=bin_of(some.score, low, high, _BINS)).agg(
             number=lambda table: table.count(),
             low=lambda table: table.score.min(),
             high=lambda table: table.score.max(),
@@ -116,14 +116,13 @@ class SQLEngine(Engine):
     def kept(self, rows: Any) -> Any:
         """The rows that stay, self-loops among them, with all of their columns."""
         no_loops = rows.filter(rows.source != rows.target)
-        scored = expressions.edge_scores(no_loops, self.values, self.job.score, "source", "target")
+        scored = edge_scores(no_loops, self.values, self.job.score, "source", "target")
         low, high = scored.source, scored.target
         if not self.job.directed:
             low, high = ibis.least(low, high), ibis.greatest(low, high)
-        prefix = self.job.digest_prefix
-        stays = expressions.stays(scored.score, low, high, self.threshold, prefix)
+        above = stays(scored.score, low, high, self.threshold, self.job.digest_prefix)
         loops = rows.filter(rows.source == rows.target)
-        return ibis.union(scored.filter(stays).select(*rows.columns), loops)
+        return ibis.union(scored.filter(above).select(*rows.columns), loops)
 
     def write(self, output: Output) -> int:
         """Write the rows that stay, in the order of the table; return how many."""
@@ -144,10 +143,10 @@ class SQLEngine(Engine):
         return bits[first_row & 7 :][: batch.num_rows]
 
     def _digest(self, edges: Any) -> Any:
-        return expressions.digest(edges.low, edges.high, self.job.digest_prefix)
+        return digest(edges.low, edges.high, self.job.digest_prefix)
 
     def _between(self, low: float, high: float) -> Any:
-        return self.scored.filter(expressions.within(self.scored.score, low, high))
+        return self.scored.filter(within(self.scored.score, low, high))
 
     def _make(self, step: int, name: str, table: Any) -> Any:
         self.job.progress("steps of scoring", step - 1, 4)
@@ -162,8 +161,6 @@ def copy_ids(job: Job) -> Path:
     What other columns there are, of what types, in files of what names, is then no concern of an
     engine, and what is no id is refused as by every engine.
     """
-    import pyarrow as pa
-
     kind = pa.string() if job.table.text_ids else pa.int64()
     schema = pa.schema([("source", kind), ("target", kind), ("row", pa.int64())])
     writer = RowWriter(Path(job.work) / "ids.parquet", "parquet", schema, one_file=True)
@@ -172,3 +169,108 @@ def copy_ids(job: Job) -> Path:
         writer.write(pa.record_batch([sources, targets, rows], schema=schema))
     writer.close()
     return writer.path
+
+
+def distinct_edges(rows: Expr, directed: bool) -> Expr:
+    """``low``, ``high`` of each edge once; an edge and its reverse are one unless directed."""
+    rows = rows.filter(rows.source != rows.target)
+    low, high = (
+        (rows.source, rows.target)
+        if directed
+        else (ibis.least(rows.source, rows.target), ibis.greatest(rows.source, rows.target))
+    )
+    return rows.select(low=low, high=high).distinct()
+
+
+def degrees(edges: Expr) -> Expr:
+    """``node``, ``degree``."""
+    return _ends(edges).group_by("node").agg(degree=lambda ends: ends.count())
+
+
+def node_values(edges: Expr, degree: Expr, highest: int, score: TableScore) -> Expr:
+    """``node``, ``value``, with the sum over neighbours in integers."""
+    one = ibis.literal(unit(highest), "int64").cast("float64")
+    nodes = degree.select("node", degree=degree.degree.cast("float64"))
+    if score.summed is None:
+        return nodes.select("node", value=score.value(nodes.degree, None, one))
+    summed = score.summed(nodes.degree, nodes.degree.sqrt(), one).floor().cast("int64")
+    ends = _ends(edges).join(nodes.select(other=nodes.node, summed=summed), "other")
+    sums = ends.group_by("node").agg(
+        total=ends.summed.sum().cast("int64"), degree=ends.count().cast("float64")
+    )
+    value = score.value(sums.degree, sums.total.cast("float64"), one)
+    return sums.select("node", value=value)
+
+
+def edge_scores(
+    edges: Expr, values: Expr, score: TableScore, low: str = "low", high: str = "high"
+) -> Expr:
+    """The edges with their ``score``."""
+    one = values.select(values.node.name(low), one=values.value)
+    other = values.select(values.node.name(high), other=values.value)
+    both = edges.join(one, low).join(other, high)
+    return both.mutate(score=score.join(both.one, both.other)).drop("one", "other")
+
+
+def digest(low: Expr, high: Expr, prefix: str) -> Expr:
+    """The md5 of :func:`teddy.prune.ties.pair_digests`."""
+    if low.type().is_string():
+        text = low.length().cast("string") + ":" + low + "-" + high
+    else:
+        text = low.cast("string") + "-" + high.cast("string")
+    return (ibis.literal(prefix) + text if prefix else text).hexdigest("md5")
+
+
+def stays(score: Expr, low: Expr, high: Expr, threshold: Threshold, prefix: str) -> Expr:
+    """Whether an edge is above the threshold; of equal ones the md5 decides."""
+    limit = number(threshold.score)
+    return (score > limit) | ((score == limit) & (digest(low, high, prefix) > threshold.digest))
+
+
+def within(score: Expr, low: float, high: float) -> Expr:
+    """Whether a score is in a range; the infinite one has all."""
+    if math.isinf(high):
+        return ibis.literal(True)
+    return (score >= number(low)) & (score <= number(high))
+
+
+def bin_of(score: Expr, low: float, high: float, count: int) -> Expr:
+    """A whole number that never falls when the score rises.
+
+    At first, over all scores, by their 16th roots, since they may lie many powers of ten apart;
+    in a range, from 0 to ``count``.
+    """
+    if math.isinf(high):
+        root = (score.abs().sqrt().sqrt().sqrt().sqrt() * count).floor().cast("int64")
+        return ibis.ifelse(score < 0, -root, root)
+    width = number(high) - number(low)
+    return ((score - number(low)) / width * count).floor().cast("int64")
+
+
+def number(value: float) -> Expr:
+    """A double to the last bit: an integer times a power of two.
+
+    Example:
+        >>> ibis.duckdb.connect().execute(number(0.1)) == 0.1
+        True
+    """
+    mantissa, exponent = math.frexp(value)
+    whole = ibis.literal(int(mantissa * 2**53), "int64").cast("float64")
+    for step in _powers(exponent - 53):
+        whole = whole * step if exponent > 53 else whole / step
+    return whole
+
+
+def _powers(exponent: int) -> list[Expr]:
+    """Powers of two, each an exact integer, whose product is two to this."""
+    left = abs(exponent)
+    steps = [62] * (left // 62) + ([left % 62] if left % 62 else [])
+    return [ibis.literal(1 << step, "int64").cast("float64") for step in steps]
+
+
+def _ends(edges: Expr) -> Expr:
+    """``node``, ``other``: each edge from both of its ends."""
+    return ibis.union(
+        edges.select(node=edges.low, other=edges.high),
+        edges.select(node=edges.high, other=edges.low),
+    )

@@ -6,9 +6,10 @@ import operator
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
@@ -20,9 +21,6 @@ from teddy.scale.engine import Degrees, Engine, Job
 from teddy.scale.node_numbers import MOST, HashedNumbers, Numbers, RangeNumbers
 from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import Bins, Candidates, Threshold, find_threshold
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: Bytes of a node: its degree, its sum or value, and the root of its component.
 NODE = 4 + 8 + 4
@@ -243,11 +241,12 @@ def lie_close(low: int, high: int, num_rows: int) -> bool:
     return high - low < min(64 * (2 * num_rows + 1024), MOST)
 
 
-def bytes_of_node(table: EdgeTable) -> int:
-    """Bytes that a node of a table takes at most."""
-    if table.id_range is None:
-        return TEXT_NODE
-    return NODE if lie_close(*table.id_range, table.num_rows) else FAR_NODE
+def most_nodes(table: EdgeTable) -> tuple[int, str, int]:
+    """Nodes that a table has at most, where that number is from, and the bytes of each."""
+    ids = table.id_range
+    if ids is not None and lie_close(*ids, table.num_rows):
+        return ids[1] - ids[0] + 1, "by their ids", NODE
+    return 2 * table.num_rows, "at most", TEXT_NODE if ids is None else FAR_NODE
 
 
 def _keys(sources: Any, targets: Any) -> Keys:

@@ -6,23 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from teddy.data.columns import as_integers
 from teddy.data.reading import shorten
 from teddy.errors import InputError
-from teddy.scale import csv_files, parquet_files
+from teddy.scale import csv_types, parquet_files
 from teddy.scale.ahead import read_ahead
 from teddy.scale.columns import check_ids, find_ends
-from teddy.scale.csv_quotes import reading_csv
-from teddy.scale.csv_survey import survey
-from teddy.scale.files import common_format, why
-from teddy.scale.inputs import Inputs
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from teddy.scale.csv_files import reading_csv, text_schema
+from teddy.scale.files import Inputs, common_format, why
 
 #: Rows of a batch, and its bytes where rows are wide.
 BATCH, BATCH_BYTES = 1 << 18, 1 << 26
@@ -45,9 +40,6 @@ class EdgeTable:
     Attributes:
         inputs: Its files, as they were when it was opened.
         format: ``parquet`` or ``csv``.
-        schema: Columns as they are read.
-        source: The column of one end's ids.
-        target: The column of the other's.
         text_ids: Whether ids are text; else they are 64-bit integers.
         rows: Rows of each file.
         num_bytes: Bytes of all rows: as Parquet says, without compression, or of the CSV.
@@ -64,18 +56,13 @@ class EdgeTable:
 
     @staticmethod
     def open(
-        name: str,
-        source: str | None = None,
-        target: str | None = None,
-        ids: str = "auto",
+        name: str, source: str | None = None, target: str | None = None, ids: str = "auto",
         as_text: bool = False,
-    ) -> EdgeTable:
+    ) -> EdgeTable:  # fmt: skip
         """Look at a table.
 
         Args:
-            name: A file, a folder or a glob.
             source: The column of one end; by default one of :data:`~teddy.scale.columns.ENDS`.
-            target: The column of the other.
             ids: ``integer``, ``text``, or ``auto``: what the column is, or in CSV integers if all
                 of them are written as such.
             as_text: Take the other columns of CSV as they are written, without types.
@@ -114,12 +101,12 @@ class EdgeTable:
     ) -> EdgeTable:
         first = inputs.files[0]
         with reading_csv(first):
-            header = csv_files.text_schema(first)
+            header = text_schema(first)
         ends = find_ends(inputs.name, header, source, target)
-        found = survey(inputs.name, inputs.files, header, ends, as_text, ids)
-        return EdgeTable(
-            inputs, "csv", found.schema, *ends, found.text_ids, found.rows, found.num_bytes
+        schema, rows, size, text = csv_types.survey(
+            inputs.name, inputs.files, header, ends, as_text, ids
         )
+        return EdgeTable(inputs, "csv", schema, *ends, text, rows, size)
 
     @property
     def name(self) -> str:
@@ -184,15 +171,10 @@ class EdgeTable:
         if self.format == "parquet":
             rows = BATCH if columns is not None else rows_of(BATCH_BYTES, self.row_bytes, BATCH)
             return parquet_files.read_rows(file, self.schema, columns, rows)
-        return csv_files.read_rows(file, self.schema, columns)
+        return csv_types.read_rows(file, self.schema, columns)
 
     def ends(self, batch: pa.RecordBatch, first_row: int) -> tuple[pa.Array, pa.Array]:
-        """The ids of both ends, int64 or text, without nulls.
-
-        Args:
-            batch: Rows with both columns.
-            first_row: How many rows come before them, for messages.
-        """
+        """The ids of both ends, int64 or text, without nulls."""
         return self._ids(batch, self.source, first_row), self._ids(batch, self.target, first_row)
 
     def id_batches(self) -> Iterator[tuple[pa.Array, pa.Array]]:
@@ -203,14 +185,11 @@ class EdgeTable:
             row += batch.num_rows
 
     def _ids(self, batch: pa.RecordBatch, name: str, first_row: int) -> pa.Array:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         column = batch.column(batch.schema.get_field_index(name))
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
         if self.format == "csv":
-            column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+            column = csv_types.empty_to_null(column)
         if column.null_count:
             row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
             raise InputError(f"{self.name}: row {first_row + row + 1}: {name} is empty, expected "
@@ -224,33 +203,26 @@ class EdgeTable:
                     "expected text"
                 ) from None
             return column.cast(pa.string())
-        if not pa.types.is_integer(column.type):
-            integers = as_integers(pa.chunked_array([column]))
-            if integers is None:
-                raise self._no_integer(column, name, first_row)
-            return integers.combine_chunks()
         try:
-            return column.cast(pa.int64())
-        except pa.ArrowInvalid:
-            raise self._no_integer(column, name, first_row) from None
-
-    def _no_integer(self, column: pa.Array, name: str, first_row: int) -> InputError:
-        import pyarrow as pa
-
-        for row, cell in enumerate(column):
-            if as_integers(pa.chunked_array([[cell.as_py()]], type=column.type)) is None:
-                return InputError(
-                    f"{self.name}: row {first_row + row + 1}: {name} is "
-                    f"{shorten(repr(cell.as_py()), 60)}, expected a 64-bit integer; "
-                    "ids=text (--ids text) takes all of them as text"
-                )
-        raise AssertionError("a column of integers is one")
+            if pa.types.is_integer(column.type):
+                return column.cast(pa.int64())
+            if (integers := as_integers(pa.chunked_array([column]))) is not None:
+                return integers.combine_chunks()
+        except pa.ArrowInvalid:  # beyond 64 bits
+            pass
+        row, cell = next(
+            (row, cell.as_py())
+            for row, cell in enumerate(column)
+            if as_integers(pa.chunked_array([[cell.as_py()]], type=column.type)) is None
+        )
+        raise InputError(
+            f"{self.name}: row {first_row + row + 1}: {name} is {shorten(repr(cell), 60)}, "
+            "expected a 64-bit integer; ids=text (--ids text) takes all of them as text"
+        )
 
 
 def _merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Put small batches together, as of a file with many small groups of rows."""
-    import pyarrow as pa
-
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)

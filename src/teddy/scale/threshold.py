@@ -106,7 +106,7 @@ def find_threshold(edges: ScoredEdges, num_pruned: int) -> Threshold:
 
 
 def _place(counts: Sequence[int] | NDArray[np.int64], wanted: int) -> tuple[int, int]:
-    """Which bin has the ``wanted``-th entry, and the how manieth it is there.
+    """Bin of the ``wanted``-th entry, and the rank of the entry in it.
 
     Example:
         >>> _place([2, 0, 3], 3)

@@ -30,13 +30,6 @@ class Candidates:
     A search calls :meth:`differences` and :meth:`known`, which read the validation metric only.
 
     Args:
-        dataset: The graph.
-        model: The model.
-        spec: The method.
-        out: Folder of the sweep.
-        settings: Settings of all trainings.
-        jobs: Processes.
-        plugins: Python files that your own methods come from.
         progress: Called with the seeds that are done.
 
     Attributes:

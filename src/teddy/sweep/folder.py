@@ -21,9 +21,10 @@ from typing import Any
 from filelock import FileLock
 
 from teddy.errors import InputError
+from teddy.methods.store import Files
 from teddy.store.atomic import remove_unfinished
 from teddy.store.folders import check_owner, check_same, make_folder, read_record, write_record
-from teddy.store.tensors import Entry, read_entry, write_entry
+from teddy.store.tensors import Entry
 from teddy.sweep.grid import Cell, Series
 from teddy.sweep.resolution import completed
 
@@ -60,11 +61,6 @@ class Folder:
             make_folder(self.path / name)
         remove_unfinished(self.path)
 
-    @property
-    def table_path(self) -> Path:
-        """The table of all cells."""
-        return self.path / "results.parquet"
-
     def cell_path(self, cell: Cell) -> Path:
         """The file of a cell."""
         return self.path / "cells" / f"{cell.key}.json"
@@ -79,15 +75,17 @@ class Folder:
 
     def write_cell(self, cell: Cell, row: dict[str, Any]) -> None:
         """Write a result, and forget what went wrong before."""
-        make_folder(self.cell_path(cell).parent)
-        write_record(self.cell_path(cell), row)
+        self._write(self.cell_path(cell), row)
         self.failure_path(cell).unlink(missing_ok=True)
 
     def write_failure(self, cell: Cell, error: str, details: str) -> None:
         """Record what went wrong."""
         row = {**vars(cell), "error": error, "details": details}
-        make_folder(self.failure_path(cell).parent)
-        write_record(self.failure_path(cell), row)
+        self._write(self.failure_path(cell), row)
+
+    def _write(self, path: Path, row: dict[str, Any]) -> None:
+        make_folder(path.parent)
+        write_record(path, row)
 
     def read_cell(self, cell: Cell) -> dict[str, Any] | None:
         """A cell's result; None if there is none, an error if it is damaged."""
@@ -106,10 +104,9 @@ class Folder:
 
     def damaged(self, cells: Sequence[Cell] | None = None) -> list[str]:
         """A line for each of these cells, or of all files, that can't be read."""
-        reads: list[Callable[[], object]] = [partial(self.read_cell, cell) for cell in cells or []]
-        if cells is None:
-            paths = sorted((self.path / "cells").glob("*.json"))
-            reads = [partial(read_record, path) for path in paths]
+        paths = sorted((self.path / "cells").glob("*.json")) if cells is None else []
+        reads: list[Callable[[], object]] = [partial(read_record, path) for path in paths]
+        reads += [partial(self.read_cell, cell) for cell in cells or []]
         lines = []
         for read in reads:
             try:
@@ -178,27 +175,20 @@ class Folder:
 OF_DENSE = ("dense", "alone")
 
 
-class FolderStore:
-    """Entries as files: those of the dense model in a folder that other methods share.
-
-    A damaged file is as good as none.
-    """
+class FolderStore(Files):
+    """Entries as files: those of the dense model in a folder that other methods share."""
 
     def __init__(self, shared: Path, own: Path) -> None:
-        self.shared, self.own = shared, own
-
-    def load(self, name: str) -> Entry | None:
-        """Return an entry, None if there is none."""
-        return read_entry(self._path(name))
+        super().__init__(own)
+        self.shared = shared
 
     def save(self, name: str, entry: Entry) -> None:
         """Keep an entry."""
-        path = self._path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_entry(path, entry)
+        self._path(name).parent.mkdir(parents=True, exist_ok=True)
+        super().save(name, entry)
 
     def _path(self, name: str) -> Path:
-        return (self.shared if name in OF_DENSE else self.own) / f"{name}.safetensors"
+        return (self.shared if name in OF_DENSE else self.folder) / f"{name}.safetensors"
 
 
 def _change(before: Any, now: Any) -> str:

@@ -12,7 +12,6 @@ from typing import Any
 
 from teddy.data.catalog import DATASETS
 from teddy.errors import InputError
-from teddy.methods import Level
 from teddy.methods.make_problem import settings_of
 from teddy.methods.plugin import check_model
 from teddy.methods.spec import MethodSpec
@@ -74,10 +73,8 @@ class Series:
     @property
     def cells(self) -> list[Cell]:
         """The cells, in the order of computation."""
-        return [
-            Cell(self.dataset, self.model, self.method, self.seed, simulation)
-            for simulation in self.simulations
-        ]
+        place = self.dataset, self.model, self.method, self.seed
+        return [Cell(*place, simulation) for simulation in self.simulations]
 
 
 @dataclass(frozen=True)
@@ -102,11 +99,11 @@ class Grid:
                 raise InputError(f"got no {name}, expected at least one")
         for model in self.models:
             check_model(model)
-        parsed = [str(MethodSpec.parse(method)) for method in self.methods]
+        datasets = map(str, self.datasets)  # one spelling of a name that is known
         cleaned: dict[str, list[Any]] = {
             "models": list(self.models),
-            "datasets": [_canonical(str(name)) for name in self.datasets],
-            "methods": parsed,
+            "datasets": [name.lower() if name.lower() in DATASETS else name for name in datasets],
+            "methods": [str(MethodSpec.parse(method)) for method in self.methods],
             "simulations": sorted(check_count(i, "simulation", 0) for i in self.simulations),
             "seeds": [check_seed(seed) for seed in self.seeds],
         }
@@ -116,27 +113,14 @@ class Grid:
     @property
     def series(self) -> list[Series]:
         """All series; those that share a dense model are far apart."""
-        return [
-            Series(dataset, model, method, seed, tuple(self.simulations))
-            for method, dataset, model, seed in product(
-                self.methods, self.datasets, self.models, self.seeds
-            )
-        ]
+        parts = product(self.methods, self.datasets, self.models, self.seeds)
+        simulations = tuple(self.simulations)
+        return [Series(d, model, method, seed, simulations) for method, d, model, seed in parts]
 
     @property
     def cells(self) -> list[Cell]:
         """All cells."""
         return [cell for series in self.series for cell in series.cells]
-
-
-def _canonical(dataset: str) -> str:
-    """One spelling of a name that is known."""
-    return dataset.lower() if dataset.lower() in DATASETS else dataset
-
-
-def level_of(spec: MethodSpec, simulation: int) -> Level:
-    """The sparsities of a simulation for a method."""
-    return spec.level(Level.simulation(simulation))
 
 
 def settings_for(series: Series, settings: Settings) -> Settings:

@@ -18,7 +18,6 @@ class Metric:
     """Metric of a task.
 
     Attributes:
-        task: Name of the task.
         name: ``accuracy``, ``micro-F1``, ``R2`` or ``AUC``, in percent.
         hits_at: Rank k of hits@k, the second metric of link prediction; None for other tasks.
 

@@ -14,53 +14,32 @@ from teddy.store.atomic import write_atomically
 from teddy.sweep.folder import Folder
 from teddy.sweep.resolution import LATER_COLUMNS, completed
 
-#: A row is a cell.
+#: Name of the table in a sweep's folder.
+TABLE = "results.parquet"
+# Columns of a cell's row, in their order, by type.
+_COLUMNS = (
+    ("string", "dataset model method"),
+    ("int32", "simulation seed"),
+    ("string", "split task metric"),
+    ("int64", "test_rows"),
+    ("double", "resolution graph_sparsity weight_sparsity distill test val"),
+    ("int32", "best_epoch"),
+    ("double", "last_test dense_test dense_val"),
+    ("int32", "dense_best_epoch"),
+    ("double", "dense_last_test"),
+    ("int32", "hits_at"),
+    ("double", "hits dense_hits"),
+    ("int64", "edges_total edges_kept weights_total weights_kept macs_dense macs_ticket"),
+    ("double", "seconds_dense seconds_search seconds_round seconds_sparse"),
+    ("double", "seconds_predict_dense seconds_predict_ticket"),
+    ("int64", "peak_memory"),
+    ("double", "pruned_degree"),
+    ("int64", "components largest_component isolated"),
+    ("double", "homophily"),
+    ("string", "versions"),
+)
 SCHEMA = pa.schema(
-    [
-        ("dataset", pa.string()),
-        ("model", pa.string()),
-        ("method", pa.string()),
-        ("simulation", pa.int32()),
-        ("seed", pa.int32()),
-        ("split", pa.string()),
-        ("task", pa.string()),
-        ("metric", pa.string()),
-        ("test_rows", pa.int64()),
-        ("resolution", pa.float64()),
-        ("graph_sparsity", pa.float64()),
-        ("weight_sparsity", pa.float64()),
-        ("distill", pa.float64()),
-        ("test", pa.float64()),
-        ("val", pa.float64()),
-        ("best_epoch", pa.int32()),
-        ("last_test", pa.float64()),
-        ("dense_test", pa.float64()),
-        ("dense_val", pa.float64()),
-        ("dense_best_epoch", pa.int32()),
-        ("dense_last_test", pa.float64()),
-        ("hits_at", pa.int32()),
-        ("hits", pa.float64()),
-        ("dense_hits", pa.float64()),
-        ("edges_total", pa.int64()),
-        ("edges_kept", pa.int64()),
-        ("weights_total", pa.int64()),
-        ("weights_kept", pa.int64()),
-        ("macs_dense", pa.int64()),
-        ("macs_ticket", pa.int64()),
-        ("seconds_dense", pa.float64()),
-        ("seconds_search", pa.float64()),
-        ("seconds_round", pa.float64()),
-        ("seconds_sparse", pa.float64()),
-        ("seconds_predict_dense", pa.float64()),
-        ("seconds_predict_ticket", pa.float64()),
-        ("peak_memory", pa.int64()),
-        ("pruned_degree", pa.float64()),
-        ("components", pa.int64()),
-        ("largest_component", pa.int64()),
-        ("isolated", pa.int64()),
-        ("homophily", pa.float64()),
-        ("versions", pa.string()),
-    ]
+    [(name, pa.type_for_alias(kind)) for kind, names in _COLUMNS for name in names.split()]
 )
 
 
@@ -86,7 +65,7 @@ def read_table(path: str | Path) -> list[dict[str, Any]]:
         rows = Folder(file).rows()
         if rows:
             return _ordered(rows)
-    file = file / "results.parquet" if file.is_dir() else file
+    file = file / TABLE if file.is_dir() else file
     if not file.is_file():
         raise InputError(f"{path}: no results here, expected the folder of a sweep")
     try:

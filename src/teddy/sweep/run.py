@@ -14,18 +14,19 @@ from teddy import __version__
 from teddy.capabilities import check_combination
 from teddy.data.catalog import DATASETS
 from teddy.errors import InputError
+from teddy.machine import free_memory
+from teddy.methods import Level
 from teddy.methods.parts import problem_parts
 from teddy.methods.plugin import ORIGINS, is_in_file, load_file
 from teddy.methods.spec import MethodSpec
 from teddy.models import build_model
 from teddy.numbers import check_count
 from teddy.settings import Settings
-from teddy.sweep.backends import check_backend, run_jobs, share_of_memory
 from teddy.sweep.data_versions import data_version
 from teddy.sweep.folder import Folder
-from teddy.sweep.grid import Cell, Grid, level_of, settings_for
-from teddy.sweep.results_table import write_table
-from teddy.sweep.worker import Job
+from teddy.sweep.grid import Cell, Grid, settings_for
+from teddy.sweep.results_table import TABLE, write_table
+from teddy.sweep.worker import Job, check_backend, run_jobs
 from teddy.tasks import parse_task
 from teddy.training.device import check_device
 from teddy.training.loader_specs import loader_text
@@ -41,10 +42,8 @@ class Outcome:
     """Result of a sweep.
 
     Attributes:
-        rows: All results in the folder.
         computed: Number of cells that this run computed.
         missing: Number of cells of the grid without a result.
-        failures: Records of the cells that failed.
         repaired: A line for each damaged cell of the grid that was found at the start.
     """
 
@@ -109,7 +108,7 @@ def run_sweep(
         spec = MethodSpec.parse(series.method)
         model = None if is_in_file(series.model) else series.model
         asked = problem_parts(None, model, settings_for(series, settings))
-        level = level_of(spec, max(series.simulations))
+        level = spec.level(Level.simulation(max(series.simulations)))
         check_combination([*asked, *spec.method.parts(level, **dict(spec.options))])
     sources = {name: source_of(name) for name in grid.datasets}
     data = {name: data_version(source, settings) for name, source in sources.items()}
@@ -118,7 +117,7 @@ def run_sweep(
     folder.create()
     folder.agree({"version": __version__, **recorded(settings)}, {"data": data, "methods": methods})
     repaired = folder.damaged(grid.cells)
-    limit = share_of_memory(jobs) if memory is None else int(memory * 2**30)
+    limit = max(1, int(0.9 * free_memory()) // jobs) if memory is None else int(memory * 2**30)
     everything = [
         Job(
             folder=str(folder.path.absolute()),
@@ -139,7 +138,7 @@ def run_sweep(
         busy = [replace(job, wait=True) for job, done in zip(work, first, strict=True) if done.busy]
         second = run_jobs(busy, jobs, backend)
     rows = folder.rows()
-    write_table(rows, folder.table_path)
+    write_table(rows, folder.path / TABLE)
     wanted = {cell.key for cell in grid.cells}
     return Outcome(
         rows,

@@ -40,7 +40,6 @@ class Judgement:
     """Verdict on a ticket after some seeds.
 
     Attributes:
-        mean: Mean difference to dense, in points.
         low: Bound that acceptance depends on.
         high: Bound that rejection depends on.
     """
@@ -125,10 +124,6 @@ class Rule:
 
     def test(self, differences: Callable[[int], Sequence[float]], share: float) -> Judgement:
         """Look until the seeds say something, or all are there.
-
-        Args:
-            differences: Gives the differences of so many seeds.
-            share: As of :meth:`judge`.
 
         Example:
             >>> seeds = [1.0, 0.6, 1.4, 1.0, 0.8]

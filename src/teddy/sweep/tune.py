@@ -20,8 +20,8 @@ from teddy.store.folders import try_lock
 from teddy.sweep.data_versions import cached_dataset, data_version
 from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Grid, Series, file_name, settings_for
-from teddy.sweep.limits import ended_with_parent
 from teddy.sweep.run import checked, method_facts, recorded, source_of
+from teddy.sweep.worker import ended_with_parent
 from teddy.training.device import limited_threads
 from teddy.training.loader_specs import loader_text
 
@@ -141,8 +141,10 @@ def tune(
             study.sampler = optuna.samplers.TPESampler(
                 seed=done, n_startup_trials=8, constant_liar=False
             )
-            if done == 0 and _in_range(default := run.defaults(settings)):
-                study.enqueue_trial(default)
+            if done == 0:
+                default = run.defaults(settings)
+                if all(RANGES[name][0] <= v <= RANGES[name][1] for name, v in default.items()):
+                    study.enqueue_trial(default)
             trial = study.ask()
             values = {
                 name: trial.suggest_float(name, *RANGES[name], log=True) for name in search.names
@@ -205,10 +207,6 @@ def _tried(study: Any) -> list[Any]:
         for trial in study.trials
         if trial.state.name == "COMPLETE" or "error" in trial.user_attrs
     ]
-
-
-def _in_range(values: dict[str, float]) -> bool:
-    return all(RANGES[name][0] <= value <= RANGES[name][1] for name, value in values.items())
 
 
 def _settings(search: Search, settings: Settings, values: dict[str, float]) -> Settings:

@@ -1,18 +1,23 @@
-"""The work of one process of a sweep: the cells of a series."""
+"""Jobs of a sweep, the cells of a series each, and the processes that run them."""
 
 from __future__ import annotations
 
 import copy
+import importlib.util
+import logging
+import os
 import threading
 import traceback
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch_geometric.data import Batch, HeteroData
 
 from teddy.errors import InputError
-from teddy.machine import forget_peak_memory
+from teddy.machine import forget_peak_memory, keep_interrupts
+from teddy.methods import Level
 from teddy.methods.make_problem import make_problem
 from teddy.methods.plugin import load_file, read_model
 from teddy.methods.spec import MethodSpec
@@ -20,12 +25,14 @@ from teddy.settings import Settings
 from teddy.store.folders import try_lock
 from teddy.sweep.data_versions import cached_dataset
 from teddy.sweep.folder import Folder
-from teddy.sweep.grid import Cell, Series, level_of, settings_for
-from teddy.sweep.limits import ended_with_parent, memory_limit, show_messages
+from teddy.sweep.grid import Cell, Series, settings_for
 from teddy.sweep.resolution import HeldOut
 from teddy.sweep.row import dense_row, ticket_row
 from teddy.ticket import Ticket
 from teddy.training.device import limited_threads
+
+#: Names, and the module that a backend needs.
+BACKENDS = {"loky": "joblib", "dask": "distributed", "ray": "ray"}
 
 
 @dataclass(frozen=True)
@@ -34,9 +41,6 @@ class Job:
 
     Attributes:
         settings: Settings that all series share.
-        source: Name or path of the data set.
-        data: Version of the data set.
-        plugins: Files of the user's own to load first.
         memory: Bytes that the process may take; None: any.
         parent: The process to end with; None: go on without it.
         wait: Whether to wait for another process that has the series.
@@ -90,8 +94,10 @@ def run_series(job: Job) -> Done:
             limited_threads(job.settings.run.threads or 1),
             memory_limit(job.memory),
         ):
-            if job.parent is not None:
-                show_messages()
+            if job.parent is not None:  # messages go to stderr, as on the command line
+                logging.basicConfig(level=logging.WARNING, format="teddy: %(message)s")
+                logging.getLogger("teddy").setLevel(logging.INFO)
+                keep_interrupts()
             return Done(_compute(folder, job))
     finally:
         lock.release()
@@ -146,7 +152,7 @@ def _results(
         if cell.simulation == 0:
             yield cell, dense_row(problem, cell, tested), None
     sparse = [cell for cell in cells if cell.simulation > 0]
-    levels = [level_of(spec, cell.simulation) for cell in sparse]
+    levels = [spec.level(Level.simulation(cell.simulation)) for cell in sparse]
     tickets = spec.method.tickets(problem, levels, **dict(spec.options))
     forget_peak_memory()
     # A ticket of several graphs or node types takes them as they are, not as one graph.
@@ -155,3 +161,113 @@ def _results(
     for cell, ticket in zip(sparse, tickets, strict=True):
         yield cell, ticket_row(cell, ticket, data, tested), ticket
         forget_peak_memory()
+
+
+def ended_with_parent(parent: int | None) -> Callable[..., None] | None:
+    """End when the process that started this one has ended, however it did."""
+    if parent is None:
+        return None
+
+    def check(*_: object) -> None:
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return check
+
+
+@contextmanager
+def memory_limit(limit: int | None) -> Iterator[None]:
+    """Within the context an allocation beyond the limit, in bytes, is an error.
+
+    What would otherwise take the machine down becomes a recorded failure of one series.
+
+    Example:
+        >>> with memory_limit(None):
+        ...     pass
+    """
+    try:
+        import resource
+    except ImportError:  # not on this system
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    if limit is None or (before[0] != resource.RLIM_INFINITY and before[0] <= limit):
+        yield
+        return
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def check_backend(backend: str) -> None:
+    """Raise unless a backend can be used here.
+
+    Example:
+        >>> check_backend("slurm")
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: unknown backend 'slurm', expected one of: loky, dask, ray
+    """
+    if backend not in BACKENDS:
+        raise InputError(f"unknown backend '{backend}', expected one of: {', '.join(BACKENDS)}")
+    if importlib.util.find_spec(BACKENDS[backend]) is None:
+        raise InputError(f"backend '{backend}' isn't installed: pip install 'teddy-glt[{backend}]'")
+
+
+def run_jobs(work: Sequence[Job], jobs: int, backend: str) -> list[Done]:
+    """Do the work; what it came to, in the same order."""
+    from joblib import Parallel, delayed, parallel_config
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    if not work:
+        return []
+    if backend == "loky" and jobs > 1:
+        work = [replace(job, parent=os.getpid()) for job in work]
+    elif backend != "loky":  # a machine elsewhere has a memory of its own
+        work = [replace(job, memory=None) for job in work]
+    try:
+        with _cluster(backend, jobs), parallel_config(backend=backend):
+            done: list[Done] = Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="2*n_jobs")(
+                delayed(run_series)(job) for job in work
+            )
+            return done
+    except TerminatedWorkerError:
+        return [_run_alone(job) for job in work]
+
+
+def _run_alone(job: Job) -> Done:
+    """Run one series in a process of its own, to see whether it is the one that kills it."""
+    from joblib import Parallel, delayed
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    try:
+        # Two, since one would be this very process.
+        (done,) = Parallel(n_jobs=2)([delayed(run_series)(job)])
+        assert isinstance(done, Done)
+        return done
+    except TerminatedWorkerError:
+        for cell in job.missing():
+            reason = "its process was killed, by the system for memory or by someone"
+            Folder(job.folder).write_failure(cell, reason, "")
+        return Done()
+
+
+@contextmanager
+def _cluster(backend: str, jobs: int) -> Iterator[None]:
+    """Connect to Dask or Ray as their own settings say, or start them on this machine."""
+    client: AbstractContextManager[Any] = nullcontext()
+    if backend == "dask":
+        import dask
+        from distributed import Client
+
+        address = dask.config.get("scheduler-address", None)
+        here = {"n_workers": jobs, "threads_per_worker": 1, "processes": True}
+        client = Client(**here) if address is None else Client(address)
+    elif backend == "ray":
+        from ray.util.joblib import register_ray
+
+        register_ray()
+    with client:
+        yield

@@ -4,9 +4,8 @@ A backend is one file with a class that has the methods of :class:`Tracker`.
 """
 
 from teddy.tracking.mlflow import MLflow
-from teddy.tracking.notify import Tracking
 from teddy.tracking.tensorboard import TensorBoard
-from teddy.tracking.tracker import TRACKERS, Tracker, TrackLike, as_trackers
+from teddy.tracking.tracker import TRACKERS, Tracker, Tracking, TrackLike, as_trackers
 from teddy.tracking.wandb import Wandb
 
 __all__ = [

@@ -19,9 +19,6 @@ class MLflow:
     """Makes a run of its own for each search; a run that is active stays so, untouched.
 
     Where it goes is MLflow's to say: ``MLFLOW_TRACKING_URI``, or ``mlflow.set_tracking_uri``.
-
-    Args:
-        experiment: Its name; it is made unless it is there.
     """
 
     def __init__(self, experiment: str = "teddy") -> None:

@@ -16,9 +16,6 @@ class TensorBoard:
     """Writes scalars of every epoch and, for the table HPARAMS, settings and summary.
 
     A search is a run ``seed-N`` in the folder; of several in one place TensorBoard shows the last.
-
-    Args:
-        folder: As ``tensorboard --logdir`` reads it; it is made.
     """
 
     def __init__(self, folder: StrPath) -> None:

@@ -1,13 +1,20 @@
-"""What follows a search: three methods."""
+"""Trackers of a search, three methods each; an error of a tracker does not end the search."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
+from textwrap import shorten
 from typing import Any, Protocol, runtime_checkable
 
 from teddy.errors import InputError
 from teddy.registry import Registry
+from teddy.ticket import Ticket
+from teddy.training import Epoch, World
+
+logger = logging.getLogger(__name__)
 
 
 @runtime_checkable
@@ -105,3 +112,110 @@ def run_name(params: Mapping[str, Any]) -> str:
         'citeseer-gin-teddy-seed-0'
     """
     return f"{params['dataset']}-{params['model']}-{params['method']}-seed-{params['seed']}"
+
+
+class Tracking:
+    """Notifies trackers of a search; of several processes, only the rank-zero process does.
+
+    A tracker that raises gets one warning and no more epochs, but still the end, so that it can
+    close its files. The search goes on.
+
+    Attributes:
+        ticket: To be set to the ticket that was found.
+    """
+
+    def __init__(self, track: TrackLike | None) -> None:
+        trackers = as_trackers(track)
+        self.trackers = trackers if World.current().first else []
+        self.ticket: Ticket | None = None
+        self._failed: list[Tracker] = []
+
+    @contextmanager
+    def run(
+        self,
+        dataset: str,
+        params: Callable[[], Mapping[str, Any]],
+        done: Callable[[], Iterable[tuple[str, list[Epoch]]]],
+    ) -> Iterator[None]:
+        """Follow a search.
+
+        Args:
+            params: Returns everything that decides the result.
+            done: Returns the epochs of each training that a checkpoint resumes from. They are
+                logged again, so that the tracker's run is complete.
+        """
+        if not self.trackers:
+            yield
+            return
+        settings = {"dataset": dataset, **params()}
+        self.trackers = [one for one in self.trackers if self._tell(one, "start", settings)]
+        for training, epochs in done():
+            for epoch in epochs:
+                self.epoch(training, epoch)
+        try:
+            yield
+        finally:
+            summary = None if self.ticket is None else ticket_summary(self.ticket)
+            for tracker in self.trackers:
+                self._tell(tracker, "finish", summary)
+
+    def epoch(self, phase: str, epoch: Epoch) -> None:
+        """Tell of an epoch."""
+        name = phase.replace(" ", "-").split("-of-")[0]  # "round 3 of 20"
+        values = {f"{name}/loss": epoch.loss, f"{name}/val": epoch.val}
+        for tracker in self.trackers:
+            if tracker not in self._failed:
+                self._tell(tracker, "log", epoch.index, values)
+
+    def beside(
+        self, progress: Callable[[str, Epoch, float], None] | None
+    ) -> Callable[[str, Epoch, float], None] | None:
+        """What is called after each epoch, with the trackers."""
+        if not self.trackers:
+            return progress
+
+        def both(phase: str, epoch: Epoch, share: float) -> None:
+            self.epoch(phase, epoch)
+            if progress is not None:
+                progress(phase, epoch, share)
+
+        return both
+
+    def _tell(self, tracker: Tracker, what: str, *arguments: Any) -> bool:
+        try:
+            getattr(tracker, what)(*arguments)
+            return True
+        except Exception as error:  # whatever it is, a ticket must not be lost for it
+            if tracker not in self._failed:
+                self._failed.append(tracker)
+                reason = shorten(f"{type(error).__name__}: {error}", 200, placeholder="...")
+                name = type(tracker).__name__
+                logger.warning("%s failed to %s (%s); going on without it", name, what, reason)
+            return False
+
+
+def ticket_summary(ticket: Ticket) -> dict[str, float]:
+    """The numbers of a ticket, by name.
+
+    Example:
+        >>> import teddy
+        >>> data = teddy.load_dataset("citeseer")
+        >>> found = ticket_summary(teddy.find_ticket(data, "gcn", epochs=1, hidden=8))
+        >>> found["edges_kept"], found["edges_total"]
+        (1638, 4552)
+        >>> [name for name in found if name.startswith("ticket")]
+        ['ticket_test', 'ticket_val', 'ticket_best_epoch', 'ticket_last_test']
+    """
+    info = ticket.info
+    found: dict[str, float] = {}
+    for what, accuracy in (("dense", info.dense), ("ticket", info.ticket)):
+        known = {name: value for name, value in vars(accuracy).items() if value is not None}
+        found |= {f"{what}_{name}": value for name, value in known.items()}
+    for what, count in (("edges", info.edges), ("weights", info.weights)):
+        found |= {f"{what}_{name}": value for name, value in vars(count).items()}
+        if count.total:
+            found[f"{what}_sparsity"] = 1 - count.kept / count.total
+    for what, macs in vars(info.macs).items():
+        if macs is not None:
+            found[f"macs_{what}"] = sum(macs)
+    return found | {f"seconds_{name}": value for name, value in ticket.seconds.items()}

@@ -12,7 +12,6 @@ class Wandb:
     """Makes a run for each search.
 
     Args:
-        project: Its name.
         settings: Of ``wandb.init``, such as ``entity`` or ``mode="offline"``.
     """
 

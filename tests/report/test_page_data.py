@@ -7,8 +7,8 @@ import json
 import pytest
 
 from report.rows import FACTS, row, sweep
-from teddy.report.figures import page_data
 from teddy.report.headline import headlines
+from teddy.report.page_data import page_data
 from teddy.report.page_tables import settings_rows, verdict_rows
 from teddy.sweep.summary import summarize
 
