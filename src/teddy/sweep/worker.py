@@ -13,8 +13,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from torch_geometric.data import Batch, HeteroData
-
 from teddy.errors import InputError
 from teddy.machine import forget_peak_memory, keep_interrupts
 from teddy.methods import Level
@@ -156,7 +154,7 @@ def _results(
     tickets = spec.method.tickets(problem, levels, **dict(spec.options))
     forget_peak_memory()
     # A ticket of several graphs or node types takes them as they are, not as one graph.
-    data = dataset if isinstance(dataset, Batch | HeteroData) else given
+    data = problem.kind.for_tickets(dataset, given)
     data = copy.copy(data).to(str(problem.device))
     for cell, ticket in zip(sparse, tickets, strict=True):
         yield cell, ticket_row(cell, ticket, data, tested), ticket

@@ -140,6 +140,10 @@ class Kind(TicketKind):
         """
         return {}
 
+    def for_tickets(self, data: Any, given: Data) -> Any:
+        """Return the data that tickets of a search take: its rows, or the data as they came."""
+        return given
+
     def rows(self, data: Any, settings: Settings) -> tuple[Tensor, Any]:
         """Return the targets of loaded data, and the place that has their masks."""
         return data.y, data
