@@ -19,7 +19,7 @@ from teddy.data.bundled_sets import FOLDER
 from teddy.data.checks import MASKS
 from teddy.errors import InputError
 from teddy.tasks import load_to_predict
-from teddy.tasks.graph_set import _numbered, as_batch, graph_set
+from teddy.tasks.graph_split import _numbered, as_batch, graph_set
 
 
 def graph(nodes=3, **changes):

@@ -5,7 +5,7 @@ A task is one file. Nothing outside this subpackage asks which kind of problem i
 
 from teddy.tasks.classification import Classification, CrossEntropy, accuracy
 from teddy.tasks.graph_classification import GraphClassification
-from teddy.tasks.graph_set import graph_set
+from teddy.tasks.graph_split import graph_set
 from teddy.tasks.graphs import GraphKind
 from teddy.tasks.heads import Head
 from teddy.tasks.hetero import HeteroKind

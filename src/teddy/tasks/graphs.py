@@ -17,7 +17,7 @@ from teddy.graph.columns import keep_of_batch, listed_columns
 from teddy.models.edge_inputs import Inputs, takes
 from teddy.numbers import check_seed
 from teddy.tasks.fingerprint import borders_fingerprint
-from teddy.tasks.graph_set import as_batch, graph_set, left_out, of_graphs
+from teddy.tasks.graph_split import as_batch, graph_set, left_out, of_graphs
 from teddy.tasks.heads import Head, Readout, readout_for
 from teddy.tasks.kind import Kind
 from teddy.tasks.programs import GraphProgram, Program

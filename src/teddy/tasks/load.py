@@ -26,7 +26,7 @@ from teddy.graph.edge_values import check_edge_values
 from teddy.graph.edges import Edges
 from teddy.graph.groups import relation_text
 from teddy.graph.relations import check_relations, nodes_of_types
-from teddy.tasks.graph_set import as_batch, graph_set, of_graphs
+from teddy.tasks.graph_split import as_batch, graph_set, of_graphs
 from teddy.tasks.graphs import GraphKind
 from teddy.tasks.kind import Kind
 from teddy.tasks.links import LinkKind

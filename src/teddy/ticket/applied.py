@@ -12,7 +12,7 @@ from torch_geometric.data import Data, HeteroData
 from teddy.data.feature_names import feature_names
 from teddy.models import GNN
 from teddy.models.inputs import dense_input, own_types
-from teddy.tasks.graph_set import GraphsLike
+from teddy.tasks.graph_split import GraphsLike
 from teddy.ticket.features import features_for, input_names
 from teddy.ticket.mark import marks
 

@@ -15,7 +15,7 @@ from torch_geometric.data import Data, HeteroData
 from teddy.errors import InputError
 from teddy.models import build_model
 from teddy.store.atomic import StrPath
-from teddy.tasks.graph_set import GraphsLike
+from teddy.tasks.graph_split import GraphsLike
 from teddy.ticket.applied import apply_ticket
 from teddy.ticket.changed import transfer
 from teddy.ticket.compiled import CompiledTicket
