@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from teddy.cli.panels import PANELS
+from teddy.cli.printing import PANELS
 from teddy.settings import ENTRIES, MODEL_ENTRIES, Entry
 from teddy.store.atomic import write_atomically
 from teddy.tasks import TASKS

@@ -11,7 +11,7 @@ import teddy
 from cli.command import run_here
 from conftest import small_graph
 from teddy.cli.app import app
-from teddy.cli.panels import PANELS
+from teddy.cli.printing import PANELS
 from teddy.methods import METHODS
 from teddy.models import MODELS
 from teddy.settings import ENTRIES, MODEL_ENTRIES

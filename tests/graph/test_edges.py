@@ -9,7 +9,7 @@ from torch_geometric.utils import remove_self_loops, to_undirected
 from conftest import edge_lists
 from teddy.errors import InputError
 from teddy.graph import Edges
-from teddy.graph.edge_values import check_edge_values
+from teddy.graph.canonical import check_edge_values
 
 
 def messages(*arguments, **named):

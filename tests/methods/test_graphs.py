@@ -14,11 +14,12 @@ import teddy
 from conftest import small_graph
 from graph_sets import rings_and_trees
 from teddy.data.checks import MASKS
-from teddy.graph.edges import Edges, keep_columns
+from teddy.graph.edges import Edges
+from teddy.graph.messages import keep_columns
 from teddy.methods import METHODS, Level, make_problem
 from teddy.prune.prune import prune_edges
 from teddy.settings import Settings
-from teddy.ticket.card import model_card
+from teddy.ticket.description import model_card
 
 TASK = "graph-classification"
 SETTINGS = {

@@ -22,7 +22,7 @@ from teddy.methods.resume import SearchFolder
 from teddy.models import GCN
 from teddy.settings import Settings
 from teddy.ticket import Count
-from teddy.ticket.card import model_card
+from teddy.ticket.description import model_card
 
 SETTINGS = {"graph_sparsity": 0.5, "weight_sparsity": 0.5, "epochs": 6, "target": "paper"}
 

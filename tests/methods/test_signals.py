@@ -69,7 +69,7 @@ def test_only_training_labels_choose(monkeypatch):
     other = copy.copy(data)
     other.y = torch.where(data.train_mask, data.y, (data.y + 1) % 3)
     # The best epoch is chosen on validation labels, so that the dense models are those of the last.
-    monkeypatch.setattr("teddy.training.state.State.add", _last)
+    monkeypatch.setattr("teddy.training.checkpoint.State.add", _last)
     one, two = (
         teddy.find_ticket(d, "gcn", 0.5, 0.5, method="gain", **SHORT) for d in (data, other)
     )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import teddy
 from teddy.graph import Edges
-from teddy.graph.edges import keep_columns
+from teddy.graph.messages import keep_columns
 from teddy.kernels import jit
 from teddy.kernels import selection as kernels
 from teddy.prune import SCORES, SortedGraph, choose_edges

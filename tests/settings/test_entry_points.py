@@ -17,10 +17,9 @@ import teddy.methods.problem as problem_module
 from cli.command import refused, run_here, save_npz
 from conftest import small_graph
 from hetero_graphs import library
-from teddy.methods.load_data import load_data
+from teddy.methods.make_problem import load_data, tuned_settings
 from teddy.methods.plugin import read_model
 from teddy.methods.spec import COMMON
-from teddy.methods.tuned import tuned_settings
 from teddy.numbers import simulation_sparsity
 from teddy.settings import ENTRIES, MODEL_ENTRIES, Settings, WeightBudget, declared_settings
 from teddy.training import train

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 import teddy
 from teddy.methods import METHODS, Level
+from teddy.methods.make_problem import tuned_settings
 from teddy.methods.spec import MethodSpec
-from teddy.methods.tuned import tuned_settings
 from teddy.sweep import Grid, Settings
 from teddy.sweep.grid import Cell, Series, file_name, settings_for
 from teddy.training import TrainConfig

@@ -14,7 +14,7 @@ import teddy
 from conftest import small_graph
 from teddy.data.checks import MASKS
 from teddy.errors import InputError
-from teddy.ticket.card import model_card
+from teddy.ticket.description import model_card
 from teddy.ticket.info import TicketInfo
 from teddy.ticket.speed import measure
 

@@ -13,7 +13,7 @@ from teddy.models.nagphormer import NAGphormer
 from teddy.settings import Settings
 from teddy.tasks import CrossEntropy
 from teddy.training import TrainConfig, seeded, train
-from teddy.training.batches import Batches
+from teddy.training.steps import Batches
 
 TINY = {"hidden": 8, "heads": 2, "hops": 2, "positions": 0}
 SHORT = Settings.from_dict({"epochs": 1, **TINY})

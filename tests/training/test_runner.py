@@ -14,9 +14,9 @@ from teddy.models import build_model
 from teddy.models.masks import Masks, check_takes_edge_weights
 from teddy.training import FromFunction, TrainConfig, seeded, train
 from teddy.training.adapters import BuiltInAdapter, ModuleAdapter
-from teddy.training.batches import Batches
 from teddy.training.config import resolved
 from teddy.training.runner import Runner
+from teddy.training.steps import Batches
 from teddy.weights import WeightBudget
 from training.modules import Own
 

@@ -12,8 +12,8 @@ from torch_geometric.nn import GCNConv, Linear
 from conftest import small_graph
 from teddy.errors import InputError
 from teddy.models import GCN
+from teddy.training.module_checks import unused_text, used_parameters
 from teddy.training.runner import Runner
-from teddy.training.used_parameters import unused_text, used_parameters
 
 
 class TwoHeads(nn.Module):

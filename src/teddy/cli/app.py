@@ -17,8 +17,8 @@ from teddy.cli.export import export
 from teddy.cli.find import find
 from teddy.cli.inspect import inspect
 from teddy.cli.listing import listing
-from teddy.cli.panels import PanelCommand
 from teddy.cli.predict import predict
+from teddy.cli.printing import PanelCommand
 from teddy.cli.push import push
 from teddy.cli.report import report
 from teddy.cli.search import search

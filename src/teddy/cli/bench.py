@@ -92,8 +92,7 @@ def _bench_training(dataset: str, models: str, settings: dict[str, Any], json_: 
 
     from teddy.cli.printing import print_table
     from teddy.kernels import jit
-    from teddy.methods.load_data import load_data
-    from teddy.methods.make_problem import make_problem
+    from teddy.methods.make_problem import load_data, make_problem
     from teddy.methods.plugin import check_model, read_model
 
     names = words(models)

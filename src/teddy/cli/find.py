@@ -75,9 +75,9 @@ def find(
         if path is not None:
             check_writable(path)
     check_report(report)
-    from teddy.cli.find_tables import find_tables
     from teddy.cli.progress import resumable, seed_progress
-    from teddy.methods.load_data import load_data
+    from teddy.cli.ticket_tables import find_tables
+    from teddy.methods.make_problem import load_data
     from teddy.methods.plugin import read_model
     from teddy.methods.resume import SearchFolder
     from teddy.methods.spec import MethodSpec

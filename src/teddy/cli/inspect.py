@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch_geometric.data import Data
 
+    from teddy.ticket.anatomy import Neighbourhood
     from teddy.ticket.file import Content
-    from teddy.ticket.neighbourhood import Neighbourhood
 
 
 def inspect(
@@ -79,7 +79,7 @@ def inspect(
     if json_:
         typer.echo(json.dumps(facts))
         return
-    from teddy.cli.inspect_tables import inspect_tables
+    from teddy.cli.ticket_tables import inspect_tables
 
     inspect_tables(ticket.name, info, facts)
     if picture is not None:
@@ -90,8 +90,7 @@ def _graph_facts(
     content: Content, data: Any, node: str | None, hops: int, picture: Path | None
 ) -> dict[str, Any]:
     """What is left of the graph and, if a node is asked for, of its neighbourhood."""
-    from teddy.ticket.anatomy import graph_anatomy
-    from teddy.ticket.neighbourhood import find_node, neighbourhood, neighbours
+    from teddy.ticket.anatomy import find_node, graph_anatomy, neighbourhood, neighbours
     from teddy.ticket.view import ChosenEdges
 
     # Not the ticket: its network might be a module of the user's own.

@@ -76,7 +76,7 @@ def load_files(load: Iterable[Path] | None) -> None:
 
 def report_tuned(datasets: Iterable[str], models: Iterable[str]) -> None:
     """Say for which data sets and models there is nothing tuned."""
-    from teddy.methods.tuned import tuned_settings
+    from teddy.methods.make_problem import tuned_settings
 
     for dataset, model in product(datasets, models):
         if not tuned_settings(dataset, model):

@@ -1,4 +1,4 @@
-"""Tables and texts for people, on stdout."""
+"""Tables, texts and help panels of the command line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from typer.core import TyperCommand
 
 
 def print_table(title: str, headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
@@ -27,3 +28,26 @@ def print_table(title: str, headings: Iterable[str], rows: Iterable[Iterable[Any
 def print_text(text: str) -> None:
     """Print a line, as long as it is."""
     Console(highlight=False, markup=False).print(text, soft_wrap=True)
+
+
+#: Panels of options, in the order of the help; those of the command itself come first.
+PANELS = ("Task", "Data", "Model", "Pruning", "Training", "Distillation", "Machine")
+
+
+class PanelCommand(TyperCommand):
+    """A command whose help has a section for each panel of options."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, the command's own options, then those of each panel."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        sections |= {panel: [] for panel in PANELS}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                panel = getattr(parameter, "rich_help_panel", None)
+                usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                sections[panel or usual].append(record)
+        for panel, records in sections.items():
+            if records:
+                with formatter.section(panel):
+                    formatter.write_dl(records)

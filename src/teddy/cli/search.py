@@ -55,7 +55,7 @@ def search(
 ) -> None:
     """Find the sparsest winning ticket; the same command again goes on."""
     from teddy.cli.progress import resumable, work_progress
-    from teddy.cli.search_tables import search_tables
+    from teddy.cli.sweep_tables import search_tables
     from teddy.report import save_picture, search_chart
     from teddy.report.save import check_picture
     from teddy.sweep import search_sparsest

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from teddy.data.bundled_sets import read_bundled
+from teddy.data.bundled_sets import read_bundled, read_solubility
 from teddy.data.large_sets import arxiv, arxiv_surrogate, reddit
-from teddy.data.molecules import read_solubility
 from teddy.data.pyg_sets import amazon, coauthor, heterophilous, planetoid
 from teddy.registry import Registry
 

@@ -1,4 +1,4 @@
-"""What has to hold of a graph before anything is computed on it."""
+"""Checks of a graph before anything is computed on it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from teddy.data.targets import CLASSES, Targets
-from teddy.errors import InputError
+from teddy.errors import InputError, warn
 from teddy.graph.canonical import check_edges
 from teddy.graph.columns import LINK_FIELDS as LINK_FIELDS
 from teddy.tensors import are_integers, as_tensor, dtype_text, shape_text
@@ -245,3 +245,25 @@ def mask_of_split(mask: Tensor, number: int) -> Tensor:
 
 def _get(data: Data, key: str) -> Any:
     return data.to_dict().get(key)
+
+
+def warn_of_weight(data: Data, source: str = "data") -> None:
+    """Warn if edges have a ``weight`` and no ``edge_weight``.
+
+    ``torch_geometric.utils.from_networkx`` calls weights of edges so.
+
+    Args:
+        data: A graph.
+        source: Where it came from, for the message.
+
+    Example:
+        >>> import torch
+        >>> edges = torch.tensor([[0, 1], [1, 0]])
+        >>> warn_of_weight(Data(edge_index=edges, edge_weight=torch.tensor([2.0, 2.0])))
+    """
+    weight, edges = data.get("weight"), data.get("edge_index")
+    if "edge_weight" in data or not isinstance(weight, Tensor) or not isinstance(edges, Tensor):
+        return
+    if edges.dim() == 2 and weight.numel() == edges.size(1) == weight.size(0):
+        name = "data.weight" if source == "data" else f"{source}: weight"
+        warn(f"{name} is not used; rename it to edge_weight to weigh edges, or delete it")

@@ -1,13 +1,19 @@
-"""Node features: sparse where that pays, rows that sum to 1."""
+"""Node features, their names and those of the nodes."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from scipy.sparse import csr_matrix
 from torch import Tensor
+from torch_geometric.data import Data
+
+from teddy.data.reading import shorten
+from teddy.errors import InputError
 
 # Bag-of-words rows are 1 to 10% dense, and a sparse product is then many times faster.
 SPARSE_BELOW = 0.25
@@ -149,3 +155,80 @@ def _scipy(x: Tensor) -> csr_matrix:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
+
+
+def feature_names(data: Data) -> list[str] | None:
+    """The names of the columns of ``x``, each once; None where they aren't known.
+
+    A transform that makes other columns leaves the names of those that there were: names that
+    aren't as many are nobody's.
+
+    Example:
+        >>> import torch
+        >>> feature_names(Data(x=torch.ones(3, 2), feature_names=["age", "height"]))
+        ['age', 'height']
+        >>> feature_names(Data(x=torch.ones(3, 5), feature_names=["age", "height"])) is None
+        True
+    """
+    given = data.get("feature_names")
+    names = [] if given is None else [str(name) for name in given]
+    return names if len(set(names)) == num_features(data.x) == len(names) else None
+
+
+def column_order(names: list[str], expected: list[str]) -> list[int] | None:
+    """Where each column that is expected is; None if all are in their places.
+
+    Raises:
+        InputError: if they aren't the same columns.
+
+    Example:
+        >>> column_order(["height", "age"], ["age", "height"])
+        [1, 0]
+        >>> column_order(["age", "size"], ["age", "height"])
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: features aren't those that the model has learned from: missing
+        'height', new 'size'
+    """
+    if names == expected:
+        return None
+    place = {name: number for number, name in enumerate(names)}
+    parts = {"missing": [n for n in expected if n not in place], "new": set(names) - set(expected)}
+    if any(parts.values()):
+        differ = ", ".join(f"{part} {_listed(which)}" for part, which in parts.items() if which)
+        raise InputError(f"features aren't those that the model has learned from: {differ}")
+    return [place[name] for name in expected]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return shorten(", ".join(repr(name) for name in sorted(names)))
+
+
+def node_ids(data: Data) -> Sequence[Any]:
+    """What the nodes of some data are called: the ids of its table, else their numbers.
+
+    Raises:
+        InputError: unless there is an id for each node, and each only once.
+
+    Example:
+        >>> import torch
+        >>> list(node_ids(Data(num_nodes=2)))
+        [0, 1]
+        >>> node_ids(Data(num_nodes=2, node_ids=torch.tensor([7, 3])))
+        [7, 3]
+    """
+    given = data.get("node_ids")
+    if given is None:
+        return range(data.num_nodes)
+    if isinstance(given, str) or getattr(given, "ndim", 1) != 1 or not hasattr(given, "__len__"):
+        kind = type(given).__name__
+        raise InputError(f"node_ids is a {kind}, expected a list with an id for each node")
+    ids = given.tolist() if hasattr(given, "tolist") else list(given)
+    if len(ids) != data.num_nodes:
+        raise InputError(f"node_ids has {len(ids)} ids, expected {data.num_nodes} (num_nodes)")
+    seen: set[str] = set()
+    for node in map(str, ids):
+        if node in seen:
+            raise InputError(f"node_ids has '{node}' twice, expected each id once")
+        seen.add(node)
+    return ids

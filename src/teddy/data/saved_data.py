@@ -10,9 +10,8 @@ from torch_geometric.data import Data, HeteroData
 from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import BaseStorage, EdgeStorage, GlobalStorage, NodeStorage
 
-from teddy.data.checks import LINK_FIELDS, MASKS, PRUNED_BY
+from teddy.data.checks import LINK_FIELDS, MASKS, PRUNED_BY, warn_of_weight
 from teddy.data.reading import reading
-from teddy.data.unused_weight import warn_of_weight
 from teddy.errors import InputError
 
 if TYPE_CHECKING:

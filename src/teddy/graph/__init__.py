@@ -3,9 +3,10 @@
 The only place where edges are sorted and deduplicated.
 """
 
-from teddy.graph.edges import Edges, Messages
+from teddy.graph.edges import Edges
 from teddy.graph.groups import Groups
 from teddy.graph.health import GraphHealth, graph_health
+from teddy.graph.messages import Messages
 from teddy.graph.relations import relation_edges
 
 __all__ = ["Edges", "GraphHealth", "Groups", "Messages", "graph_health", "relation_edges"]

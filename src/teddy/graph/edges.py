@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,14 +11,20 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from teddy.graph.beside import Beside
-from teddy.graph.canonical import both_directions, canonical_pairs, check_edge_index
-from teddy.graph.edge_values import check_edge_values, check_rows, one_each
-from teddy.graph.groups import EdgeType, Groups
-from teddy.graph.surroundings import Surroundings
+from teddy.graph.canonical import (
+    both_directions,
+    canonical_pairs,
+    check_edge_index,
+    check_edge_values,
+    check_rows,
+)
+from teddy.graph.fingerprint import edges_fingerprint
+from teddy.graph.groups import EdgeType
+from teddy.graph.inputs import Beside, Surroundings
+from teddy.graph.messages import Messages, listed_messages
+from teddy.graph.pairs import Pairs
 from teddy.graph.weighted_graph import message_weights
 from teddy.kernels.pattern import remember
-from teddy.numbers import num_pruned_edges
 from teddy.tensors import TensorMemory
 
 # Canonical forms by number of nodes: the nodes, the pairs, and the pair of each column.
@@ -27,31 +32,7 @@ _canonical = TensorMemory()
 
 
 @dataclass(frozen=True, eq=False)
-class Messages:
-    """Directed edges that a model sees, each once, sorted by source, then target.
-
-    Attributes:
-        index: int64 ``[2, E]``, source and target.
-        pair: int64 ``[E]``: undirected edge of each; -1: a self-loop.
-        values: ``edge_weight`` ``[E]``, ``edge_attr`` ``[E, ...]``; those that the model takes.
-    """
-
-    index: Tensor
-    pair: Tensor
-    values: Mapping[str, Tensor] = field(default_factory=dict)
-
-    def where(self, stays: Tensor) -> Messages:
-        """Some of them.
-
-        Args:
-            stays: bool ``[E]``.
-        """
-        values = {name: value[stays] for name, value in self.values.items()}
-        return Messages(self.index[:, stays], self.pair[stays], values)
-
-
-@dataclass(frozen=True, eq=False)
-class Edges:
+class Edges(Pairs):
     """Each undirected edge once, in canonical order, and the messages that run along it.
 
     Two ``edge_index`` tensors that list the same edges, in whatever order, direction and number of
@@ -59,16 +40,10 @@ class Edges:
     share its fate. Self-loops, where the model sees any, are messages that no edge stands for:
     they always stay.
 
-    The edges of a batch, and of a heterogeneous graph, are those of several graphs side by side,
-    each with nodes of its own (:class:`~teddy.graph.groups.Groups`).
-
     Attributes:
-        num_nodes: Number of nodes :math:`N`.
-        pairs: int64 ``[2, M]``, ``pairs[0] < pairs[1]``, sorted, no duplicates.
         directed: Whether only listed directions carry messages; else both of each edge do.
         listed: Messages by edge type, None for the only one of a graph without types; empty:
             both directions of every edge.
-        groups: Graphs of a batch, or relations; None: one graph.
         beside: Values of nodes and of the whole graph that the model takes.
         target: Node type that is predicted, of a heterogeneous graph.
         features: Features of the other types.
@@ -81,21 +56,15 @@ class Edges:
         [[0, 1, 1, 2], [1, 0, 2, 1]]
     """
 
-    num_nodes: int
-    pairs: Tensor
     directed: bool = False
     listed: Mapping[EdgeType | None, Messages] = field(default_factory=dict)
-    groups: Groups | None = None
     beside: Beside = field(default_factory=Beside)
     target: str = ""
     features: Mapping[str, Tensor] = field(default_factory=dict)
 
     @staticmethod
     def from_columns(edge_index: Tensor, num_nodes: int | None = None) -> tuple[Edges, Tensor]:
-        """Return the edges of an ``edge_index``, and the edge of each column (-1: a self-loop).
-
-        A tensor that is still in use is looked at once.
-        """
+        """Return the edges of an ``edge_index``, and the edge of each column (-1: a self-loop)."""
         known = _canonical.get(edge_index, num_nodes)
         if known is not None:
             return Edges(*known[:2]), known[2]
@@ -139,15 +108,9 @@ class Edges:
         self_loops = self_loops and bool(loop.any())
         if not directed and not values and not self_loops:
             return edges
-        index, own = edge_index.long(), dict(values or {})
-        if not self_loops:
-            index, own = index[:, ~loop], {name: value[~loop] for name, value in own.items()}
-            pair_of_column = pair_of_column[~loop]
-        if not directed:
-            index = torch.cat([index, index.flip(0)], dim=1)
-            own = {name: torch.cat([value, value]) for name, value in own.items()}
-            pair_of_column = pair_of_column.repeat(2)
-        found = unique_messages(index, pair_of_column, own, edges.num_nodes, directed)
+        found = listed_messages(
+            edge_index.long(), pair_of_column, values or {}, edges.num_nodes, directed, self_loops
+        )
         return replace(edges, directed=directed, listed={None: found})
 
     @staticmethod
@@ -155,34 +118,9 @@ class Edges:
         data: Data, names: Iterable[str] = (), directed: bool = False, self_loops: bool = False
     ) -> Edges:
         """Return the edges of a graph, with the values of these names, which it must have."""
-        columns = data.edge_index.size(1)
-        values = {name: check_edge_values(name, data[name], columns) for name in names}
+        count = data.edge_index.size(1)
+        values = {name: check_edge_values(name, data[name], count) for name in names}
         return Edges.from_index(data.edge_index, data.num_nodes, values, directed, self_loops)
-
-    @property
-    def num_edges(self) -> int:
-        """Number of undirected edges :math:`M`."""
-        return self.pairs.size(1)
-
-    @property
-    def graph_nodes(self) -> int:
-        """Nodes of the graph; of a heterogeneous one those of all types, each once."""
-        types = {} if self.groups is None else self.groups.types
-        return sum(types.values()) if types else self.num_nodes
-
-    @cached_property
-    def degree(self) -> Tensor:
-        """int64 ``[N]``: number of neighbours."""
-        return torch.bincount(self.pairs.flatten(), minlength=self.num_nodes)
-
-    def sum_over_neighbours(self, table: Tensor) -> Tensor:
-        """int64 ``[N]``: the sum of ``table[deg(u)]`` over the neighbours u of each node.
-
-        Sums of integers are exact, whatever their order.
-        """
-        ends, other_ends = self.pairs.flatten(), self.pairs.flip(0).flatten()
-        values = table[self.degree]
-        return torch.zeros_like(values).index_add_(0, ends, values[other_ends])
 
     @cached_property
     def messages(self) -> Messages:
@@ -237,21 +175,20 @@ class Edges:
             stays, groups = groups.spread(self.target, nodes), groups.induced(self.target, nodes)
         within = stays[self.pairs[0]] & stays[self.pairs[1]]
         number, new_pair = stays.long().cumsum(0) - 1, within.long().cumsum(0) - 1
-        own_number, listed = nodes.long().cumsum(0) - 1, {}
-        for kind, messages in self.listed.items():
-            index, inside = messages.index.clone(), torch.ones_like(messages.pair, dtype=torch.bool)
-            for end, name in enumerate(("", "") if kind is None else (kind[0], kind[2])):
-                if name == self.target:
-                    inside &= nodes[index[end]]
-                    index[end] = own_number[index[end]]
-            some = replace(messages, index=index).where(inside)
-            pair = torch.where(some.pair < 0, some.pair, new_pair[some.pair.clamp(min=0)])
-            listed[kind] = replace(some, pair=pair)
-        part = Edges(
-            int(stays.sum()), number[self.pairs[:, within]], self.directed, listed, groups,
-            self.beside.induced(nodes), self.target, self.features,
+        listed = {
+            kind: messages.induced(nodes, self._ends_of_target(kind), new_pair)
+            for kind, messages in self.listed.items()
+        }
+        part = replace(
+            self, num_nodes=int(stays.sum()), pairs=number[self.pairs[:, within]], listed=listed,
+            groups=groups, beside=self.beside.induced(nodes),
         )  # fmt: skip
         return part, within
+
+    def _ends_of_target(self, kind: EdgeType | None) -> list[int]:
+        """Ends of messages, 0 or 1, at nodes of the predicted type, or of the only one."""
+        types = ("", "") if kind is None else (kind[0], kind[2])
+        return [end for end, name in enumerate(types) if name == self.target]
 
     @cached_property
     def self_loops(self) -> Tensor:
@@ -270,31 +207,6 @@ class Edges:
         """Names of the values of messages that a model is given."""
         names = dict.fromkeys(name for found in self.listed.values() for name in found.values)
         return list(names) if None in self.listed else sorted(names, reverse=True)
-
-    @cached_property
-    def group(self) -> Tensor:
-        """int64 ``[M]``: group of each edge, ascending."""
-        if self.groups is None:
-            return torch.zeros_like(self.pairs[0])
-        return self.groups.of_nodes(self.pairs[0])
-
-    @cached_property
-    def num_in_group(self) -> Tensor:
-        """int64 ``[G]``: undirected edges of each group."""
-        count = 1 if self.groups is None else len(self.groups)
-        return torch.bincount(self.group, minlength=count)
-
-    def num_pruned(self, sparsity: float) -> Tensor:
-        r"""int64 ``[G]``: edges to remove of each group, :math:`\lceil p_g M_g \rceil`.
-
-        With a budget over all groups ``[1]``, :math:`\lceil p_g M \rceil`.
-        """
-        counts = self.num_in_group
-        if self.groups is not None and self.groups.budget == "all":
-            counts = counts.sum().view(1)
-        known, place = torch.unique(counts, return_inverse=True)
-        found = [num_pruned_edges(sparsity, count) for count in known.tolist()]
-        return counts.new_tensor(found)[place]
 
     def each(self) -> Iterator[tuple[Edges, slice, slice]]:
         """Each group as a graph of its own, without messages; its nodes and edges among all."""
@@ -316,30 +228,15 @@ class Edges:
             )
         return Edges.from_columns(self.node_pairs, self.graph_nodes)
 
-    @cached_property
-    def node_pairs(self) -> Tensor:
-        """int64 ``[2, M]``: ends as nodes of the whole graph, the lower first."""
-        if self.groups is None or self.groups.node is None:
-            return self.pairs
-        return self.groups.node[self.pairs].sort(dim=0).values
-
     def simple(self, keep: Tensor) -> tuple[Edges, Tensor]:
-        """Simple graph of all groups together, and its edges that any group keeps, bool.
-
-        Args:
-            keep: bool ``[M]``.
-        """
+        """Simple graph of all groups together, and its edges that any group keeps, bool."""
         graph, pair = self.union
         stays = torch.zeros_like(graph.pairs[0], dtype=torch.bool)
         stays[pair[keep].to(stays.device)] = True
         return graph, stays
 
     def columns(self, keep: Tensor | None = None) -> tuple[Tensor, int]:
-        """All messages in one int64 ``[2, E]``, each edge type with nodes of its own, and how many.
-
-        Args:
-            keep: bool ``[M]``: messages of these edges only.
-        """
+        """All messages in one int64 ``[2, E]``, and the nodes: each edge type has its own."""
         part = self if keep is None else self.subset(keep)
         if None in part.listed or not part.listed:
             return part.edge_index, self.num_nodes
@@ -366,16 +263,9 @@ class Edges:
         if None in part.listed or not part.listed:
             values = part.messages.values
             return {"edge_index": part.edge_index, **values, **self.beside.fields()}
-        listed: Mapping[Any, Messages] = part.listed
-        of_edges: dict[str, dict[EdgeType, Tensor]] = {
-            name: {kind: m.values[name] for kind, m in listed.items() if name in m.values}
-            for name in self.names
-        }
-        count = part.num_edges  # one past the last edge stands for the self-loops
-        pair = {kind: torch.where(m.pair < 0, count, m.pair) for kind, m in listed.items()}
-        pair = pair if numbered else {}
-        index = {kind: m.index for kind, m in listed.items()}
-        return {"edge_index": Surroundings(dict(self.features), index, of_edges, pair, self.target)}
+        count = part.num_edges if numbered else None
+        inputs = Surroundings.from_messages(part.features, part.listed, self.names, count)
+        return {"edge_index": replace(inputs, target=self.target)}
 
     def data(self, fields: Mapping[str, Any]) -> Data:
         """Return a graph with all messages, and some fields that a training looks at.
@@ -404,59 +294,4 @@ class Edges:
             >>> once.fingerprint() == twice.fingerprint()
             True
         """
-        part = self if keep is None else self.subset(keep)
-        if self.groups is not None and self.groups.types:
-            digest = hashlib.sha256(f"hetero {sorted(self.groups.types.items())}\n".encode())
-            for kind, messages in part.listed.items():
-                digest.update(f"{kind} {messages.index.size(1)}\n".encode())
-                digest.update(_bytes(messages.index))
-            return digest.hexdigest()
-        digest = hashlib.sha256(f"{part.num_nodes} nodes, {part.num_edges} edges\n".encode())
-        digest.update(_bytes(part.pairs))
-        if self.directed:
-            digest = hashlib.sha256(f"directed {digest.hexdigest()}\n".encode())
-            digest.update(_bytes(part.edge_index))
-        elif self.self_loops.numel():
-            digest = hashlib.sha256(f"self-loops {digest.hexdigest()}\n".encode())
-            digest.update(_bytes(self.self_loops))
-        return digest.hexdigest()
-
-
-def unique_messages(
-    index: Tensor, pair: Tensor, values: Mapping[str, Tensor], targets: int, directed: bool,
-    where: str = "",
-) -> Messages:  # fmt: skip
-    """Return each message once, sorted by source, then target, with its edge and values.
-
-    Args:
-        index: int64 ``[2, E]``.
-        pair: int64 ``[E]``, undirected edge of each column.
-        values: Values of each column by name.
-        targets: Number of nodes that a target can be.
-        directed: Whether both directions may have different values, for the message.
-        where: Place of the values, for the message.
-    """
-    keys, place = torch.unique(index[0] * targets + index[1], return_inverse=True)
-    unique = torch.stack([keys // max(targets, 1), keys % max(targets, 1)])
-    own = torch.full_like(keys, -1)
-    own[place] = pair
-    found = {n: one_each(f"{where}{n}", v, unique, place, directed) for n, v in values.items()}
-    return Messages(unique, own, found)
-
-
-def keep_columns(keep: Tensor, pair_of_column: Tensor) -> Tensor:
-    """Spread the choice of edges to columns; self-loops stay.
-
-    Args:
-        keep: bool ``[M]``.
-        pair_of_column: int64 ``[E]``, -1 for a self-loop.
-
-    Example:
-        >>> keep_columns(torch.tensor([False, True]), torch.tensor([1, 0, -1]))
-        tensor([ True, False,  True])
-    """
-    return torch.cat([keep, keep.new_ones(1)])[pair_of_column]
-
-
-def _bytes(numbers: Tensor) -> bytes:
-    return numbers.cpu().contiguous().numpy().astype("<i8").tobytes()
+        return edges_fingerprint(self if keep is None else self.subset(keep))

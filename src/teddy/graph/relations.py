@@ -14,10 +14,10 @@ from torch import Tensor
 from torch_geometric.data import HeteroData
 
 from teddy.errors import InputError
-from teddy.graph.canonical import canonical_pairs, check_edges
-from teddy.graph.edge_values import check_edge_values
-from teddy.graph.edges import Edges, Messages, unique_messages
+from teddy.graph.canonical import canonical_pairs, check_edge_values, check_edges
+from teddy.graph.edges import Edges
 from teddy.graph.groups import EdgeType, Groups, check_budget, relation_text
+from teddy.graph.messages import Messages, unique_messages
 
 #: Relations that are one: each with its reverse, or alone.
 Pairing = Sequence[tuple[EdgeType, ...]]
@@ -149,7 +149,7 @@ def relation_edges(
         kind: _messages(data, kind, index, pair_of_column[kind], names, nodes)
         for kind, index in edges.items()
     }
-    whole = Edges(first[-1], torch.cat(pairs, dim=1), True, listed, groups)
+    whole = Edges(first[-1], torch.cat(pairs, dim=1), groups, True, listed)
     return whole, pair_of_column
 
 

@@ -12,7 +12,7 @@ from teddy.models import GNN
 from teddy.store.tensors import Entry
 from teddy.ticket import Accuracy
 from teddy.training import TrainResult, seeded
-from teddy.training.memory_of_graphs import check_computes_afresh
+from teddy.training.module_checks import check_computes_afresh
 
 if TYPE_CHECKING:
     from teddy.methods.problem import Problem

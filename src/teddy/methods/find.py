@@ -14,8 +14,7 @@ from teddy.errors import InputError
 from teddy.methods.level import Level
 from teddy.methods.make_problem import make_problem
 from teddy.methods.method import METHODS
-from teddy.methods.phases import Progress
-from teddy.methods.progress_bar import ProgressReport
+from teddy.methods.progress import Progress, ProgressReport
 from teddy.methods.resume import SearchFolder, folder_of, search_settings
 from teddy.methods.spec import MethodSpec
 from teddy.methods.teacher import TeacherLike
@@ -26,7 +25,7 @@ from teddy.store.atomic import StrPath
 from teddy.tasks import Task, parse_task
 from teddy.ticket import Ticket
 from teddy.tracking import Tracking, TrackLike
-from teddy.training.device import limited_threads
+from teddy.training.config import limited_threads
 
 
 # A caller may have turned gradients off, as for a prediction; a search needs them.

@@ -1,23 +1,27 @@
-"""The one place that builds a problem: find, sweep, search, tune and reproduce go through it."""
+"""Construction of a problem, the same for find, sweep, search, tune and reproduce."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib.resources import files
 from typing import Any
 
-from torch_geometric.data import Data, HeteroData
+from torch_geometric.data import Batch, Data, HeteroData
 
 from teddy.capabilities import check_combination
-from teddy.methods.parts import problem_parts
-from teddy.methods.phases import Progress
+from teddy.errors import InputError
+from teddy.methods.parts import problem_parts, settings_parts
 from teddy.methods.problem import Problem
+from teddy.methods.progress import Progress
 from teddy.methods.spec import MethodSpec
 from teddy.methods.store import Store
 from teddy.methods.teacher import TeacherLike
-from teddy.methods.tuned import tuned_settings
 from teddy.models.source import ModelLike
 from teddy.settings import Settings
-from teddy.tasks import kind_for, parse_task
+from teddy.store.atomic import StrPath
+from teddy.tasks import kind_for, load_dataset, parse_task
 from teddy.training import Checkpoint
 
 
@@ -81,3 +85,56 @@ def settings_of(spec: MethodSpec, settings: Settings, dataset: str, model: Any) 
 
 def _name(data: Any) -> Any:
     return data.get("name", "data") if isinstance(data, Data) else "data"
+
+
+def tuned_settings(dataset: str, model: str) -> dict[str, float]:
+    """The tuned settings of a data set and model; empty where nothing was tuned.
+
+    They were chosen by validation accuracy alone, of TEDDY at simulation 20.
+
+    Example:
+        >>> sorted(tuned_settings("citeseer", "gin"))
+        ['distill']
+        >>> tuned_settings("citeseer", "my-model")
+        {}
+    """
+    found: dict[str, float] = _all().get(f"{dataset.lower()} {model}", {}).get("settings", {})
+    return dict(found)
+
+
+@lru_cache(maxsize=1)
+def _all() -> dict[str, Any]:
+    text = files("teddy.methods").joinpath("tuned.json").read_text(encoding="utf-8")
+    entries: dict[str, Any] = json.loads(text)["tuned"]
+    return entries
+
+
+def load_data(name: StrPath, settings: Settings) -> Any:
+    """Load a data set by its name or path, split and checked for the task.
+
+    Args:
+        name: Name or path.
+        settings: The settings tree.
+
+    Example:
+        >>> load_data("citeseer", Settings.from_dict({"split": "20/40/40"})).split
+        '20/40/40'
+    """
+    task, asked = parse_task(settings.task.task), settings.data
+    check_combination(settings_parts(settings))
+    data = load_dataset(
+        name, split=asked.split, seed=asked.split_seed or 0, data_dir=asked.data_dir,
+        nodes=asked.nodes, task=task.name, directed=settings.task.directed,
+        target=settings.task.target,
+    )  # fmt: skip
+    if isinstance(data, Batch) and task.kind.name != "graph":
+        raise InputError(
+            f"{name}: is a set of graphs, expected one graph for the task {task.name}; the task of "
+            "sets is graph-classification"
+        )
+    if asked.split_seed and "split_seed" not in data:
+        raise InputError(
+            f"split_seed is {asked.split_seed}, and the split came with {name}; expected a split "
+            "to draw, too"
+        )
+    return data

@@ -1,25 +1,23 @@
-"""What every method starts from: a checked graph, a way to make the model, a seed."""
+"""Problem: the views of some data, a way to make the model, and a seed, for every method."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data
 
 from teddy.capabilities import Part
-from teddy.data.checks import MASKS, check_features
+from teddy.data.checks import MASKS
 from teddy.data.features import num_features
 from teddy.data.splits import one_split
 from teddy.errors import InputError, warn
 from teddy.methods.dense import Dense, dense_result
 from teddy.methods.level import Level
-from teddy.methods.phases import Phases, Progress
+from teddy.methods.progress import Phases, Progress
 from teddy.methods.prunable import PrunableWeights
 from teddy.methods.record import check_choice, make_ticket
 from teddy.methods.store import Memory, Store
@@ -27,7 +25,7 @@ from teddy.methods.teacher import Teacher, TeacherLike
 from teddy.models import GNN
 from teddy.models.called import check_looks_up
 from teddy.models.identity import unwrapped
-from teddy.models.inputs import dense_input, of_edges, own_types, warn_of_casts
+from teddy.models.inputs import dense_input, of_edges, own_types
 from teddy.models.layered import hidden_units
 from teddy.models.macs import count_macs
 from teddy.models.source import ModelLike, ModelSource
@@ -44,8 +42,7 @@ from teddy.training import (
     seeded,
     train,
 )
-from teddy.training.config import resolved
-from teddy.training.device import check_device
+from teddy.training.config import check_device, resolved
 from teddy.training.loop import Callback
 from teddy.training.runner import Runner
 from teddy.weights import FixedMask
@@ -54,37 +51,28 @@ from teddy.weights import FixedMask
 class Problem:
     """A graph and a model to find a ticket for.
 
-    The graph is taken as the simple one that ``data.edge_index`` stands for, undirected unless
-    asked for, however its edges are listed. Weights and attributes of edges go along where the
-    model takes them. A module that isn't one of ours also gets the self-loops that are listed.
+    The graph is the simple one that ``data.edge_index`` stands for, however its edges are listed.
 
-    Built by :func:`teddy.methods.make_problem.make_problem` alone.
+    Only :func:`~teddy.methods.make_problem.make_problem` builds it.
 
     Args:
         data: The graph.
-        model: A name, a module (its weights are the initial ones), or a function that makes one.
+        model: A name, a module, or a function that makes one.
         settings: The settings tree, with the method's own values.
         seed: Seed of everything random.
         parts: Parts of the search, whose combination was checked.
-        teacher: A trained model to distil from; None: the dense model is trained.
-        progress: Called after each epoch.
-        store: Store of results that other searches, or this one another time, can resume from; it
-            must be of this very problem.
-        checkpoints: From the name of a training to its checkpoint.
+        teacher, progress, store, checkpoints: See
+            :func:`~teddy.methods.make_problem.make_problem`.
 
     Attributes:
-        settings: The settings tree.
         parts: Parts of the search; a method's own are checked against them.
-        phases: Tells how far the search is.
-        prunable: The weights that the weight budget holds for.
-        source: Makes its models.
+        prunable: Weights that the weight budget holds for.
         task: The task, with what it has learned from the training targets.
         kind: Kind of problem: nodes, links or graphs.
         given: The rows that are predicted, checked: features, targets, masks.
-        views: The graphs that train, validate and test.
-        graph: The edges to prune, of the training view.
-        data: The data of the training view.
-        dense_model: The dense model, where it was trained here; else its logits alone are known.
+        views: The graphs that train, validate and test; ``graph`` and ``data`` are the edges and
+            the data of the training view.
+        dense_model: The dense model, where it was trained here.
     """
 
     def __init__(
@@ -115,8 +103,8 @@ class Problem:
         self.dense_model: nn.Module | None = None
         self.source = ModelSource(model, dict(settings.model_options), data)
         given = one_split(self.kind.prepare(data, settings), settings.data.split, self.seed)
-        self.given = self._with_features(given)
         with seeded(self.seed, self.device):
+            self.given = self.source.with_features(given)
             self.kind.check_module(self.source, self.given)
         self.views = self._views(data)
         if task.inference != "scored" and not self.views.held_out:
@@ -129,18 +117,8 @@ class Problem:
                 check_looks_up(
                     model, self.data.x, self.data.edge_index, **self.values_for(model, self.data)
                 )
-        self._warn_of_casts()
-
-    def _warn_of_casts(self) -> None:
-        """Warn of values that lose precision in the type of the user's own module."""
         with seeded(self.seed, self.device):
-            module = self.source.own_module()
-        if module is not None and not isinstance(module, GNN):
-            full = self.views.full.data
-            x, values = full.x, of_edges(full)
-            warn_of_casts(
-                {"x": x, **values}, dense_input(module, torch.empty(0, dtype=x.dtype)).dtype
-            )
+            self.source.warn_of_casts(self.views.full.data)
 
     def _views(self, data: Any) -> Views:
         """The views, with targets as the task learns them from those that training sees."""
@@ -156,17 +134,6 @@ class Problem:
             view.data.y = self.task.encode(view.data.y)
         return views
 
-    def _with_features(self, data: Data) -> Data:
-        """The same with floats in place of integer features, unless your own module takes them."""
-        if data.x.is_floating_point():
-            return data
-        with seeded(self.seed, self.device):
-            if self.source.own_module() is not None:
-                return data
-        data = copy.copy(data)
-        data.x = check_features(data.x)
-        return data
-
     def train(
         self,
         choice: Choice | None = None,
@@ -177,11 +144,7 @@ class Problem:
         phase: str | None = None,
         structure: str = "none",
     ) -> tuple[nn.Module, TrainResult]:
-        """Train from the seed's initial weights, on the kept edges or the whole graph.
-
-        Weights are projected to a sparsity, one by one or by whole ``neurons``, or those that a
-        mask removes are zero throughout.
-        """
+        """Train from the seed's initial weights, on the kept edges or the whole graph."""
         with seeded(self.seed, self.device):
             fixed = None
             if weight_masks is None:
@@ -230,16 +193,16 @@ class Problem:
         """Train what a method has chosen, and make a ticket of it (*Searching Subnetwork*).
 
         Args:
-            method: Its name.
+            method: Name of the method.
             level: The sparsities that were asked for.
-            keep: bool ``[M]``, the edges that stay.
-            score: The edge score that chose them, if one did: it can choose in a grown graph, too.
+            keep: bool ``[M]``, the kept edges.
+            score: The edge score that chose them, if one did: it can choose in other graphs, too.
             weighted: Whether its degrees were weighted.
-            weight_masks: The weights that stay; None: they are projected to the level.
-            seconds: What the choice took.
+            weight_masks: Kept weights; None: they are projected to the level.
+            seconds: Time that the choice took.
             structure: ``neurons``: the projection keeps or removes whole hidden units.
-            phase: What the training is called, where a search has several.
-            settings: Of the method, to be recorded.
+            phase: Name of the training, where a search has several.
+            settings: Options of the method, to be recorded.
         """
         check_choice(self.graph, method, level, keep)
         choice = Choice(keep, level.graph_sparsity, score, weighted)
@@ -272,7 +235,7 @@ class Problem:
         return keep_highest(self.graph, scores, sparsity)
 
     def check_has_weights(self) -> None:
-        """Raise unless degrees can be sums of weights."""
+        """Raise unless edges have weights."""
         if self.graph.weights is None:
             raise InputError("weighted=True came without edge_weight, expected data that have it")
 
@@ -282,10 +245,8 @@ class Problem:
             self.kind.check_weighs_edges(self.make_model())
 
     def checkpoint(self, phase: str | None) -> Checkpoint | None:
-        """Where a training goes on from, if it is kept anywhere."""
-        if phase is None or self.checkpoints is None:
-            return None
-        return self.checkpoints(phase)
+        """Checkpoint of a training, if it is kept anywhere."""
+        return None if phase is None or self.checkpoints is None else self.checkpoints(phase)
 
     def make_model(self) -> nn.Module:
         """Make a network with initial weights."""
@@ -310,7 +271,7 @@ class Problem:
         return values
 
     def check_units(self) -> None:
-        """Raise unless the model has hidden units that can go whole."""
+        """Raise unless the model has hidden units to remove."""
         with seeded(self.seed, self.device):
             hidden_units(self.initial_model())
 
@@ -322,15 +283,11 @@ class Problem:
         return model
 
     def second_metric(self, logits: Mapping[str, Tensor]) -> dict[str, Any] | None:
-        """Another metric of the ``dense`` model and the ``ticket``, where the task has one.
-
-        Args:
-            logits: Logits of both.
-        """
+        """Another metric of the ``dense`` model and the ``ticket``, by their logits, or None."""
         return self.kind.second_metric(self.data, logits)
 
     def subgraph(self, keep: Tensor | None) -> Data:
-        """The graph that training sees, with the kept edges only; all of them for None."""
+        """The training view with the kept edges only; all of them for None."""
         return self.views.train.subgraph(keep)
 
     def macs(self, model: nn.Module, choice: Choice | None = None) -> list[int] | None:

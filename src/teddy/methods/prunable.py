@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from teddy.errors import warn
-from teddy.graph.surroundings import Surroundings
+from teddy.tasks.batches import few_nodes
 from teddy.training import seeded
+from teddy.training.module_checks import unused_text, used_parameters
 from teddy.training.runner import Runner
-from teddy.training.subgraphs import induced
-from teddy.training.used_parameters import unused_text, used_parameters
 from teddy.weights import excluded_parameters
 from teddy.weights.budget import Pool, pools
 
@@ -47,7 +45,7 @@ class PrunableWeights:
             if problem.loader is None:
                 runner = problem.runner(network, graph)
             else:  # the whole may be more than a pass can take, and the head may need all of it
-                graph = _few_nodes(graph)
+                graph = few_nodes(graph, _FEW)
                 values = problem.values_for(network, graph)
                 runner = Runner(network, graph.x, graph.edge_index, values)
         used = {id(parameter) for _, parameter in used_parameters(runner)}
@@ -83,10 +81,3 @@ class PrunableWeights:
     def _initial_model(self) -> nn.Module:
         with seeded(self.problem.seed, self.problem.device):
             return self.problem.initial_model()
-
-
-def _few_nodes(graph: Data) -> Data:
-    """The first nodes of a graph with one type of nodes; others are run as they are evaluated."""
-    if isinstance(graph.edge_index, Surroundings):
-        return graph
-    return induced(graph, torch.arange(min(_FEW, graph.x.size(0)), device=graph.x.device))

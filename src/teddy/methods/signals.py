@@ -12,7 +12,7 @@ from teddy.methods.problem import Problem
 from teddy.prune import Signals
 from teddy.prune.choose import needed_signals
 from teddy.store.tensors import Entry
-from teddy.training.subgraphs import without_edges
+from teddy.tasks.batches import without_edges
 
 
 def signals_of(problem: Problem, needs: Sequence[str]) -> Signals:

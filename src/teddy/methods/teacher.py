@@ -17,11 +17,11 @@ from teddy.models import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS, edge_inputs
 from teddy.models.inputs import of_edges
 from teddy.store.tensors import Entry
+from teddy.tasks.batches import without_edges
 from teddy.ticket import Accuracy, Ticket
 from teddy.training import seeded
 from teddy.training.distributed import digest_of
 from teddy.training.runner import Runner
-from teddy.training.subgraphs import without_edges
 
 if TYPE_CHECKING:
     from teddy.methods.problem import Problem

@@ -14,7 +14,7 @@ from torch.jit import ScriptModule
 from torch_geometric.nn import MessagePassing
 
 from teddy.errors import InputError
-from teddy.graph.surroundings import Surroundings
+from teddy.graph.inputs import Surroundings
 from teddy.models.edge_inputs import check_given
 from teddy.models.hetero import call_hetero
 from teddy.models.masks import call_with
@@ -56,7 +56,7 @@ class ModuleCall:
         Args:
             x: Features; of a heterogeneous graph those of the nodes that are predicted.
             edge_index: Edges; of a heterogeneous graph
-                :class:`~teddy.graph.surroundings.Surroundings`.
+                :class:`~teddy.graph.inputs.Surroundings`.
             values: Other values of the graph by name.
             weights: Weights in place of the module's own, by name.
         """

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from teddy.errors import InputError
-from teddy.graph.surroundings import Surroundings
+from teddy.graph.inputs import Surroundings
 from teddy.models.base import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS
 from teddy.models.own_module import ForwardSignature

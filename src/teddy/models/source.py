@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import nn
 from torch_geometric.data import Data
 
-from teddy.data.unused_weight import warn_of_weight
+from teddy.data.checks import check_features, warn_of_weight
 from teddy.errors import InputError
 from teddy.models import GNN, MODELS, build_model, parse_model
 from teddy.models.called import copy_uncached, stop_caching
 from teddy.models.identity import unwrapped
+from teddy.models.inputs import dense_input, of_edges, warn_of_casts
 from teddy.models.own_module import ForwardSignature, check_callable, check_module, needed_arguments
 
 ModelLike = str | nn.Module | Callable[[], nn.Module]
@@ -59,6 +62,14 @@ class ModelSource:
             return None
         module = self.model if isinstance(self.model, nn.Module) else self.make(0, 0)
         return None if isinstance(module, GNN) else module
+
+    def with_features(self, data: Data) -> Data:
+        """Return data with floats for integer features, unless your own module takes them."""
+        if data.x.is_floating_point() or self.own_module() is not None:
+            return data
+        data = copy.copy(data)
+        data.x = check_features(data.x)
+        return data
 
     def check_module(self, data: Data) -> None:
         """Raise unless the user's own module takes features and a graph.
@@ -112,3 +123,10 @@ class ModelSource:
             True
         """
         return not isinstance(self.model, str) and not isinstance(self.make(0, 0), GNN)
+
+    def warn_of_casts(self, data: Data) -> None:
+        """Warn of values of a graph that lose precision in the type of your own module."""
+        module = self.own_module()
+        if module is not None:
+            dtype = dense_input(module, torch.empty(0, dtype=data.x.dtype)).dtype
+            warn_of_casts({"x": data.x, **of_edges(data)}, dtype)

@@ -7,8 +7,9 @@ from torch import Tensor
 from torch_geometric.data import HeteroData
 
 from teddy.errors import InputError
-from teddy.graph.edges import Edges, keep_columns
+from teddy.graph.edges import Edges
 from teddy.graph.groups import EdgeType
+from teddy.graph.messages import keep_columns
 from teddy.graph.relations import relation_edges
 from teddy.graph.weighted_graph import WeightedGraph, check_has_weights
 from teddy.prune.choose import choose_edges, needed_signals, score_edges, score_pairs

@@ -14,8 +14,9 @@ from teddy.data.checks import check_features
 from teddy.errors import InputError
 from teddy.graph.canonical import check_edges
 from teddy.graph.columns import keep_of_batch
-from teddy.graph.edges import Edges, keep_columns
+from teddy.graph.edges import Edges
 from teddy.graph.groups import Groups, check_budget
+from teddy.graph.messages import keep_columns
 from teddy.graph.weighted_graph import WeightedGraph
 from teddy.numbers import check_sparsity, num_pruned_edges
 from teddy.prune.choose import choose_edges, keep_highest, needed_signals, score_edges, score_pairs

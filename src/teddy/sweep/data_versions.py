@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from teddy.methods.load_data import load_data
+from teddy.methods.make_problem import load_data
 from teddy.settings import Settings
 from teddy.sweep.resolution import HeldOut
 from teddy.tasks import Kind, kind_for, parse_task

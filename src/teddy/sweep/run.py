@@ -28,7 +28,7 @@ from teddy.sweep.grid import Cell, Grid, settings_for
 from teddy.sweep.results_table import TABLE, write_table
 from teddy.sweep.worker import Job, check_backend, run_jobs
 from teddy.tasks import parse_task
-from teddy.training.device import check_device
+from teddy.training.config import check_device
 from teddy.training.loader_specs import loader_text
 
 # Seconds between two looks at what is done.

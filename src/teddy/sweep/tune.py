@@ -22,7 +22,7 @@ from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Grid, Series, file_name, settings_for
 from teddy.sweep.run import checked, method_facts, recorded, source_of
 from teddy.sweep.worker import ended_with_parent
-from teddy.training.device import limited_threads
+from teddy.training.config import limited_threads
 from teddy.training.loader_specs import loader_text
 
 #: Settings that can be searched, with their ranges, on a logarithmic scale; the paper searches

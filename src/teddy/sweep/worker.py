@@ -27,7 +27,7 @@ from teddy.sweep.grid import Cell, Series, settings_for
 from teddy.sweep.resolution import HeldOut
 from teddy.sweep.row import dense_row, ticket_row
 from teddy.ticket import Ticket
-from teddy.training.device import limited_threads
+from teddy.training.config import limited_threads
 
 #: Names, and the module that a backend needs.
 BACKENDS = {"loky": "joblib", "dask": "distributed", "ray": "ray"}

@@ -13,8 +13,8 @@ from teddy.tasks.kind import Kind
 from teddy.tasks.link_prediction import LinkPrediction
 from teddy.tasks.link_split import links_of, split_links
 from teddy.tasks.links import LinkKind
-from teddy.tasks.load import load_dataset, load_to_predict
-from teddy.tasks.load_for_ticket import load_for_ticket
+from teddy.tasks.load import load_dataset
+from teddy.tasks.load_for_ticket import load_for_ticket, load_to_predict
 from teddy.tasks.multilabel import Multilabel, micro_f1
 from teddy.tasks.ranking import auc, hits_at
 from teddy.tasks.registry import TASKS, kind_for, kind_from, parse_task, task_from

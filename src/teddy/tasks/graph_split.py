@@ -15,8 +15,7 @@ from teddy.data.checks import MASKS, PRUNED_BY, check_features, check_masks
 from teddy.data.splits import Masks, split_nodes
 from teddy.data.targets import GRAPH_CLASSES, Targets
 from teddy.errors import InputError
-from teddy.graph.canonical import check_edges
-from teddy.graph.edge_values import check_edge_values
+from teddy.graph.canonical import check_edge_values, check_edges
 from teddy.numbers import check_seed
 from teddy.tensors import as_integers, as_tensor
 

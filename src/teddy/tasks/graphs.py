@@ -14,9 +14,9 @@ from teddy.data.checks import MASKS, PRUNED_BY
 from teddy.errors import InputError
 from teddy.graph import Edges, Groups
 from teddy.graph.columns import keep_of_batch, listed_columns
+from teddy.graph.fingerprint import borders_fingerprint
 from teddy.models.edge_inputs import Inputs, takes
 from teddy.numbers import check_seed
-from teddy.tasks.fingerprint import borders_fingerprint
 from teddy.tasks.graph_split import as_batch, graph_set, left_out, of_graphs
 from teddy.tasks.heads import Head, Readout, readout_for
 from teddy.tasks.kind import Kind

@@ -11,15 +11,14 @@ from torch import Tensor, nn
 from torch_geometric.data import Data, HeteroData
 
 from teddy.data.checks import PRUNED_BY
-from teddy.data.features import num_features
-from teddy.data.node_names import node_ids
+from teddy.data.features import node_ids, num_features
 from teddy.data.splits import same_split
 from teddy.errors import InputError
 from teddy.graph.columns import keep_relations, listed_columns
 from teddy.graph.edges import Edges
 from teddy.graph.groups import relation_text
+from teddy.graph.inputs import Surroundings
 from teddy.graph.relations import nodes_of_types, pairing_between
-from teddy.graph.surroundings import Surroundings
 from teddy.models.edge_inputs import EDGE_INPUTS
 from teddy.models.hetero import check_takes_types, check_weighs_relations, hetero_edge_inputs
 from teddy.models.own_module import check_weights
@@ -45,7 +44,7 @@ class HeteroKind(Kind):
     """Nodes of one type of a ``HeteroData``, and a module ``forward(x_dict, edge_index_dict)``.
 
     The training sees the features, targets and masks of the predicted nodes, and all else in
-    :class:`~teddy.graph.surroundings.Surroundings`.
+    :class:`~teddy.graph.inputs.Surroundings`.
     """
 
     key: ClassVar[str] = "hetero"

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from teddy.data.checks import MASKS, check_data
 from teddy.graph import Edges
-from teddy.graph.beside import Beside
+from teddy.graph.inputs import Beside
 from teddy.models.edge_inputs import Inputs, model_inputs
 from teddy.models.masks import check_takes_edge_weights
 from teddy.tasks.heads import Head

@@ -17,8 +17,7 @@ from teddy.data.checks import LINK_FIELDS, MASKS, check_graph, check_masks
 from teddy.data.splits import shares_of
 from teddy.data.targets import Links, Targets
 from teddy.errors import InputError
-from teddy.graph.canonical import check_edges
-from teddy.graph.edge_values import check_edge_values
+from teddy.graph.canonical import check_edge_values, check_edges
 from teddy.graph.edges import Edges
 from teddy.numbers import check_seed
 from teddy.tasks.node_pairs import Keys, draw_no_edges, pair_keys, pairs_of

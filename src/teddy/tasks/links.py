@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from teddy.data.checks import MASKS
-from teddy.data.node_names import node_ids
+from teddy.data.features import node_ids
 from teddy.errors import InputError
 from teddy.graph import Edges
-from teddy.tasks.fingerprint import split_fingerprint
+from teddy.graph.fingerprint import split_fingerprint
 from teddy.tasks.heads import Head, LinkHead
 from teddy.tasks.kind import Kind
 from teddy.tasks.link_split import check_links, with_links

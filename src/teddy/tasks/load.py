@@ -11,9 +11,7 @@ from torch_geometric.data import Batch, Data, HeteroData
 
 from teddy.data.checks import (
     MASKS,
-    PRUNED_BY,
     check_graph,
-    check_mask,
     check_masks,
     count_splits,
 )
@@ -22,11 +20,11 @@ from teddy.data.source import StrPath, read_source
 from teddy.data.splits import CHOICES, Masks, one_split, split_nodes, split_number
 from teddy.data.targets import Targets
 from teddy.errors import InputError
-from teddy.graph.edge_values import check_edge_values
+from teddy.graph.canonical import check_edge_values
 from teddy.graph.edges import Edges
 from teddy.graph.groups import relation_text
 from teddy.graph.relations import check_relations, nodes_of_types
-from teddy.tasks.graph_split import as_batch, graph_set, of_graphs
+from teddy.tasks.graph_split import as_batch, graph_set
 from teddy.tasks.graphs import GraphKind
 from teddy.tasks.kind import Kind
 from teddy.tasks.links import LinkKind
@@ -91,14 +89,14 @@ def load_dataset(
     of_links = issubclass(parse_task(task).kind, LinkKind)
     if of_links and directed:
         raise InputError(f"links have no direction, expected no directed graph for {task}")
-    kind, raw, source, label = _read(
+    kind, raw, source, label = read_for_task(
         name, task, data_dir, nodes, () if of_links else None, target, directed
     )
     targets = kind.task.targets
     if isinstance(kind, LinkKind):
         return _load_links(kind, raw, source, label, split, seed)
     if isinstance(raw, HeteroData):
-        return _hetero(
+        return checked_hetero(
             raw, target, source, label,
             lambda nodes, where: _with_split(nodes, where, split, seed, targets, integers=True),
         )  # fmt: skip
@@ -110,7 +108,7 @@ def load_dataset(
     graph = _with_split(raw, source, split, seed, targets)
     data = Data(
         x=compact(graph.x),
-        **_edges(graph, directed, source),
+        **simple_edges(graph, directed, source),
         y=graph.y,
         **{key: graph[key] for key in MASKS},
         num_nodes=graph.x.size(0),
@@ -119,10 +117,10 @@ def load_dataset(
     )
     if "split_seed" in graph:
         data.split_seed = graph.split_seed
-    return _named(data, raw)
+    return with_names(data, raw)
 
 
-def _read(
+def read_for_task(
     name: StrPath,
     task: str,
     data_dir: StrPath | None,
@@ -161,7 +159,7 @@ def _with_split(
 ) -> Data:
     """A graph, checked, with the masks of a split that came with it or is drawn."""
     graph = copy.copy(check_graph(raw, source, targets, integers=integers))
-    public = _public(raw, source)
+    public = split_that_came(raw, source)
     number = split_number(split)
     if public is None and (split in (None, "public") or number is not None):
         raise InputError(f"{source}: no split came with it, pass split as {CHOICES}")
@@ -177,7 +175,7 @@ def _with_split(
     return graph
 
 
-def _hetero(
+def checked_hetero(
     raw: HeteroData, target: str | None, source: str, label: str, check: Callable[[Data, str], Data]
 ) -> HeteroData:
     """A heterogeneous graph, checked, with its name; ``check`` returns the target's nodes."""
@@ -196,88 +194,6 @@ def _hetero(
     return with_target_nodes(data, target, of_target)
 
 
-def load_to_predict(
-    name: StrPath,
-    *,
-    classes: Sequence[str] | None = None,
-    data_dir: StrPath | None = None,
-    nodes: StrPath | None = None,
-    task: str = "classification",
-    directed: bool = False,
-    self_loops: bool = False,
-    integers: bool = False,
-    target: str | None = None,
-) -> Data | HeteroData:
-    """Return a graph of which labels are to be predicted: they and a split may be missing.
-
-    The same as :func:`load_dataset` otherwise, with the masks that came with the data if any did;
-    the arguments that are not listed here are described there.
-
-    Args:
-        name: A name or a path.
-        classes: Names of the classes that the model has learned, in the order of their numbers,
-            which labels of a table get; any label has to be one of them. None: they have none, and
-            labels are their numbers.
-        self_loops: Whether self-loops are kept, for a module that is given them.
-        integers: Whether integer ``x``, ids that a module looks up, stays as it is.
-        target: Node type that is predicted; without labels it has to be given.
-
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = Path(folder, "edges.csv").write_text("source,target\\nann,bob\\n")
-        ...     _ = Path(folder, "nodes.csv").write_text("id,label,size\\nann,,1.5\\nbob,dog,2\\n")
-        ...     data = load_to_predict(folder, classes=["cat", "dog"])
-        >>> data.y.tolist(), "test_mask" in data
-        ([-1, 1], False)
-    """
-    kind, raw, source, label = _read(name, task, data_dir, nodes, classes or (), target, directed)
-    targets = kind.task.targets
-    if isinstance(raw, HeteroData):
-        return _hetero(
-            raw, target, source, label,
-            lambda nodes, where: _to_predict(nodes, where, targets, classes, integers=True),
-        )  # fmt: skip
-    if isinstance(kind, LinkKind):
-        has_links = "edge_label_index" in raw
-        data = kind.checked(raw, source, labelled=False) if has_links else _bare(raw)
-        data.x, data.name = compact(data.x), label
-        return _named(data, raw, of_classes=False)
-    if isinstance(raw, Batch):
-        batch = as_batch(raw, source)
-        if "y" in batch:
-            y = targets.check(batch.y, batch.num_graphs, source)
-            batch = of_graphs(batch, y=y)
-        batch.name = label
-        _check_classes(batch, classes, source)
-        return batch
-    graph = _to_predict(raw, source, targets, classes, integers)
-    data = Data(
-        x=compact(graph.x) if graph.x.is_floating_point() else graph.x,
-        **_edges(graph, directed, source, self_loops),
-        num_nodes=graph.x.size(0),
-        name=label,
-    )
-    for key in (PRUNED_BY, "y", *MASKS):
-        if graph.get(key) is not None:
-            data[key] = graph[key]
-    return _named(data, raw)
-
-
-def _to_predict(
-    raw: Data, source: str, targets: Targets, classes: Sequence[str] | None, integers: bool
-) -> Data:
-    """A graph, checked, with the labels and masks that came with it, if any did."""
-    graph = copy.copy(check_graph(raw, source, targets, labelled=False, integers=integers))
-    if graph.get("y") is not None:
-        _check_classes(graph, classes, source)
-    if _public(raw, source) is not None:
-        for key in MASKS:
-            graph[key] = check_mask(raw, key, graph.x.size(0), source, several=True)
-    return graph
-
-
 def _load_links(
     kind: LinkKind, raw: Data, source: str, label: str, split: str | None, seed: int
 ) -> Data:
@@ -289,28 +205,18 @@ def _load_links(
         del data.y  # the links' own, made anew wherever it is needed
         data.split = "public"
     else:
-        data = kind.with_rows(_bare(raw), split, seed, source)
+        data = kind.with_rows(bare_graph(raw), split, seed, source)
     data.x, data.name = compact(data.x), label
-    return _named(data, raw, of_classes=False)
+    return with_names(data, raw, of_classes=False)
 
 
-def _bare(raw: Data) -> Data:
+def bare_graph(raw: Data) -> Data:
     """A graph without what nodes have beside features."""
     kept = {key: raw[key] for key in ("x", "edge_index", "edge_weight") if key in raw}
     return Data(**kept, num_nodes=raw.num_nodes)
 
 
-def _check_classes(data: Data, classes: Sequence[str] | None, source: str) -> None:
-    """Raise if a label is none of those that a model has learned."""
-    if classes and "y" in data and int(data.y.max()) >= len(classes):
-        place = int(data.y.argmax())
-        raise InputError(
-            f"{source}: y[{place}] is {int(data.y[place])}, expected classes that the model knows, "
-            f"0 to {len(classes) - 1}, or -1"
-        )
-
-
-def _named(data: Data, raw: Data, of_classes: bool = True) -> Data:
+def with_names(data: Data, raw: Data, of_classes: bool = True) -> Data:
     """The same with the names of nodes, classes and features that came."""
     for key in ("node_ids", "class_names", "feature_names"):
         if key in raw and (of_classes or key != "class_names"):
@@ -318,7 +224,9 @@ def _named(data: Data, raw: Data, of_classes: bool = True) -> Data:
     return data
 
 
-def _edges(graph: Data, directed: bool, source: str, self_loops: bool = False) -> dict[str, Tensor]:
+def simple_edges(
+    graph: Data, directed: bool, source: str, self_loops: bool = False
+) -> dict[str, Tensor]:
     """The simple graph, perhaps with self-loops, and weights of edges where they have any."""
     values = {}
     if "edge_weight" in graph:
@@ -328,7 +236,8 @@ def _edges(graph: Data, directed: bool, source: str, self_loops: bool = False) -
     return {"edge_index": edges.edge_index, **edges.messages.values}
 
 
-def _public(raw: Data, source: str) -> Masks | None:
+def split_that_came(raw: Data, source: str) -> Masks | None:
+    """Return the masks that came with data, or None."""
     there = [key for key in MASKS if key in raw]
     if there and len(there) < len(MASKS):
         missing = next(key for key in MASKS if key not in raw)

@@ -2,13 +2,113 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from torch_geometric.data import Data, HeteroData
+from torch_geometric.data import Batch, Data, HeteroData
 
-from teddy.tasks.load import load_to_predict
+from teddy.data.checks import MASKS, PRUNED_BY, check_graph, check_mask
+from teddy.data.features import compact
+from teddy.data.source import StrPath
+from teddy.data.targets import Targets
+from teddy.errors import InputError
+from teddy.tasks.graph_split import as_batch, of_graphs
+from teddy.tasks.links import LinkKind
+from teddy.tasks.load import (
+    bare_graph,
+    checked_hetero,
+    read_for_task,
+    simple_edges,
+    split_that_came,
+    with_names,
+)
 from teddy.tasks.registry import kind_from, task_from
+
+
+def load_to_predict(
+    name: StrPath,
+    *,
+    classes: Sequence[str] | None = None,
+    data_dir: StrPath | None = None,
+    nodes: StrPath | None = None,
+    task: str = "classification",
+    directed: bool = False,
+    self_loops: bool = False,
+    integers: bool = False,
+    target: str | None = None,
+) -> Data | HeteroData:
+    """Return a graph of which labels are to be predicted: they and a split may be missing.
+
+    The same as :func:`load_dataset` otherwise, with the masks that came with the data if any did;
+    the arguments that are not listed here are described there.
+
+    Args:
+        name: A name or a path.
+        classes: Names of the classes that the model has learned, in the order of their numbers,
+            which labels of a table get; any label has to be one of them. None: they have none, and
+            labels are their numbers.
+        self_loops: Whether self-loops are kept, for a module that is given them.
+        integers: Whether integer ``x``, ids that a module looks up, stays as it is.
+        target: Node type that is predicted; without labels it has to be given.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "edges.csv").write_text("source,target\\nann,bob\\n")
+        ...     _ = Path(folder, "nodes.csv").write_text("id,label,size\\nann,,1.5\\nbob,dog,2\\n")
+        ...     data = load_to_predict(folder, classes=["cat", "dog"])
+        >>> data.y.tolist(), "test_mask" in data
+        ([-1, 1], False)
+    """
+    kind, raw, source, label = read_for_task(
+        name, task, data_dir, nodes, classes or (), target, directed
+    )
+    targets = kind.task.targets
+    if isinstance(raw, HeteroData):
+        return checked_hetero(
+            raw, target, source, label,
+            lambda nodes, where: _to_predict(nodes, where, targets, classes, integers=True),
+        )  # fmt: skip
+    if isinstance(kind, LinkKind):
+        has_links = "edge_label_index" in raw
+        data = kind.checked(raw, source, labelled=False) if has_links else bare_graph(raw)
+        data.x, data.name = compact(data.x), label
+        return with_names(data, raw, of_classes=False)
+    if isinstance(raw, Batch):
+        batch = as_batch(raw, source)
+        if "y" in batch:
+            y = targets.check(batch.y, batch.num_graphs, source)
+            batch = of_graphs(batch, y=y)
+        batch.name = label
+        _check_classes(batch, classes, source)
+        return batch
+    graph = _to_predict(raw, source, targets, classes, integers)
+    data = Data(
+        x=compact(graph.x) if graph.x.is_floating_point() else graph.x,
+        **simple_edges(graph, directed, source, self_loops),
+        num_nodes=graph.x.size(0),
+        name=label,
+    )
+    for key in (PRUNED_BY, "y", *MASKS):
+        if graph.get(key) is not None:
+            data[key] = graph[key]
+    return with_names(data, raw)
+
+
+def _to_predict(
+    raw: Data, source: str, targets: Targets, classes: Sequence[str] | None, integers: bool
+) -> Data:
+    """A graph, checked, with the labels and masks that came with it, if any did."""
+    graph = copy.copy(check_graph(raw, source, targets, labelled=False, integers=integers))
+    if graph.get("y") is not None:
+        _check_classes(graph, classes, source)
+    if split_that_came(raw, source) is not None:
+        for key in MASKS:
+            graph[key] = check_mask(raw, key, graph.x.size(0), source, several=True)
+    return graph
 
 
 def load_for_ticket(
@@ -43,3 +143,13 @@ def load_for_ticket(
         integers="integer_x" in info.graph,
     )  # fmt: skip
     return kind.with_split(data, split, split_seed, dataset)
+
+
+def _check_classes(data: Data, classes: Sequence[str] | None, source: str) -> None:
+    """Raise if a label is none of those that a model has learned."""
+    if classes and "y" in data and int(data.y.max()) >= len(classes):
+        place = int(data.y.argmax())
+        raise InputError(
+            f"{source}: y[{place}] is {int(data.y[place])}, expected classes that the model knows, "
+            f"0 to {len(classes) - 1}, or -1"
+        )

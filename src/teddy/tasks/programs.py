@@ -17,7 +17,7 @@ from torch_geometric.utils import _scatter as pyg_scatter
 
 from teddy.errors import InputError
 from teddy.graph.groups import EdgeType
-from teddy.graph.surroundings import Surroundings
+from teddy.graph.inputs import Surroundings
 from teddy.models import GNN
 from teddy.models.called import ModuleCall
 from teddy.models.hetero import call_hetero

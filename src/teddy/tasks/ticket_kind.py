@@ -11,12 +11,12 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.data.checks import MASKS, PRUNED_BY, check_data
-from teddy.data.node_names import node_ids
+from teddy.data.features import node_ids
 from teddy.data.splits import same_split
 from teddy.errors import InputError
 from teddy.graph import Edges
 from teddy.graph.columns import keep_messages, listed_columns
-from teddy.tasks.fingerprint import split_fingerprint
+from teddy.graph.fingerprint import split_fingerprint
 from teddy.tasks.heads import Head
 from teddy.tasks.programs import NodeProgram, Program
 from teddy.tasks.row_splits import with_split

@@ -1,4 +1,4 @@
-"""What is left of a ticket's network and graph, part by part."""
+"""Anatomy of a ticket: kept weights and edges, part by part and around a node."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from teddy.errors import InputError
 from teddy.graph import Edges, GraphHealth, graph_health
 from teddy.ticket.info import Count
 
@@ -123,3 +124,138 @@ def graph_anatomy(
         num_stranded=len(stranded),
         stranded=listed(stranded),
     )
+
+
+#: More nodes than this can't be told apart in a picture.
+MOST_NODES = 60
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """A node and the nodes around it, with all edges between them.
+
+    Attributes:
+        nodes: Their numbers, most relevant first; the node itself is the first.
+        hops: How far each is from the node.
+        parents: For each, the place in ``nodes`` of the node nearer by through which it is
+            reached, by an edge that stays where there is one; of the first: itself.
+        edges: Pairs of places in ``nodes``.
+        kept: Whether each edge stays.
+        left_out: Nodes as near that aren't listed.
+        degree: Of the node, before.
+        degree_after: Of the node, after.
+    """
+
+    nodes: list[int]
+    hops: list[int]
+    parents: list[int]
+    edges: list[tuple[int, int]]
+    kept: list[bool]
+    left_out: int
+    degree: int
+    degree_after: int
+
+
+def neighbourhood(
+    graph: Edges, keep: Tensor, node: int, hops: int = 2, most: int = MOST_NODES
+) -> Neighbourhood:
+    """Collect the nodes around a node of the whole graph.
+
+    Nearer ones come first; of those as near, the ones that an edge that stays leads to; of those,
+    the ones of higher degree, then of lower number.
+
+    Args:
+        graph: The whole.
+        keep: bool ``[M]``, the edges that stay.
+        node: Its number.
+        hops: How far to go, 1 or 2.
+        most: How many nodes to list at most.
+
+    Example:
+        >>> import torch
+        >>> path = Edges(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
+        >>> found = neighbourhood(path, torch.tensor([False, True, True]), 1)
+        >>> found.nodes, found.hops  # 2 comes before 0: its edge stays
+        ([1, 2, 0, 3], [0, 1, 1, 2])
+        >>> found.edges, found.kept
+        ([(0, 1), (0, 2), (1, 3)], [True, False, True])
+    """
+    if not 0 <= node < graph.num_nodes:
+        raise InputError(f"node is {node}, expected one from 0 to {graph.num_nodes - 1}")
+    if hops not in (1, 2):
+        raise InputError(f"hops is {hops}, expected 1 or 2")
+    low, high = graph.pairs.cpu().numpy()
+    stays, degree = keep.cpu().numpy(), graph.degree.cpu().numpy()
+    place = np.full(graph.num_nodes, -1)
+    nodes, distance, parents, left_out = [node], [0], [0], 0
+    place[node] = 0
+    ring = np.array([node])
+    seen = np.zeros(graph.num_nodes, bool)
+    seen[node] = True
+    for hop in range(1, hops + 1):
+        inside = np.zeros(graph.num_nodes, bool)
+        inside[ring] = True
+        # Edges from the ring outwards: (near, far), whether each stays.
+        out, back = inside[low] & ~seen[high], inside[high] & ~seen[low]
+        near = np.concatenate([low[out], high[back]])
+        far = np.concatenate([high[out], low[back]])
+        lasting = np.concatenate([stays[out], stays[back]])
+        # The edge that leads to a node: one that stays, from the most relevant node.
+        order = np.lexsort((place[near], ~lasting, far))
+        far, first = np.unique(far[order], return_index=True)
+        through, leads = place[near[order][first]], lasting[order][first]
+        ranked = np.lexsort((far, -degree[far], ~leads))[: max(0, most - len(nodes))]
+        left_out += len(far) - len(ranked)
+        seen[far] = True
+        place[far[ranked]] = range(len(nodes), len(nodes) + len(ranked))
+        nodes += far[ranked].tolist()
+        parents += through[ranked].tolist()
+        distance += [hop] * len(ranked)
+        ring = far
+    shown = (place[low] >= 0) & (place[high] >= 0)
+    ends = np.sort([place[low[shown]], place[high[shown]]], axis=0)
+    order = np.lexsort(ends[::-1])
+    at_node = (low == node) | (high == node)
+    return Neighbourhood(
+        nodes,
+        distance,
+        parents,
+        [(int(a), int(b)) for a, b in ends[:, order].T],
+        stays[shown][order].tolist(),
+        left_out,
+        int(degree[node]),
+        int((stays & at_node).sum()),
+    )
+
+
+def neighbours(graph: Edges, keep: Tensor, node: int) -> tuple[list[int], list[int]]:
+    """Nodes that a node is joined to by an edge that stays, and by one that goes.
+
+    Those of higher degree come first, then those of lower number.
+
+    Example:
+        >>> import torch
+        >>> path = Edges(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
+        >>> neighbours(path, torch.tensor([False, True, True]), 1)
+        ([2], [0])
+    """
+    low, high = graph.pairs.cpu().numpy()
+    stays, degree = keep.cpu().numpy(), graph.degree.cpu().numpy()
+    at_node = (low == node) | (high == node)
+    others = np.where(low[at_node] == node, high[at_node], low[at_node])
+    order = np.lexsort((others, -degree[others]))
+    others, kept = others[order], stays[at_node][order]
+    return others[kept].tolist(), others[~kept].tolist()
+
+
+def find_node(name: str, ids: Sequence[int | str]) -> int:
+    """The number of the node that is called so.
+
+    Example:
+        >>> find_node("bob", ["ann", "bob"])
+        1
+    """
+    for number, known in enumerate(ids):
+        if str(known) == name:
+            return number
+    raise InputError(f"node is '{name}', expected an id of the graph such as '{ids[0]}'")

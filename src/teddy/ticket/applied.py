@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
-from teddy.data.feature_names import feature_names
+from teddy.data.features import feature_names
 from teddy.models import GNN
 from teddy.models.inputs import dense_input, own_types
 from teddy.tasks.graph_split import GraphsLike

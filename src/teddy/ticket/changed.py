@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from teddy.data.node_names import node_ids
+from teddy.data.features import node_ids
 from teddy.errors import InputError
 from teddy.graph import Edges
 from teddy.tasks.inference import check_rule, edges_at_inference, scores_any_graph

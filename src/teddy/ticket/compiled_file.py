@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from teddy.data.features import SPARSE_BELOW
 from teddy.errors import InputError
-from teddy.graph.surroundings import Surroundings
+from teddy.graph.inputs import Surroundings
 from teddy.kernels.layer import SparseWeight, replace_weight
 from teddy.kernels.pattern import Pattern
 from teddy.kernels.sparse import SparseMatrix

@@ -1,8 +1,11 @@
-"""A ticket in a few lines of text, as ``print(ticket)`` shows it."""
+"""Ticket in words: ``print(ticket)``, and its card on the Hub."""
 
 from __future__ import annotations
 
-from teddy.ticket.info import Count, TicketInfo
+from typing import Any
+
+from teddy.tasks import kind_from, task_from
+from teddy.ticket.info import Count, TicketInfo, second_metric
 
 
 def describe(info: TicketInfo) -> str:
@@ -48,3 +51,122 @@ def _not_counted(model: dict[str, object]) -> str:
     """Parameters that the count leaves out: frozen ones, and those that forward never uses."""
     left_out = [f"{model[kind]:,} {kind}" for kind in ("frozen", "unused") if model.get(kind)]
     return f"; not counted: {', '.join(left_out)}" if left_out else ""
+
+
+def model_card(info: TicketInfo, repo_id: str) -> str:
+    """Write a model card: YAML for the Hub's search, then what a reader wants to know.
+
+    Args:
+        info: The ticket's header.
+        repo_id: Where the ticket will be, for the example of its use.
+
+    Example:
+        >>> import teddy
+        >>> data = teddy.load_dataset("citeseer")
+        >>> ticket = teddy.find_ticket(data, "gcn", 0.2, 0.5, epochs=2, hidden=8)
+        >>> model_card(ticket.info, "me/citeseer-gcn").splitlines()[:3]
+        ['---', 'library_name: teddy-glt', 'pipeline_tag: graph-ml']
+    """
+    import yaml
+
+    front = yaml.safe_dump(_metadata(info), sort_keys=False, allow_unicode=True)
+    return f"---\n{front}---\n{_text(info, repo_id)}"
+
+
+def _metadata(info: TicketInfo) -> dict[str, Any]:
+    """What the Hub reads: library, tags, and the test result as its *model index*."""
+    task, dataset = info.task, info.dataset
+    name = f"{dataset}-{_model(info)}-{info.method}"
+    found: dict[str, Any] = {
+        "library_name": "teddy-glt",
+        "pipeline_tag": "graph-ml",
+        "tags": ["pytorch-geometric", "graph-lottery-ticket", "pruning", "sparse", info.method],
+    }
+    if "name" in info.model:
+        found["tags"].append(info.model["name"])
+    if info.transferred is None:  # else the accuracy is of another graph
+        metric = {
+            "type": task["metric"],
+            "value": round(info.ticket.test, 4),
+            "name": f"test {task['metric']} %, seed {info.seed}",
+        }
+        result = {
+            "task": {"type": "graph-ml", "name": _task(info)},
+            "dataset": {"name": dataset, "type": dataset, "split": "test"},
+            "metrics": [metric],
+        }
+        found["model-index"] = [{"name": name, "results": [result]}]
+    return found
+
+
+def _text(info: TicketInfo, repo_id: str) -> str:
+    metric, macs, second = info.task["metric"], info.macs, second_metric([info])
+    kind = kind_from(task_from(info.task), info)
+    rows = [
+        ("edges", *_counts(info.edges)),
+        ("weights", *_counts(info.weights)),
+        (f"test {metric} %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
+        (f"validation {metric} %", f"{info.dense.val:.2f}", f"{info.ticket.val:.2f}"),
+        ("test at the last epoch", f"{info.dense.last_test:.2f}", f"{info.ticket.last_test:.2f}"),
+    ]
+    if second is not None:
+        rows.append((f"test {second.name} %", f"{second.dense:.2f}", f"{second.ticket:.2f}"))
+    if macs.dense is not None and macs.ticket is not None:
+        rows.insert(2, ("multiply-accumulates", f"{sum(macs.dense):,}", f"{sum(macs.ticket):,}"))
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    config = ", ".join(f"{name} {value}" for name, value in info.config.items())
+    versions = ", ".join(f"{name} {value}" for name, value in info.versions.items())
+    own = ", model=..." if "name" not in info.model else ""
+    graph = info.graph
+    return f"""
+# {_model(info)} on {_plain(info.dataset)}, a graph lottery ticket
+A sparse subgraph and a sparse GNN that belong together, found by `{_plain(info.method)}`.
+
+| | dense | ticket |
+|---|---|---|
+{table}
+
+Of one seed ({info.seed}), at the best validation epoch{_provenance(info)}
+
+```python
+import teddy                                   # pip install 'teddy-glt[hub]'
+
+ticket = teddy.Ticket.from_hub("{repo_id}"{own})
+found = ticket.predict(data)                   # data: a PyG {kind.container}
+```
+- Graph: {graph["nodes"]:,} nodes, {graph["edges"]:,} {kind.edges_text()}, {graph["features"]:,} \
+features; the ticket holds neither it nor its features, and knows it by the fingerprint \
+`{graph["fingerprint"][:16]}`.
+- Split: {_plain(info.split)}. Removed on request: {info.graph_sparsity:.2%} of the edges, \
+{info.weight_sparsity:.2%} of the weights.
+- Settings: {_plain(config)}.
+- Found with: {_plain(versions)}.
+"""
+
+
+def _task(info: TicketInfo) -> str:
+    task = task_from(info.task)
+    return f"node {task.name}" if task.kind.name == "node" else task.name.replace("-", " ")
+
+
+def _provenance(info: TicketInfo) -> str:
+    if info.transferred is not None:
+        source = _plain(info.transferred["dataset"])
+        return f"; transferred from {source}, which these numbers are of."
+    if info.inductive is not None:
+        return "; training saw the training nodes and the edges between them only."
+    return "."
+
+
+def _model(info: TicketInfo) -> str:
+    return _plain(info.model.get("name") or str(info.model.get("class")).rpartition(".")[2])
+
+
+def _counts(count: Count) -> tuple[str, str]:
+    share = count.kept / count.total if count.total else 1.0
+    return f"{count.total:,}", f"{count.kept:,} ({share:.0%})"
+
+
+def _plain(text: str) -> str:
+    """A text that came from a file, in one line and without a meaning in Markdown."""
+    return "".join(f"\\{c}" if c in "\\|`*_[]<>#" else c for c in " ".join(str(text).split()))

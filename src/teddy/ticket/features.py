@@ -9,10 +9,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.data.checks import check_features
-from teddy.data.feature_names import column_order, feature_names
-from teddy.data.features import num_features, take_columns
+from teddy.data.features import column_order, feature_names, num_features, take_columns
 from teddy.errors import InputError
-from teddy.graph.beside import Beside
+from teddy.graph.inputs import Beside
 from teddy.tensors import dtype_text, shape_text
 from teddy.ticket.info import TicketInfo
 

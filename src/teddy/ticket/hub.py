@@ -15,7 +15,7 @@ from typing import Any
 
 from teddy.errors import InputError
 from teddy.store.atomic import StrPath
-from teddy.ticket.card import model_card
+from teddy.ticket.description import model_card
 from teddy.ticket.info import TicketInfo
 
 #: Its name in a repository; the Hub knows the ending.

@@ -113,10 +113,10 @@ class Ticket(ChosenEdges):
         """Put it on the Hugging Face Hub with a card (extra ``hub``); return the commit's address.
 
         Args:
-            repo_id: ``owner/name``; it is made unless it is there.
+            repo_id: ``owner/name``; it and the branch ``revision`` are made unless they are there.
             private: Whether only its owner may see it.
-            revision: A branch; it is made unless it is there.
-            token: Of the Hub; by default the one that is logged in.
+            revision: A branch.
+            token: Token of the Hub; by default the one that is logged in.
         """
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "a.ticket"
@@ -136,8 +136,8 @@ class Ticket(ChosenEdges):
         Args:
             repo_id: ``owner/name``.
             revision: A branch, tag or commit.
-            token: Of the Hub; by default the one that is logged in.
-            model: Needed when it isn't one of ours.
+            token: Token of the Hub; by default the one that is logged in.
+            model: See :meth:`load`.
         """
         return Ticket.load(download(repo_id, revision, token), model)
 
@@ -163,11 +163,10 @@ class Ticket(ChosenEdges):
         return apply_ticket(self, data)
 
     def edge_index(self, data: GraphsLike) -> Tensor:
-        """The kept edges of some data, int64 ``[2, E]``, sorted, each once.
+        """The kept messages of some data, int64 ``[2, E]``, sorted, each once.
 
-        Both directions of each; of a directed ticket those that there are. Self-loops that are
-        listed are among them if the network is a module of your own; models of ours add theirs.
-        Of several graphs, nodes are numbered as in their ``Batch``.
+        Self-loops that are listed are among them if the network is a module of your own; models of
+        ours add theirs. Of several graphs, nodes are numbered as in their ``Batch``.
         """
         self.kind.check_one_edge_index()
         _, edges, keep = self.chosen(data, inputs=False)
@@ -189,17 +188,14 @@ class Ticket(ChosenEdges):
 
         Of graphs ``[G, C]``; of links ``[P, 1]``, those in ``data.edge_label_index``, whatever
         pairs they are.
-        The edges may be listed in any order, once or twice; of a directed graph as they run.
-        Weights and attributes of edges are ``data``'s, if it was found with any.
         """
         return self.view(data).logits(self.model)
 
     def compile(self, data: DataLike) -> CompiledTicket:
         """Prepare for fast inference on a graph: ``compiled()`` gives the logits ``[N, C]``.
 
-        What is dead in the network is removed, and the pruned graph is prepared once.
-        ``compiled(x)`` takes other features of the same nodes, in columns as ``data``'s. Of a set
-        of graphs the logits are ``[G, C]``; of a ``HeteroData`` those of the target's nodes.
+        Dead parts of the network are removed, and the pruned graph is prepared once.
+        ``compiled(x)`` takes other features of the same nodes, in columns as ``data``'s.
 
         Example:
             >>> import teddy
@@ -220,9 +216,9 @@ class Ticket(ChosenEdges):
         """Predict what the task asks for, for every node.
 
         ``data`` is the whole graph, or what :meth:`apply` returned for it. An inductive ticket
-        takes other graphs, too, and prunes and normalises them by the degrees of their nodes. A
-        piece of a graph, such as a loader's batch or a node's neighbourhood, has other degrees,
-        and so other predictions; a warning is logged if it has ``n_id`` or few nodes.
+        takes other graphs, too, and prunes and normalises them by their degrees. A piece of a
+        graph, such as a loader's batch, has other degrees, and so other predictions; a warning is
+        logged if it has ``n_id`` or few nodes.
 
         A class, int64 ``[N]``; 0 or 1 of several labels, int64 ``[N, C]``; numbers in the scale of
         the training's ``y``, and of its shape; 0 or 1 of the links in ``data.edge_label_index``;
@@ -245,9 +241,7 @@ class Ticket(ChosenEdges):
         """
         return self.task.predict_proba(self.logits(data))
 
-    def __call__(self, data: DataLike) -> Tensor:
-        """Logits of the sparse network on the sparse graph; see :meth:`logits`."""
-        return self.logits(data)
+    __call__ = logits
 
     def to(self, device: str | torch.device) -> Ticket:
         """Move the network and the kept edges, and return the ticket; it runs where data is."""
@@ -262,12 +256,7 @@ class Ticket(ChosenEdges):
         return {name: task.score(logits[mask], y[mask]) for name, mask in masks.items()}
 
     def verify(self, data: DataLike, tolerance: float = 0.5) -> dict[str, float]:
-        """Evaluate, and raise if the test accuracy isn't the recorded one.
-
-        Args:
-            data: The graph, with the split that the ticket was found on.
-            tolerance: Allowed difference in points; another machine rounds otherwise.
-        """
+        """Evaluate, and raise if the test metric differs from the recorded one by more points."""
         here = self.evaluate(data)
         if abs(here["test"] - self.info.ticket.test) > tolerance:
             raise InputError(
@@ -279,13 +268,7 @@ class Ticket(ChosenEdges):
     def transfer(
         self, data: Data, inference: str = "scored", original: Data | None = None
     ) -> Ticket:
-        """The ticket for a graph that has changed since; see :func:`teddy.ticket.changed.transfer`.
-
-        Args:
-            data: The graph as it is now.
-            inference: Which of its edges stay: ``scored``, ``training`` or ``none``.
-            original: The graph that the ticket was found on, for ``training``.
-        """
+        """The ticket for a changed graph; see :func:`teddy.ticket.changed.transfer`."""
         return transfer(self, data, inference, original)
 
     def export(self, path: StrPath, data: DataLike | None = None) -> None:

@@ -4,17 +4,15 @@ Checkpoints, loaders, several processes and the runner of forward passes are her
 """
 
 from teddy.settings import TrainConfig
-from teddy.training.checkpoint import Checkpoint
+from teddy.training.checkpoint import Checkpoint, Epoch
 from teddy.training.distillation import distillation_loss
 from teddy.training.distributed import World, connected
 from teddy.training.from_function import FromFunction
-from teddy.training.graph_batches import Graphs
 from teddy.training.loader_specs import LoaderLike, as_loader
 from teddy.training.loaders import Loader
 from teddy.training.loop import TrainResult, train
-from teddy.training.partitions import Partitions
+from teddy.training.partitions import Graphs, Partitions
 from teddy.training.seeding import seeded
-from teddy.training.state import Epoch
 
 __all__ = [
     "Checkpoint",

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
 from teddy.errors import InputError
-from teddy.graph.surroundings import Surroundings
+from teddy.graph.inputs import Surroundings
 from teddy.kernels.pattern import Pattern, edge_pattern
 from teddy.models import GNN
 from teddy.models.base import Features, entry_weights

@@ -1,10 +1,16 @@
-"""Settings of a training that depend on the model."""
+"""Settings of a training that depend on the model, and its device."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
+from textwrap import shorten
 from typing import Any
 
+import torch
+
+from teddy.errors import InputError
 from teddy.models import MODELS, parse_model
 from teddy.settings import TrainConfig
 from teddy.settings.groups import STRENGTH
@@ -42,3 +48,39 @@ def recorded(config: TrainConfig) -> dict[str, Any]:
     """
     values = asdict(replace(config, loader=None))
     return {name: value for name, value in values.items() if name not in _ELSEWHERE}
+
+
+def check_device(device: str | torch.device) -> torch.device:
+    """Return a device that computes here, or raise.
+
+    Example:
+        >>> check_device("cpu")
+        device(type='cpu')
+    """
+    try:
+        found = torch.device(device)
+        if found.type == "meta":
+            raise InputError("device is 'meta', expected one that computes")
+        torch.zeros(1, device=found)
+        return found
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
+        reason = shorten(str(error), 90, placeholder="...")
+        raise InputError(f"device is '{device}', expected one that works here ({reason})") from None
+
+
+@contextmanager
+def limited_threads(count: int | None) -> Iterator[None]:
+    """Within the context torch computes with so many threads; None: as many as before.
+
+    Example:
+        >>> with limited_threads(1):
+        ...     torch.get_num_threads()
+        1
+    """
+    before = torch.get_num_threads()
+    if count is not None:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

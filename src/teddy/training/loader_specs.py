@@ -8,9 +8,8 @@ from typing import Any
 from teddy.errors import InputError
 from teddy.models.identity import function_digest
 from teddy.training.from_function import FromFunction
-from teddy.training.graph_batches import Graphs
 from teddy.training.loaders import Loader, NamedLoader
-from teddy.training.partitions import Partitions
+from teddy.training.partitions import Graphs, Partitions
 
 #: A spec, a loader, or a function from the pruned data to a PyG loader.
 LoaderLike = str | Loader | Callable[[Any], Iterable[Any]]

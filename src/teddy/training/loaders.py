@@ -1,34 +1,17 @@
-"""Mini-batches: parts of the data that a step of training learns from."""
+"""Loaders: ways to batches."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from itertools import islice
 from typing import Any, ClassVar
 
-from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.registry import read_option
-from teddy.tasks.heads import Head
-
-
-@dataclass(frozen=True)
-class Batch:
-    """A part of the data.
-
-    Attributes:
-        rows: int64 ``[n]``, rows of ``y`` that are learned from: nodes, graphs or links.
-        graph: Makes the graph that the model runs on; called by the process that computes the
-            batch, and by no other. Where nodes are learned from, they are its first ones.
-        head: Head of these rows in the graph; None: the training's.
-    """
-
-    rows: Tensor
-    graph: Callable[[], Data]
-    head: Head | None = None
+from teddy.tasks.batches import Batch
 
 
 class Loader(ABC):
@@ -50,7 +33,7 @@ class NamedLoader(Loader):
     """A loader with a spec, ``name:option=value:...``; its options are the fields of its dataclass.
 
     Example:
-        >>> from teddy.training.graph_batches import Graphs
+        >>> from teddy.training.partitions import Graphs
         >>> Graphs.parse(["batch=8"])
         Graphs(batch=8, together=1)
     """

@@ -23,17 +23,15 @@ from teddy.settings import TrainConfig
 from teddy.tasks import Classification, Task
 from teddy.tasks.heads import Head
 from teddy.tasks.views import Unseen
-from teddy.training.batches import Batches
-from teddy.training.checkpoint import Checkpoint
+from teddy.training.checkpoint import Checkpoint, Epoch, State
 from teddy.training.config import resolved
 from teddy.training.distributed import World
 from teddy.training.evaluation import judges
 from teddy.training.loaders import Loader
 from teddy.training.minibatch import BatchSteps, check_takes_batches
-from teddy.training.restored import warn_if_not_restored
+from teddy.training.module_checks import warn_if_not_restored
 from teddy.training.runner import Runner
-from teddy.training.state import Epoch, State
-from teddy.training.steps import GraphSteps, Steps
+from teddy.training.steps import Batches, GraphSteps, Steps
 from teddy.weights import L0Projected, Units, WeightBudget
 
 #: Weight decay of learned masks: that of UGS's code, whatever the weights of a model have.

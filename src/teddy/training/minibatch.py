@@ -15,9 +15,10 @@ from teddy.models.layered import LayeredGNN
 from teddy.models.masks import Masks
 from teddy.settings import TrainConfig
 from teddy.tasks import Head, Task
+from teddy.tasks.batches import Batch
 from teddy.tasks.objective import Totals
 from teddy.training.distributed import World
-from teddy.training.loaders import Batch, Loader, grouped
+from teddy.training.loaders import Loader, grouped
 from teddy.training.runner import Runner
 from teddy.training.seeding import derived_seed, seeded, seeded_items
 from teddy.training.steps import Steps

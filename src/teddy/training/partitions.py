@@ -1,4 +1,4 @@
-"""Partitions of a graph by METIS, and batches of some of them, as Cluster-GCN trains on."""
+"""Mini-batches of whole parts: partitions of a graph by METIS, or the graphs of a set."""
 
 from __future__ import annotations
 
@@ -16,12 +16,17 @@ from torch_geometric.data import Data
 
 from teddy.errors import InputError
 from teddy.graph import Edges
-from teddy.graph.surroundings import Surroundings
 from teddy.numbers import check_count
 from teddy.store import cache
+from teddy.tasks.batches import (
+    Batch,
+    check_divisible,
+    check_one_graph,
+    graph_of_node,
+    subgraph,
+)
 from teddy.training.distributed import World
-from teddy.training.loaders import Batch, NamedLoader
-from teddy.training.subgraphs import check_divisible, subgraph
+from teddy.training.loaders import NamedLoader
 
 # Edges from which on a partition is kept on disk for the next time: below, METIS takes a second.
 _KEEP_FROM = 1 << 20
@@ -59,15 +64,7 @@ class Partitions(NamedLoader):
 
     def load(self, data: Data) -> Iterable[Batch]:
         """Cut the graph; its batches."""
-        if isinstance(data.edge_index, Surroundings):
-            raise InputError(
-                "partitions are of one type of nodes, expected a function that makes a loader for "
-                "a HeteroData"
-            )
-        if "graph_of_node" in data:
-            raise InputError(
-                "partitions are of one graph, expected graphs:batch=32 for graph classification"
-            )
+        check_one_graph(data)
         num_nodes = data.x.size(0)
         if self.parts > num_nodes:
             raise InputError(f"parts is {self.parts}, expected at most the {num_nodes} nodes")
@@ -96,7 +93,7 @@ class PartitionedGraph:
     def __init__(self, data: Data, part_of_node: Tensor, batch: int) -> None:
         check_divisible(data)
         self.data, self.part_of_node, self.batch = data, part_of_node, batch
-        self.of_graphs = "graph_of_node" in data
+        self.of_graphs = graph_of_node(data) is not None
         nodes = torch.argsort(part_of_node, stable=True)
         sizes = torch.bincount(part_of_node)
         self.members = [part for part in nodes.split(sizes.tolist()) if part.numel()]
@@ -158,3 +155,35 @@ def metis(edge_index: Tensor, num_nodes: int, parts: int) -> Tensor:
     if key:
         cache.save(key, {"part": part})
     return part
+
+
+@dataclass(frozen=True)
+class Graphs(NamedLoader):
+    """Batches of training graphs, drawn anew in every epoch.
+
+    Args:
+        batch: Graphs of a batch.
+        together: Batches of a step: their gradients are summed, and processes share them.
+
+    Example:
+        >>> str(Graphs(batch=8))
+        'graphs:batch=8:together=1'
+    """
+
+    name: ClassVar[str] = "graphs"
+
+    batch: int = 32
+    together: int = 1
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            check_count(getattr(self, field.name), field.name)
+
+    def load(self, data: Data) -> Iterable[Batch]:
+        """Batches of the graphs that training sees."""
+        of_node = graph_of_node(data)
+        if of_node is None:
+            raise InputError(
+                f"loader {self} draws from a set of graphs, expected the task graph-classification"
+            )
+        return PartitionedGraph(data, of_node.cpu(), self.batch)

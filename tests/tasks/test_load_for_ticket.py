@@ -8,14 +8,12 @@ import pyarrow.parquet
 import pytest
 import torch
 
-from teddy.data.feature_names import column_order, feature_names
-from teddy.data.features import take_columns
+from data.small_graphs import assert_same, write_fields
+from data.test_tables import EDGES, write
+from data.test_tables import NODES as ALL_NODES
+from teddy.data.features import column_order, feature_names, take_columns
 from teddy.errors import InputError
 from teddy.tasks import load_dataset, load_to_predict
-
-from .small_graphs import assert_same, write_fields
-from .test_tables import EDGES, write
-from .test_tables import NODES as ALL_NODES
 
 NODES = ALL_NODES.replace("train,1,", "train,9,")  # labels alone are 0 or 1
 CLASSES = ["0", "1"]

@@ -1,18 +1,37 @@
-"""Parts of a graph as a model is given them: features, edges and other inputs of some nodes."""
+"""Batches: parts of a view that a step of training learns from, and graphs of some nodes."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from teddy.data.features import take_rows
-from teddy.graph.beside import Beside
+from teddy.errors import InputError
+from teddy.graph.inputs import Beside, Surroundings
 from teddy.models.inputs import input_levels
-from teddy.tasks.heads import places
+from teddy.tasks.heads import Head, places
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A part of the data.
+
+    Attributes:
+        rows: int64 ``[n]``, rows of ``y`` that are learned from: nodes, graphs or links.
+        graph: Makes the graph that the model runs on; called by the process that computes the
+            batch, and by no other. Where nodes are learned from, they are its first ones.
+        head: Head of these rows in the graph; None: the training's.
+    """
+
+    rows: Tensor
+    graph: Callable[[], Data]
+    head: Head | None = None
 
 
 def subgraph(
@@ -107,3 +126,29 @@ def check_divisible(data: Data) -> None:
         for kind in ("nodes", "whole")
     )
     Beside(nodes, whole).check_divisible(data.x.size(0))
+
+
+def few_nodes(data: Data, most: int) -> Data:
+    """Return the graph of the first nodes; one of several node types as it is."""
+    if isinstance(data.edge_index, Surroundings):
+        return data
+    return induced(data, torch.arange(min(most, data.x.size(0)), device=data.x.device))
+
+
+def graph_of_node(data: Data) -> Tensor | None:
+    """Return the graph of each node of a set of graphs, int64 ``[N]``; None for one graph."""
+    found: Tensor | None = data.get("graph_of_node")
+    return found
+
+
+def check_one_graph(data: Data) -> None:
+    """Raise unless data are one graph with one type of nodes, which can be cut into parts."""
+    if isinstance(data.edge_index, Surroundings):
+        raise InputError(
+            "partitions are of one type of nodes, expected a function that makes a loader for "
+            "a HeteroData"
+        )
+    if graph_of_node(data) is not None:
+        raise InputError(
+            "partitions are of one graph, expected graphs:batch=32 for graph classification"
+        )

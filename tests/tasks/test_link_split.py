@@ -17,7 +17,7 @@ import teddy
 from conftest import small_graph
 from teddy.data.checks import MASKS
 from teddy.errors import InputError
-from teddy.tasks.fingerprint import split_fingerprint
+from teddy.graph.fingerprint import split_fingerprint
 from teddy.tasks.link_split import check_links, with_links
 from teddy.tasks.node_pairs import draw_no_edges, pair_keys, pairs_of
 

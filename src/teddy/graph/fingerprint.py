@@ -1,12 +1,35 @@
-"""Fingerprints of the split of a graph, and of the borders in a set of graphs."""
+"""Fingerprints of edges, of the split of a graph, and of the borders in a set of graphs."""
 
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
+
+if TYPE_CHECKING:
+    from teddy.graph.edges import Edges
+
+
+def edges_fingerprint(edges: Edges) -> str:
+    """Return the sha256 of nodes and edges; see :meth:`teddy.graph.Edges.fingerprint`."""
+    if edges.groups is not None and edges.groups.types:
+        digest = hashlib.sha256(f"hetero {sorted(edges.groups.types.items())}\n".encode())
+        for kind, messages in edges.listed.items():
+            digest.update(f"{kind} {messages.index.size(1)}\n".encode())
+            digest.update(_bytes(messages.index))
+        return digest.hexdigest()
+    digest = hashlib.sha256(f"{edges.num_nodes} nodes, {edges.num_edges} edges\n".encode())
+    digest.update(_bytes(edges.pairs))
+    if edges.directed:
+        digest = hashlib.sha256(f"directed {digest.hexdigest()}\n".encode())
+        digest.update(_bytes(edges.edge_index))
+    elif edges.self_loops.numel():
+        digest = hashlib.sha256(f"self-loops {digest.hexdigest()}\n".encode())
+        digest.update(_bytes(edges.self_loops))
+    return digest.hexdigest()
 
 
 def borders_fingerprint(graph_of_node: Tensor) -> str:
