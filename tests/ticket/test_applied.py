@@ -241,7 +241,7 @@ def test_apply_returns_what_a_module_of_relations_runs_on(weighted, how, tmp_pat
     changed[CITES].edge_index = sparse[CITES].edge_index[:, 1:]
     if weighted:
         changed[CITES].edge_weight = sparse[CITES].edge_weight[1:]
-    with pytest.raises(teddy.InputError, match="got another graph"):
+    with pytest.raises(teddy.InputError, match="pruned by another ticket, or has changed"):
         ticket.logits(changed)
 
 

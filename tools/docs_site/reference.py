@@ -69,7 +69,7 @@ def summary(module: str, name: str) -> str:
 
     Example:
         >>> summary("teddy.prune", "prune_edges")
-        'Choose the edges that stay (Algorithm 1, *Searching Subgraph*).'
+        'Choose the kept edges (Algorithm 1, *Searching Subgraph*).'
     """
     origin = imported(module).get(name)
     if origin is not None:
