@@ -51,7 +51,7 @@ def export(
     loaded, data = load_ticket(ticket, module, graph), None
     if kind == ".parquet":
         data = graph()
-    elif info.hetero is None:
+    elif not loaded.kind.modules_take_data:
         # Not data_dir, which an environment variable may have set.
         of_graph = {
             "data set": dataset, "split": split, "split-seed": split_seed, "nodes": nodes

@@ -143,7 +143,7 @@ def _read(
     spec, wanted = MethodSpec.parse(method), parse_task(str(task))
     if train is not None and not isinstance(train, TrainConfig):
         raise InputError(f"train is {train}, expected a teddy.TrainConfig")
-    for name in ("data_dir", "nodes", *(("split_seed",) if wanted.kind.name == "node" else ())):
+    for name in ("data_dir", "nodes", *(() if wanted.kind.draws_splits else ("split_seed",))):
         if keywords.get(name) is not None:
             raise InputError(f"{name} is {keywords[name]}, expected it in load_dataset(), not here")
     of_method = {k: v for k, v in keywords.items() if k in spec.method.options}

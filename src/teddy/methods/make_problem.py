@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from torch_geometric.data import Batch, Data, HeteroData
+from torch_geometric.data import Data, HeteroData
 
 from teddy.capabilities import check_combination
 from teddy.errors import InputError
@@ -22,6 +22,7 @@ from teddy.models.source import ModelLike
 from teddy.settings import Settings
 from teddy.store.atomic import StrPath
 from teddy.tasks import kind_for, load_dataset, parse_task
+from teddy.tasks.load import check_loaded
 from teddy.training import Checkpoint
 
 
@@ -127,11 +128,7 @@ def load_data(name: StrPath, settings: Settings) -> Any:
         nodes=asked.nodes, task=task.name, directed=settings.task.directed,
         target=settings.task.target,
     )  # fmt: skip
-    if isinstance(data, Batch) and task.kind.name != "graph":
-        raise InputError(
-            f"{name}: is a set of graphs, expected one graph for the task {task.name}; the task of "
-            "sets is graph-classification"
-        )
+    check_loaded(data, task, str(name))
     if asked.split_seed and "split_seed" not in data:
         raise InputError(
             f"split_seed is {asked.split_seed}, and the split came with {name}; expected a split "

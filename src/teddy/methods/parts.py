@@ -12,7 +12,7 @@ from teddy.models import MODELS, parse_model
 from teddy.prune import SCORES
 from teddy.prune.choose import needed_signals
 from teddy.settings import Settings
-from teddy.tasks import TASKS, parse_task
+from teddy.tasks import TASKS, kind_for, parse_task
 
 _ONE_TYPE = "it takes nodes of one type; use your own module, such as to_hetero's"
 
@@ -48,8 +48,7 @@ def problem_parts(data: Any, model: Any, settings: Settings) -> list[Part]:
         'model gcn'
     """
     parts = settings_parts(settings)
-    if isinstance(data, HeteroData):
-        parts.append(FEATURES["heterogeneous"])
+    parts += kind_for(parse_task(settings.task.task), data, settings.task).parts()[1:]
     first = data[0] if isinstance(data, list | tuple) and data else data
     if isinstance(first, Data | HeteroData) and "edge_weight" in first:
         parts.append(FEATURES["edge weights"])

@@ -180,10 +180,7 @@ class Teacher:
             raise InputError(
                 f"a {kind} doesn't run on this graph, expected one for its features ({reason})"
             ) from error
-        if self.task is not None and self.task.name == "regression":
-            outputs = self.task.predict(outputs)
-            outputs = outputs.view(outputs.size(0), -1)
-        return outputs
+        return outputs if self.task is None else self.task.user_outputs(outputs)
 
 
 def _copied(network: nn.Module) -> nn.Module:

@@ -45,6 +45,7 @@ class GraphKind(Kind):
     takes_others: ClassVar[bool] = True
     classes_of_nodes: ClassVar[bool] = False
     container: ClassVar[str] = "Batch, or a list of Data"
+    draws_splits: ClassVar[bool] = True
     row_fields: ClassVar[tuple[str, ...]] = ("graph_of_node",)
 
     def train_config(self, config: TrainConfig, model: Any) -> TrainConfig:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data, HeteroData
 
+from teddy.capabilities import FEATURES, Part
 from teddy.data.checks import PRUNED_BY
 from teddy.data.features import node_ids, num_features
 from teddy.data.splits import same_split
@@ -50,6 +51,11 @@ class HeteroKind(Kind):
     key: ClassVar[str] = "hetero"
     classes_of_nodes: ClassVar[bool] = False
     container: ClassVar[str] = "HeteroData"
+    modules_take_data: ClassVar[bool] = True
+
+    def parts(self) -> list[Part]:
+        """Return the task and the type of the data."""
+        return [*super().parts(), FEATURES["heterogeneous"]]
 
     def prepare(self, data: Any, settings: Settings) -> Data:
         """Return the nodes that are predicted."""

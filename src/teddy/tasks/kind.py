@@ -33,9 +33,11 @@ class Kind(TicketKind):
 
     Attributes:
         row_fields: Further fields of the rows that views have.
+        draws_splits: Whether a search draws a split of data without one (``split_seed``).
     """
 
     row_fields: ClassVar[tuple[str, ...]] = ()
+    draws_splits: ClassVar[bool] = False
 
     def train_config(self, config: TrainConfig, model: Any) -> TrainConfig:
         """Return the settings of the training with this kind's own defaults."""

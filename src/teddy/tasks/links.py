@@ -44,6 +44,7 @@ class LinkKind(Kind):
     key: ClassVar[str] = "links"
     classes_of_nodes: ClassVar[bool] = False
     exported: ClassVar[str] = "outputs"
+    draws_splits: ClassVar[bool] = True
     row_fields: ClassVar[tuple[str, ...]] = ("edge_label_index",)
 
     def train_config(self, config: TrainConfig, model: Any) -> TrainConfig:

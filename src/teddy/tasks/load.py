@@ -30,6 +30,7 @@ from teddy.tasks.kind import Kind
 from teddy.tasks.links import LinkKind
 from teddy.tasks.registry import kind_for, parse_task
 from teddy.tasks.target_nodes import check_target, other_features, target_nodes, with_target_nodes
+from teddy.tasks.task import Task
 
 
 def load_dataset(
@@ -118,6 +119,15 @@ def load_dataset(
     if "split_seed" in graph:
         data.split_seed = graph.split_seed
     return with_names(data, raw)
+
+
+def check_loaded(data: Any, task: Task, source: str) -> None:
+    """Raise if data are a set of graphs, and the task is of one graph."""
+    if isinstance(data, Batch) and not issubclass(task.kind, GraphKind):
+        raise InputError(
+            f"{source}: is a set of graphs, expected one graph for the task {task.name}; the task "
+            "of sets is graph-classification"
+        )
 
 
 def read_for_task(

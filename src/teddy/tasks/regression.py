@@ -106,6 +106,10 @@ class Regression(Task):
         """Numbers in the user's scale, standardised."""
         return self.encode(outputs)
 
+    def user_outputs(self, logits: Tensor) -> Tensor:
+        """Numbers in the user's scale, ``[N, D]``."""
+        return self.predict(logits).view(logits.size(0), -1)
+
     def objective(
         self,
         y: Tensor,

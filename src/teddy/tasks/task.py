@@ -108,6 +108,10 @@ class Task(Config, ABC):
         """Outputs of a trained model of the user's, as logits of this task."""
         return outputs
 
+    def user_outputs(self, logits: Tensor) -> Tensor:
+        """Logits of this task, as outputs of a model of the user's."""
+        return logits
+
     def num_outputs(self, y: Tensor) -> int:
         """Logits of a node that encoded targets ask for: one for each column."""
         return y.size(1)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from teddy.capabilities import Part
 from teddy.data.checks import MASKS, PRUNED_BY, check_data
 from teddy.data.features import node_ids
 from teddy.data.splits import same_split
@@ -86,6 +87,7 @@ class TicketKind:
         classes_of_nodes: Whether every node of the graph may have a class.
         exported: Outputs of an exported program; empty: the task's.
         container: PyG class of the data, in words.
+        modules_take_data: Whether a function that makes a module may need the data.
     """
 
     name: ClassVar[str] = "node"
@@ -94,12 +96,17 @@ class TicketKind:
     classes_of_nodes: ClassVar[bool] = True
     exported: ClassVar[str] = ""
     container: ClassVar[str] = "Data"
+    modules_take_data: ClassVar[bool] = False
 
     def __init__(self, task: Task, info: TicketHeader | None = None) -> None:
         self.task = task
         if info is not None:
             self.info, self.found_with, self.inductive = info, info.graph, info.inductive
         self.header: Mapping[str, Any] = getattr(info, self.key or "-", None) or {}
+
+    def parts(self) -> list[Part]:
+        """Return the task, and the features of its data, as parts of a search."""
+        return [self.task.part()]
 
     def has_node_classes(self) -> bool:
         """Return whether every node of the graph may have a class, as homophily needs."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from teddy.capabilities import FEATURES, Part, check_combination, reason_against
-from teddy.tasks import TASKS
+from teddy.capabilities import Part, check_combination, reason_against
+from teddy.tasks import kind_from, task_from
 from teddy.ticket.info import TicketInfo
 
 #: Uses of a ticket, in the order of the docs.
@@ -39,5 +39,4 @@ def supports(name: str, info: TicketInfo) -> bool:
 
 
 def _parts(name: str, info: TicketInfo) -> list[Part]:
-    parts = [USES[name], TASKS[info.task["name"]].part()]
-    return [*parts, *([] if info.hetero is None else [FEATURES["heterogeneous"]])]
+    return [USES[name], *kind_from(task_from(info.task), info).parts()]
