@@ -14,10 +14,10 @@ from teddy.graph.messages import keep_columns
 from teddy.kernels import jit
 from teddy.kernels import selection as kernels
 from teddy.prune import SCORES, SortedGraph, choose_edges
-from teddy.prune.scores.kinds import NodeScore
+from teddy.prune.scores.score import node_score
 from teddy.prune.select import index_digests, lowest_edges
 
-METHODS = [name for name in SCORES if isinstance(SCORES[name], NodeScore)]
+METHODS = [name for name in SCORES if SCORES[name].join is not None]
 pytestmark = pytest.mark.skipif(jit.numba is None, reason="needs numba")
 
 
@@ -57,7 +57,7 @@ def test_both_paths_agree(num_nodes, num_pairs, seed, loops, by_column, p, metho
     assert torch.equal(graph.degree, simple.degree)
     table = torch.arange(simple.num_nodes + 1) ** 2
     assert torch.equal(graph.sum_over_neighbours(table), simple.sum_over_neighbours(table))
-    expected = SCORES[method](simple, simple.pairs)
+    expected = SCORES[method](simple)
     no_loop = pair_of_column >= 0
     assert torch.equal(graph.scores(SCORES[method])[no_loop], expected[pair_of_column[no_loop]])
     keep = teddy.prune_edges(edges, p, num_nodes, method)
@@ -142,10 +142,10 @@ def test_a_row_that_is_no_node_far_behind_the_first_glance(place, bad):
 
 
 ODD_SCORES = {
-    "zeros": NodeScore(lambda graph: (graph.degree - 1).clamp(min=0).double(), torch.mul),
-    "single precision": NodeScore(lambda graph: graph.degree.float() ** 1.7, torch.mul),
-    "negative": NodeScore(lambda graph: 3.0 - graph.degree.double(), torch.mul),
-    "huge": NodeScore(lambda graph: 1e200 * graph.degree.double(), torch.add),
+    "zeros": node_score(lambda graph: (graph.degree - 1).clamp(min=0).double(), torch.mul),
+    "single precision": node_score(lambda graph: graph.degree.float() ** 1.7, torch.mul),
+    "negative": node_score(lambda graph: 3.0 - graph.degree.double(), torch.mul),
+    "huge": node_score(lambda graph: 1e200 * graph.degree.double(), torch.add),
 }
 
 
@@ -154,7 +154,7 @@ def test_scores_that_codes_cannot_order(score):
     edges = sorted_list(400, 500, 5)
     graph = SortedGraph.of(edges, 400)
     simple, pair_of_column = Edges.from_columns(edges, 400)
-    scores = score(simple, simple.pairs).double()
+    scores = score(simple)
     for k in (1, 100, 300):
         expected = ~lowest_edges(scores, k, index_digests(simple.pairs))
         assert torch.equal(graph.keep(score, k), keep_columns(expected, pair_of_column))
@@ -163,4 +163,4 @@ def test_scores_that_codes_cannot_order(score):
 def test_a_score_that_is_no_number_is_an_error():
     graph = SortedGraph.of(sorted_list(40, 50, 5), 40)
     with pytest.raises(teddy.InputError, match="no number"):
-        graph.keep(NodeScore(lambda graph: graph.degree / 0.0 - 1e9, torch.add), 3)
+        graph.keep(node_score(lambda graph: graph.degree / 0.0 - 1e9, torch.add), 3)

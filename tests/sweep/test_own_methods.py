@@ -101,8 +101,8 @@ def test_a_score_from_a_file_is_a_method(graph, tmp_path):
     plugin.write_text(
         "from teddy.prune import SCORES\n"
         "@SCORES.register('id-sum')\n"
-        "def id_sum(graph, pairs, seed=0):\n"
-        "    return pairs.sum(dim=0).double()\n"
+        "def id_sum(edges, signals, seed):\n"
+        "    return edges.pairs.sum(dim=0).double()\n"
     )
     done = run_forked(
         "sweep", graph, "--load", plugin, "--methods", "id-sum,random", "--models", "gcn",

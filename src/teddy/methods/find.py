@@ -141,6 +141,8 @@ def _read(
 ) -> tuple[MethodSpec, Settings]:
     """The method and the settings tree that keywords stand for."""
     spec, wanted = MethodSpec.parse(method), parse_task(str(task))
+    if getattr(task, "weight", None) is not None:
+        raise InputError("weight came in the task, expected class_weight=... beside it")
     if train is not None and not isinstance(train, TrainConfig):
         raise InputError(f"train is {train}, expected a teddy.TrainConfig")
     for name in ("data_dir", "nodes", *(() if wanted.kind.draws_splits else ("split_seed",))):
@@ -173,7 +175,7 @@ def _check_once(keywords: Mapping[str, Any], other: Mapping[str, Any], place: st
 def _outside_inference(data: Any) -> Any:
     """The same data with copies of tensors that were made in inference mode."""
     if isinstance(data, list | tuple):
-        return [_outside_inference(graph) for graph in data]
+        return type(data)(_outside_inference(graph) for graph in data)
     if isinstance(data, Data | HeteroData) and any(
         isinstance(value, Tensor) and value.is_inference()
         for store in data.stores

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from torch.utils.data import Dataset
 from torch_geometric.data import Data, HeteroData
 
 from teddy.capabilities import FEATURES, Part
@@ -48,8 +49,9 @@ def problem_parts(data: Any, model: Any, settings: Settings) -> list[Part]:
         'model gcn'
     """
     parts = settings_parts(settings)
-    parts += kind_for(parse_task(settings.task.task), data, settings.task).parts()[1:]
-    first = data[0] if isinstance(data, list | tuple) and data else data
+    parts += kind_for(parse_task(settings.task.task), data).parts()[1:]
+    several: Any = data if isinstance(data, list | tuple | Dataset) else None
+    first = several[0] if several is not None and len(several) else data
     if isinstance(first, Data | HeteroData) and "edge_weight" in first:
         parts.append(FEATURES["edge weights"])
     if isinstance(model, str):

@@ -101,6 +101,7 @@ class Problem:
         self.weight_budget = settings.weights
         self.prunable = PrunableWeights(self)
         self.dense_model: nn.Module | None = None
+        data = self.kind.split_data(data, settings)
         self.source = ModelSource(model, dict(settings.model_options), data)
         given = one_split(self.kind.prepare(data, settings), settings.data.split, self.seed)
         with seeded(self.seed, self.device):

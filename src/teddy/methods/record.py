@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -58,6 +58,13 @@ def check_choice(graph: Edges, method: str, level: Level, keep: Tensor) -> None:
         )
 
 
+def kind_fields(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what a kind of problem records, as fields of a ticket's header."""
+    known = {field.name for field in fields(TicketInfo)}
+    own = {key: value for key, value in facts.items() if key not in known}
+    return {key: facts[key] for key in facts if key in known} | ({"own": own} if own else {})
+
+
 def make_ticket(
     problem: Problem,
     method: str,
@@ -90,7 +97,7 @@ def make_ticket(
     edges, keep = found_on.edges, problem.views.kept(found_on, choice)
     logits = {"dense": dense.logits, "ticket": sparse.logits}
     head = problem.head_for(network)
-    facts = problem.kind.facts(problem.views, choice, problem.given, logits, head)
+    facts = kind_fields(problem.kind.facts(problem.views, choice, problem.given, logits, head))
     outputs = problem.task.outputs
     info = TicketInfo(
         method=method,

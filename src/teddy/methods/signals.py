@@ -24,7 +24,7 @@ def signals_of(problem: Problem, needs: Sequence[str]) -> Signals:
 
     Args:
         problem: The problem.
-        needs: Fields of :class:`~teddy.prune.scores.kinds.Signals` that a score looks at.
+        needs: Fields of :class:`~teddy.prune.scores.score.Signals` that a score looks at.
 
     Example:
         >>> import teddy

@@ -7,7 +7,7 @@ from teddy.prune.choose import choose_edges, keep_highest, score_edges
 from teddy.prune.hetero import prune_relations, relation_scores
 from teddy.prune.prune import edge_scores, prune_edges, prune_graphs
 from teddy.prune.scores import SCORES
-from teddy.prune.scores.kinds import Signals
+from teddy.prune.scores.score import Signals
 from teddy.prune.sorted_graph import SortedGraph
 from teddy.prune.sparsify import SparsifyEdges
 

@@ -11,7 +11,7 @@ from teddy.errors import InputError
 from teddy.graph.edges import Edges
 from teddy.graph.weighted_graph import WeightedGraph
 from teddy.prune.scores import SCORES
-from teddy.prune.scores.kinds import NodeScore, Signals, SignalScore
+from teddy.prune.scores.score import Score, Signals, as_score
 from teddy.prune.select import (
     Digests,
     index_digests,
@@ -48,6 +48,8 @@ def choose_edges(
         [True, False, True]
     """
     weights = edges.weights if weighted else None
+    if weighted and weights is None:
+        raise InputError("degrees are to be weighted, expected edges with edge_weight")
     return keep_highest(edges, score_edges(edges, score, seed, weights, signals), sparsity)
 
 
@@ -89,23 +91,29 @@ def score_edges(
         weights: Weight of each edge, float64 ``[M]``, for weighted degrees.
         signals: Signals of the nodes, for a score that reads them.
     """
-    groups = edges.groups
+    found, groups = score_of(score), edges.groups
+    if weights is not None:
+        check_weighted(score)
+    if signals is not None or found.needs:
+        signals = (signals or Signals()).checked(edges.num_nodes, score, found.needs)
+        signals = signals.to(edges.pairs.device)
     if groups is None:
-        return score_pairs(edges, edges.pairs, score, seed, weights, signals)
+        return _score_graph(edges, found, seed, weights, signals)
     if groups.budget == "all" and groups.node is not None:
         graph, pair = edges.union
-        weight = None if weights is None else WeightedGraph.of(graph, pair, weights).weight
-        # At once: of scores that draw, edges between the same nodes have numbers of their own.
-        return score_pairs(graph, edges.node_pairs, score, seed, weight)
-    by_node = isinstance(SCORES[score], NodeScore | SignalScore)
+        if weights is not None:
+            weighted = WeightedGraph.of(graph, pair, weights)
+            return found.of_pairs(weighted, edges.node_pairs)
+        # Of scores that draw, edges between the same nodes have numbers of their own.
+        return found(graph, signals, seed)[pair] if found.of_graph else found(edges, signals, seed)
     scores = torch.empty_like(edges.pairs[0], dtype=torch.float64)
-    if weights is not None or (groups.alone and not by_node):
+    if weights is not None or (groups.alone and found.draws):
         for alone, _, own in edges.each():
             weight = None if weights is None else weights[own]
-            scores[own] = score_pairs(alone, alone.pairs, score, seed, weight)
+            scores[own] = _score_graph(alone, found, seed, weight, signals)
         return scores
-    if not by_node or not edges.num_edges:
-        return score_pairs(edges, edges.pairs, score, seed, None, signals)
+    if found.draws or not edges.num_edges:
+        return found(edges, signals, seed)
     # TEDDY's integer sums have as many binary places as the bits of the highest degree leave:
     # graphs that have as many together are scored to the last bit as each alone.
     nodes = torch.arange(edges.num_nodes, device=edges.pairs.device)
@@ -114,37 +122,22 @@ def score_edges(
     bits = torch.frexp(highest.double()).exponent[edges.group]
     for value in bits.unique():
         own = bits == value
-        part = Edges(edges.num_nodes, edges.pairs[:, own])
-        scores[own] = score_pairs(part, part.pairs, score, seed, None, signals)
+        scores[own] = found(Edges(edges.num_nodes, edges.pairs[:, own]), signals, seed)
     return scores
 
 
-def score_pairs(
-    edges: Edges,
-    pairs: Tensor,
-    method: str,
-    seed: int = 0,
-    weights: Tensor | None = None,
-    signals: Signals | None = None,
+def _score_graph(
+    edges: Edges, score: Score, seed: int, weights: Tensor | None, signals: Signals | None
 ) -> Tensor:
-    """Score pairs of nodes of one graph, edges or self-loops ``[2, P]``, as float64 ``[P]``.
-
-    The other arguments are those of :func:`score_edges`.
-
-    Example:
-        >>> path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
-        >>> score_pairs(path, path.pairs, "teddy")
-        tensor([0.3536, 0.3536], dtype=torch.float64)
-    """
-    score = SCORES[method]
+    """Score the edges of one graph."""
     if weights is not None:
-        check_weighted(method)
-        assert isinstance(score, NodeScore)
-        return score(WeightedGraph(edges, weights), pairs, seed)
-    if not isinstance(score, SignalScore):
-        return score(edges, pairs, seed)
-    known = (signals or Signals()).checked(edges.num_nodes, method, score.needs)
-    return score(edges, pairs, seed, known.to(pairs.device))
+        return score.of_pairs(WeightedGraph(edges, weights), edges.pairs)
+    return score(edges, signals, seed)
+
+
+def score_of(name: str) -> Score:
+    """Return the score of this name."""
+    return as_score(SCORES[name])
 
 
 def check_weighted(method: str) -> None:
@@ -157,15 +150,14 @@ def check_weighted(method: str) -> None:
         teddy.errors.InputError: random takes no weights of edges, expected one of: teddy,
         degree-high, degree-low, two-hop
     """
-    if getattr(SCORES[method], "weighted", None) is None:
-        known = [name for name in SCORES if getattr(SCORES[name], "weighted", None) is not None]
+    if score_of(method).weighted is None:
+        known = [name for name in SCORES if score_of(name).weighted is not None]
         raise InputError(f"{method} takes no weights of edges, expected one of: {', '.join(known)}")
 
 
 def needed_signals(method: str) -> tuple[str, ...]:
     """Names of the signals that a score reads beside the graph."""
-    score = SCORES[method]
-    return score.needs if isinstance(score, SignalScore) else ()
+    return score_of(method).needs
 
 
 def _tie_digests(edges: Edges) -> Digests:

@@ -12,7 +12,7 @@ from teddy.graph.groups import EdgeType
 from teddy.graph.messages import keep_columns
 from teddy.graph.relations import relation_edges
 from teddy.graph.weighted_graph import WeightedGraph, check_has_weights
-from teddy.prune.choose import choose_edges, needed_signals, score_edges, score_pairs
+from teddy.prune.choose import choose_edges, needed_signals, score_edges, score_of
 
 
 def relation_scores(
@@ -70,7 +70,8 @@ def relation_scores(
                     weight = WeightedGraph.of(graph, union_pair, weights).weight
             elif weights is not None:
                 weight = weights[own]
-            of_columns[loop] = score_pairs(graph, loops, method, seed, weight)
+            own_graph = graph if weight is None else WeightedGraph(graph, weight)
+            of_columns[loop] = score_of(method).of_pairs(own_graph, loops)
             found[kind] = of_columns
     return {kind: found[kind] for kind in data.edge_types}
 

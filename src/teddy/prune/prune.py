@@ -19,9 +19,8 @@ from teddy.graph.groups import Groups, check_budget
 from teddy.graph.messages import keep_columns
 from teddy.graph.weighted_graph import WeightedGraph
 from teddy.numbers import check_sparsity, num_pruned_edges
-from teddy.prune.choose import choose_edges, keep_highest, needed_signals, score_edges, score_pairs
-from teddy.prune.scores import SCORES
-from teddy.prune.scores.kinds import NodeScore, Signals
+from teddy.prune.choose import choose_edges, keep_highest, needed_signals, score_edges, score_of
+from teddy.prune.scores.score import Signals
 from teddy.prune.sorted_graph import SortedGraph
 
 
@@ -48,7 +47,7 @@ def edge_scores(
             (:func:`teddy.prune.scores.teddy.weighted_node_values`); an edge has the mean of its
             columns'. Only scores made of degrees take it.
         signals: Inputs of the score beside the graph: ``x``, ``logits``, ``alone``, ``labels``, see
-            :class:`~teddy.prune.scores.kinds.Signals`.
+            :class:`~teddy.prune.scores.score.Signals`.
 
     Returns:
         float64 ``[E]``; the lowest are pruned first.
@@ -59,8 +58,8 @@ def edge_scores(
         >>> teddy.edge_scores(triangle_with_tail)
         tensor([0.1031, 0.0861, 0.0861, 0.1549], dtype=torch.float64)
     """
-    score, known = SCORES[method], _signals(method, signals)
-    if isinstance(score, NodeScore) and edge_weight is None:
+    score, known = score_of(method), _signals(method, signals)
+    if score.join is not None and edge_weight is None:
         fast = SortedGraph.of(edge_index, num_nodes)
         if fast is not None:
             return fast.scores(score)
@@ -68,9 +67,10 @@ def edge_scores(
     weights = _weights(graph, pair_of_column, edge_weight)
     scores = torch.empty(edge_index.size(1), dtype=torch.float64, device=edge_index.device)
     loop = pair_of_column < 0
-    found = score_pairs(graph, graph.pairs, method, seed, weights, known)
+    found = score_edges(graph, method, seed, weights, known)
     scores[~loop] = found[pair_of_column[~loop]]
-    scores[loop] = score_pairs(graph, edge_index[:, loop].long(), method, seed, weights, known)
+    own = graph if weights is None else WeightedGraph(graph, weights)
+    scores[loop] = score.of_pairs(own, edge_index[:, loop].long())
     return scores
 
 
@@ -107,8 +107,8 @@ def prune_edges(
         >>> teddy.prune_edges(triangle_with_tail, 0.5)
         tensor([ True, False, False,  True])
     """
-    score, known = SCORES[method], _signals(method, signals)
-    if isinstance(score, NodeScore) and edge_weight is None:
+    score, known = score_of(method), _signals(method, signals)
+    if score.join is not None and edge_weight is None:
         fast = SortedGraph.of(edge_index, num_nodes)
         if fast is not None:
             return fast.keep(score, num_pruned_edges(sparsity, fast.num_edges))

@@ -14,7 +14,7 @@ from torch import Tensor
 from teddy.errors import InputError
 from teddy.kernels import jit
 from teddy.kernels import selection as kernels
-from teddy.prune.scores.kinds import NodeScore
+from teddy.prune.scores.score import Score
 from teddy.prune.select import index_digests, lowest_edges
 
 Array = NDArray[Any]
@@ -102,14 +102,14 @@ class SortedGraph:
         sums[loops] -= padded[degree[loops]]
         return torch.from_numpy(sums)
 
-    def scores(self, score: NodeScore) -> Tensor:
+    def scores(self, score: Score) -> Tensor:
         """Score each column; float64 ``[E]``."""
         out = np.empty(self._col.size)
         arrays = self._crow, self._col, self._values(score), score.join is torch.mul, out
         jit.run_parts(kernels.score_rows, [(*part, *arrays) for part in self._row_parts()])
         return torch.from_numpy(out)
 
-    def keep(self, score: NodeScore, num_pruned: int) -> Tensor:
+    def keep(self, score: Score, num_pruned: int) -> Tensor:
         """Keep the columns of all but the lowest ``num_pruned`` edges; bool ``[E]``.
 
         The order is that of :func:`~teddy.prune.select.lowest_edges`: score, then md5.
@@ -137,8 +137,9 @@ class SortedGraph:
         keep[self._loops] = True
         return torch.from_numpy(keep)
 
-    def _values(self, score: NodeScore) -> NDArray[np.float64]:
-        values: NDArray[np.float64] = score.values(self).double().numpy()
+    def _values(self, score: Score) -> NDArray[np.float64]:
+        assert score.node_values is not None
+        values: NDArray[np.float64] = score.node_values(self).double().numpy()
         if not np.isfinite(values.sum()):
             raise InputError("a node's score is no number, expected one for every node")
         return values
@@ -154,13 +155,14 @@ class SortedGraph:
         return bins, counts.sum(axis=0, dtype=np.int64) - loops
 
     def _closely(
-        self, entries: Array, num_pruned: int, values: NDArray[np.float64], score: NodeScore
+        self, entries: Array, num_pruned: int, values: NDArray[np.float64], score: Score
     ) -> tuple[Array, Array]:
         """Both directions of some edges, in an order of theirs: which stay."""
         row, col = (array[entries].astype(np.int64) for array in (self._row, self._col))
         once = row < col
         pairs = torch.from_numpy(np.stack([row[once], col[once]]))
         ends = torch.from_numpy(values)[pairs]
+        assert score.join is not None
         scores = score.join(ends[0], ends[1])
         stays = ~lowest_edges(scores, num_pruned, index_digests(pairs)).numpy()
         # The edges are sorted; by this key both directions of each stand side by side.
@@ -191,7 +193,7 @@ def _parts(row: Array) -> list[tuple[int, int]]:
     return list(pairwise([0, *sorted(cuts - {0}), row.size]))
 
 
-def _codes(values: NDArray[np.float64], degree: Tensor, score: NodeScore) -> NDArray[np.uint16]:
+def _codes(values: NDArray[np.float64], degree: Tensor, score: Score) -> NDArray[np.uint16]:
     """Round node values down to 15 bits, such that the order of scores is that of codes' sums.
 
     Where there is no such order, as of products with zero, all codes are the same: then every edge

@@ -27,7 +27,7 @@ class SparsifyEdges(BaseTransform):
     Args:
         sparsity: Share of undirected edges to remove, in [0, 1].
         method: A name in ``teddy.prune.SCORES``. One that looks at nodes takes ``data.x``,
-            ``data.logits``, ... (:class:`~teddy.prune.scores.kinds.Signals`).
+            ``data.logits``, ... (:class:`~teddy.prune.scores.score.Signals`).
         seed: For scores that draw.
         weighted: Whether degrees are sums of ``edge_weight``; an edge whose columns have several
             weights has their mean.

@@ -62,7 +62,7 @@ def graph_set(
     batch = as_batch(graphs, source)
     y = targets.check(batch.get("y"), batch.num_graphs, source)
     batch = _without_own_names(of_graphs(batch, y=y))
-    came = _came(batch, source)
+    came = split_that_came(batch, source)
     name = split if isinstance(split, str) else "given"
     if split is None:
         name = batch.get("split") or ("given" if came is not None else DRAWN)
@@ -241,12 +241,13 @@ def _shape(value: Tensor | None) -> str:
     return "missing" if value is None else f"of shape {list(value.shape)}"
 
 
-def _came(batch: Batch, source: str) -> Masks | None:
-    there = [key for key in MASKS if key in batch]
+def split_that_came(raw: Data, source: str) -> Masks | None:
+    """Return the masks that came with data, or None."""
+    there = [key for key in MASKS if key in raw]
     if there and len(there) < len(MASKS):
-        missing = next(key for key in MASKS if key not in batch)
+        missing = next(key for key in MASKS if key not in raw)
         raise InputError(f"{source}: {there[0]} but no {missing}, expected all three or none")
-    return (batch.train_mask, batch.val_mask, batch.test_mask) if there else None
+    return (raw.train_mask, raw.val_mask, raw.test_mask) if there else None
 
 
 def _numbered(split: Sequence[Any], y: Tensor, source: str) -> Masks:

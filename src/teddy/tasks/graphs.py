@@ -193,6 +193,13 @@ class GraphKind(Kind):
             )
         return graph_set(batch, self.info.split, self.info.split_seed, targets=self.task.targets)
 
+    def with_split(
+        self, data: Any, split: str | None, split_seed: int | None, source: str
+    ) -> Batch:
+        """Return loaded graphs with a split of graphs."""
+        found = super().with_split(data, split, split_seed, source)
+        return of_graphs(found, **{key: found[key] for key in MASKS if key in found})
+
     def edge_lists(self, data: Any, graph: Data, edges: Edges, keep: Tensor) -> list[EdgeList]:
         """Return the kept edges with the number of their graph; nodes are numbered in each."""
         (found,) = super().edge_lists(data, graph, edges, keep)

@@ -12,7 +12,7 @@ from torch_geometric.data import Data, HeteroData
 
 from teddy.capabilities import FEATURES, Part
 from teddy.data.checks import PRUNED_BY
-from teddy.data.features import node_ids, num_features
+from teddy.data.features import node_ids
 from teddy.data.splits import same_split
 from teddy.errors import InputError
 from teddy.graph.columns import keep_relations, listed_columns
@@ -28,6 +28,10 @@ from teddy.tasks.kind import Kind
 from teddy.tasks.programs import HeteroProgram, Program
 from teddy.tasks.target_nodes import (
     check_target,
+    edge_counts,
+    feature_widths,
+    hetero_facts,
+    node_counts,
     target_data,
     target_edges,
     target_nodes,
@@ -52,6 +56,11 @@ class HeteroKind(Kind):
     classes_of_nodes: ClassVar[bool] = False
     container: ClassVar[str] = "HeteroData"
     modules_take_data: ClassVar[bool] = True
+
+    @property
+    def directed(self) -> bool:
+        """Whether relations get no reverse."""
+        return bool(self.header.get("directed", False))
 
     def parts(self) -> list[Part]:
         """Return the task and the type of the data."""
@@ -99,7 +108,7 @@ class HeteroKind(Kind):
 
     def views(self, fields: Data, edges: Edges, settings: Settings, seed: int) -> Views:
         """Return the graphs that train, validate and test."""
-        self.relations, self.directed = settings.task.relations, settings.task.directed
+        self.relations, self.one_way = settings.task.relations, settings.task.directed
         return super().views(fields, edges, settings, seed)
 
     def facts(
@@ -112,7 +121,7 @@ class HeteroKind(Kind):
     ) -> dict[str, Any]:
         """Return types, relations and their kept edges."""
         facts = hetero_facts(views.train.edges, choice.keep)
-        return {self.key: facts | ({"directed": True} if self.directed else {})}
+        return {self.key: facts | ({"directed": True} if self.one_way else {})}
 
     def graph(self, data: Any) -> Data:
         """Return the nodes that are predicted, or raise unless the types are the ticket's.
@@ -125,9 +134,9 @@ class HeteroKind(Kind):
         kinds = sorted((first, name, last) for first, name, last in listed)
         if sorted(data.edge_types) != kinds or nodes.keys() != self.header["nodes"].keys():
             found = ", ".join(relation_text(kind) for kind in sorted(data.edge_types))
-            raise self._another(f"{_listed(nodes)} nodes and the relations {found}")
+            raise self._another(f"{node_counts(nodes)} nodes and the relations {found}")
         if self.inductive is None and nodes != self.header["nodes"]:
-            raise self._another(f"{_listed(nodes)} nodes")
+            raise self._another(f"{node_counts(nodes)} nodes")
         return target_data(data, self.header["target"], labelled=False)
 
     def ticket_edges(self, data: Any, graph: Data, names: Sequence[str]) -> Edges:
@@ -143,7 +152,7 @@ class HeteroKind(Kind):
 
     def check_features(self, edges: Edges) -> None:
         """Raise unless all types but the target's have as many features as the ticket's graph."""
-        got, expected = _widths(edges), self.header["features"]
+        got, expected = feature_widths(edges), self.header["features"]
         for name in sorted({*got, *expected}):
             one, other = expected.get(name, 0), got.get(name, 0)
             if one != other:
@@ -151,7 +160,7 @@ class HeteroKind(Kind):
 
     def another(self, edges: Edges) -> InputError | None:
         """Return the error for a graph that is not the ticket's."""
-        return self._another(_counts(edges))
+        return self._another(edge_counts(edges))
 
     def _another(self, got: str) -> InputError:
         edges = ", ".join(
@@ -159,7 +168,7 @@ class HeteroKind(Kind):
             for part in self.header["relations"]
         )
         return InputError(
-            f"the ticket belongs to {self.info.dataset} with {_listed(self.header['nodes'])} nodes "
+            f"the ticket belongs to {self.info.dataset} with {node_counts(self.header['nodes'])} nodes "
             f"and edges {edges}; got another graph with {got}"
         )
 
@@ -260,47 +269,6 @@ class HeteroKind(Kind):
         return found
 
 
-def hetero_facts(edges: Edges, keep: Tensor) -> dict[str, Any]:
-    """Metadata of the relations, as plain data.
-
-    Args:
-        edges: The graph.
-        keep: bool ``[M]``, the kept edges.
-    """
-    groups = edges.groups
-    assert groups is not None
-    parts = zip(groups.relations, keep.split(edges.num_in_group.tolist()), strict=True)
-    return {
-        "target": edges.target,
-        "scope": groups.budget,
-        "nodes": dict(groups.types),
-        "features": _widths(edges),
-        "relations": [
-            {
-                "edge_types": [list(kind) for kind in kinds],
-                "total": stays.numel(),
-                "kept": int(stays.sum()),
-            }
-            for kinds, stays in parts
-        ],
-    }
-
-
 def _check_kind(data: HeteroData) -> None:
     if not isinstance(data, HeteroData):
         raise InputError(f"got {type(data).__name__}, expected a HeteroData, as the ticket's")
-
-
-def _widths(edges: Edges) -> dict[str, int]:
-    """Features of each type but the target's."""
-    return {name: num_features(x) for name, x in edges.features.items()}
-
-
-def _counts(edges: Edges) -> str:
-    assert edges.groups is not None
-    parts = zip(edges.num_in_group.tolist(), edges.groups.relations, strict=True)
-    return "edges " + ", ".join(f"{n} {relation_text(kinds[0])}" for n, kinds in parts)
-
-
-def _listed(nodes: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in nodes.items())

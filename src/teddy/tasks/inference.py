@@ -10,7 +10,7 @@ from teddy.errors import InputError, warn
 from teddy.graph import Edges
 from teddy.prune import choose_edges
 from teddy.prune.choose import needed_signals
-from teddy.prune.scores.kinds import Signals
+from teddy.prune.scores.score import Signals
 from teddy.settings.groups import INFERENCE_RULES
 
 #: What PyG's loaders leave in a piece of a graph.

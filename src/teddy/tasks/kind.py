@@ -43,6 +43,10 @@ class Kind(TicketKind):
         """Return the settings of the training with this kind's own defaults."""
         return config
 
+    def split_data(self, data: Any, settings: Settings) -> Any:
+        """Return the data that a search sees, before it is asked for a model."""
+        return data
+
     def prepare(self, data: Any, settings: Settings) -> Data:
         """Return the rows that are predicted, checked: features, targets, masks, inputs."""
         return check_data(data, targets=self.task.targets, integers=True)
@@ -85,9 +89,8 @@ class Kind(TicketKind):
             seed: For scores that draw.
         """
         inference = settings.task.inference
-        if settings.task.inductive:
-            return Views.of_nodes(fields, edges, inference, seed)
-        return Views.whole(fields, edges, inference, seed)
+        make = Views.of_nodes if settings.task.inductive else Views.whole
+        return make(fields, edges, inference, seed, self.row_fields)
 
     def head(self, network: nn.Module, graph: Data, device: torch.device) -> Head | None:
         """Return the head of a network, or raise if the network can't have one.

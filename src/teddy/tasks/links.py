@@ -13,7 +13,6 @@ from torch_geometric.data import Data
 from teddy.data.checks import MASKS
 from teddy.data.features import node_ids
 from teddy.errors import InputError
-from teddy.graph import Edges
 from teddy.graph.fingerprint import split_fingerprint
 from teddy.tasks.heads import Head, LinkHead
 from teddy.tasks.kind import Kind
@@ -74,16 +73,16 @@ class LinkKind(Kind):
         """Return a graph with links, checked; see :func:`~teddy.tasks.link_split.check_links`."""
         return check_links(data, source, labelled, self.task.targets)
 
-    def prepare(self, data: Any, settings: Settings) -> Data:
+    def split_data(self, data: Any, settings: Settings) -> Data:
         """Return the graph of training edges with its links."""
         seed = settings.data.split_seed
         if seed is not None and isinstance(data, Data) and "edge_label_index" in data:
             raise InputError(f"split_seed is {seed}, and data have links; expected none")
-        return self.checked(self.with_rows(data, None, seed or 0))
+        return self.with_rows(data, None, seed or 0)
 
-    def views(self, fields: Data, edges: Edges, settings: Settings, seed: int) -> Views:
-        """Return one view, of the training edges, with the ends of its links."""
-        return Views.whole(fields, edges, settings.task.inference, seed, self.row_fields)
+    def prepare(self, data: Any, settings: Settings) -> Data:
+        """Return the graph of training edges with its links, checked."""
+        return self.checked(data)
 
     def head(self, network: nn.Module, graph: Data, device: torch.device) -> LinkHead:
         """Return the inner product of both ends' outputs."""
@@ -145,6 +144,8 @@ class LinkKind(Kind):
         if split is None and split_seed is None:
             return self._linked(data, labelled=False, source=source)
         own = None if self.info.split_seed is None else self.info.split
+        if split_seed is None and split == self.info.split:
+            split_seed = self.info.split_seed
         return self.with_rows(data, split or own, split_seed or 0, source)
 
     def row_names(self, data: Any) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:

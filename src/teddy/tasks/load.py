@@ -17,14 +17,14 @@ from teddy.data.checks import (
 )
 from teddy.data.features import compact
 from teddy.data.source import StrPath, read_source
-from teddy.data.splits import CHOICES, Masks, one_split, split_nodes, split_number
+from teddy.data.splits import CHOICES, one_split, split_nodes, split_number
 from teddy.data.targets import Targets
 from teddy.errors import InputError
 from teddy.graph.canonical import check_edge_values
 from teddy.graph.edges import Edges
 from teddy.graph.groups import relation_text
 from teddy.graph.relations import check_relations, nodes_of_types
-from teddy.tasks.graph_split import as_batch, graph_set
+from teddy.tasks.graph_split import as_batch, graph_set, split_that_came
 from teddy.tasks.graphs import GraphKind
 from teddy.tasks.kind import Kind
 from teddy.tasks.links import LinkKind
@@ -40,7 +40,7 @@ def load_dataset(
     seed: int = 0,
     data_dir: StrPath | None = None,
     nodes: StrPath | None = None,
-    task: str = "classification",
+    task: str | Task = "classification",
     directed: bool = False,
     target: str | None = None,
 ) -> Data | HeteroData:
@@ -89,7 +89,9 @@ def load_dataset(
     split = split if split is None else str(split)
     of_links = issubclass(parse_task(task).kind, LinkKind)
     if of_links and directed:
-        raise InputError(f"links have no direction, expected no directed graph for {task}")
+        raise InputError(
+            f"links have no direction, expected no directed graph for {parse_task(task).name}"
+        )
     kind, raw, source, label = read_for_task(
         name, task, data_dir, nodes, () if of_links else None, target, directed
     )
@@ -132,7 +134,7 @@ def check_loaded(data: Any, task: Task, source: str) -> None:
 
 def read_for_task(
     name: StrPath,
-    task: str,
+    task: str | Task,
     data_dir: StrPath | None,
     nodes: StrPath | None,
     classes: Sequence[str] | None,
@@ -244,12 +246,3 @@ def simple_edges(
         values["edge_weight"] = check_edge_values("edge_weight", graph.edge_weight, columns, source)
     edges = Edges.from_index(graph.edge_index, graph.x.size(0), values, directed, self_loops)
     return {"edge_index": edges.edge_index, **edges.messages.values}
-
-
-def split_that_came(raw: Data, source: str) -> Masks | None:
-    """Return the masks that came with data, or None."""
-    there = [key for key in MASKS if key in raw]
-    if there and len(there) < len(MASKS):
-        missing = next(key for key in MASKS if key not in raw)
-        raise InputError(f"{source}: {there[0]} but no {missing}, expected all three or none")
-    return (raw.train_mask, raw.val_mask, raw.test_mask) if there else None

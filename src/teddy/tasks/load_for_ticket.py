@@ -14,14 +14,13 @@ from teddy.data.features import compact
 from teddy.data.source import StrPath
 from teddy.data.targets import Targets
 from teddy.errors import InputError
-from teddy.tasks.graph_split import as_batch, of_graphs
+from teddy.tasks.graph_split import as_batch, of_graphs, split_that_came
 from teddy.tasks.links import LinkKind
 from teddy.tasks.load import (
     bare_graph,
     checked_hetero,
     read_for_task,
     simple_edges,
-    split_that_came,
     with_names,
 )
 from teddy.tasks.registry import kind_from, task_from
@@ -138,7 +137,7 @@ def load_for_ticket(
         classes = info.classes or [str(number) for number in range(info.graph["classes"])]
     data = load_to_predict(
         dataset, classes=classes, data_dir=data_dir, nodes=nodes, task=task.name,
-        directed=bool((kind.header or info.graph).get("directed", False)),
+        directed=kind.directed,
         target=kind.header.get("target"), self_loops=info.graph.get("self_loops", False),
         integers="integer_x" in info.graph,
     )  # fmt: skip

@@ -17,6 +17,7 @@ from teddy.tasks.graphs import GraphKind
 from teddy.tasks.hetero import HeteroKind
 from teddy.tasks.kind import Kind
 from teddy.tasks.link_prediction import LinkPrediction
+from teddy.tasks.links import LinkKind
 from teddy.tasks.multilabel import Multilabel
 from teddy.tasks.regression import Regression
 from teddy.tasks.task import Task
@@ -27,13 +28,15 @@ for _task in (Classification, Multilabel, Regression, LinkPrediction, GraphClass
     TASKS.register(_task.name)(_task)
 
 
-def parse_task(text: str) -> Task:
+def parse_task(text: str | Task) -> Task:
     """Read a task with its options, ``name:option=value:...``.
 
     Example:
         >>> parse_task("link-prediction:hits_at=10").hits_at
         10
     """
+    if isinstance(text, Task):
+        return text
     name, *parts = text.strip().split(":")
     kind = TASKS[name]
     return kind(**dict(read_option(name, kind.defaults(), part) for part in parts))
@@ -68,12 +71,17 @@ def kind_for(task: Task, data: Any, asked: TaskConfig | None = None) -> Kind:
     chosen = asked.target is not None or asked.relations != "each"
     several = isinstance(data, list | tuple | Dataset)
     if several and not issubclass(task.kind, GraphKind):
-        raise InputError(
-            f"data is a {type(data).__name__}, expected a Data, or the task graph-classification "
-            "for a set of graphs"
-        )
+        links = issubclass(task.kind, LinkKind)
+        other = "of several: teddy.links_of(*data)" if links else (
+            "or the task graph-classification for a set of graphs"
+        )  # fmt: skip
+        raise InputError(f"data is a {type(data).__name__}, expected a Data, {other}")
     if isinstance(data, HeteroData) or chosen:
         check_combination([task.part(), FEATURES["heterogeneous"]])
+        if task.kind is not Kind:
+            raise InputError(
+                f"the task {task.name} has a kind of its own, expected a Data, not a HeteroData"
+            )
         return HeteroKind(task)
     return task.kind(task)
 

@@ -1,7 +1,8 @@
-"""Splits of rows that a ticket is used on: one that is asked for, or the ticket's own."""
+"""Data that a ticket is used on: a split that is asked for or the ticket's own, and inputs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from torch_geometric.data import Data
@@ -15,18 +16,24 @@ if TYPE_CHECKING:
 
 
 def with_split(
-    data: Data, info: TicketHeader, split: str | None, split_seed: int | None, dataset: str
+    data: Data,
+    info: TicketHeader,
+    split: str | None,
+    split_seed: int | None,
+    dataset: str,
+    of: str = "node",
 ) -> Data:
     """Return rows with the masks of a split that is asked for, or of the ticket's if it can be."""
     asked = split is not None
-    if not asked:
-        split, split_seed = info.split, info.split_seed if split_seed is None else split_seed
+    if split_seed is None and split in (None, info.split):
+        split_seed = info.split_seed
+    split = split or info.split
     if split in ("public", "given") or split_number(split) is not None:
         return _came(data, str(split), asked, dataset)
     try:
         if data.get("y") is None:
             raise InputError(f"{dataset}: no labels, expected some to draw the split '{split}'")
-        masks = split_nodes(data.y, str(split), split_seed or 0)
+        masks = split_nodes(data.y, str(split), split_seed or 0, of=of)
     except InputError:
         if asked:
             raise
@@ -52,3 +59,22 @@ def _came(data: Data, split: str, asked: bool, dataset: str) -> Data:
         for key in MASKS:  # of other splits than the ticket's
             del data[key]
         return data
+
+
+def check_has(data: Data, names: Iterable[str], what: str = "data") -> None:
+    """Raise unless some data have the values that a ticket was found with.
+
+    Args:
+        data: The data.
+        names: Of the values.
+        what: What the message calls the data.
+
+    Example:
+        >>> check_has(Data(), ["edge_type"])
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: the ticket was found with edge_type, expected data that have it
+    """
+    for name in names:
+        if data.get(name) is None:
+            raise InputError(f"the ticket was found with {name}, expected {what} that have it")

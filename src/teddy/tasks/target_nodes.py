@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +12,11 @@ from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
 from teddy.data.checks import MASKS, PRUNED_BY, check_data, check_features, check_graph
+from teddy.data.features import num_features
 from teddy.data.targets import CLASSES, Targets
 from teddy.errors import InputError
 from teddy.graph.edges import Edges
+from teddy.graph.groups import relation_text
 from teddy.graph.relations import Pairing, nodes_of_types, relation_edges
 
 
@@ -139,3 +141,46 @@ def target_edges(
     edges, _ = relation_edges(data, budget, names, pairing)
     features = other_features(data, target, nodes_of_types(data))
     return replace(edges, target=target, features=features)
+
+
+def hetero_facts(edges: Edges, keep: Tensor) -> dict[str, Any]:
+    """Metadata of the relations, as plain data.
+
+    Args:
+        edges: The graph.
+        keep: bool ``[M]``, the kept edges.
+    """
+    groups = edges.groups
+    assert groups is not None
+    parts = zip(groups.relations, keep.split(edges.num_in_group.tolist()), strict=True)
+    return {
+        "target": edges.target,
+        "scope": groups.budget,
+        "nodes": dict(groups.types),
+        "features": feature_widths(edges),
+        "relations": [
+            {
+                "edge_types": [list(kind) for kind in kinds],
+                "total": stays.numel(),
+                "kept": int(stays.sum()),
+            }
+            for kinds, stays in parts
+        ],
+    }
+
+
+def feature_widths(edges: Edges) -> dict[str, int]:
+    """Features of each type but the target's."""
+    return {name: num_features(x) for name, x in edges.features.items()}
+
+
+def edge_counts(edges: Edges) -> str:
+    """Number of edges of each relation, in words."""
+    assert edges.groups is not None
+    parts = zip(edges.num_in_group.tolist(), edges.groups.relations, strict=True)
+    return "edges " + ", ".join(f"{n} {relation_text(kinds[0])}" for n, kinds in parts)
+
+
+def node_counts(nodes: Mapping[str, int]) -> str:
+    """Number of nodes of each type, in words."""
+    return ", ".join(f"{count} {name}" for name, count in nodes.items())

@@ -20,7 +20,7 @@ from teddy.graph.columns import keep_messages, listed_columns
 from teddy.graph.fingerprint import split_fingerprint
 from teddy.tasks.heads import Head
 from teddy.tasks.programs import NodeProgram, Program
-from teddy.tasks.row_splits import with_split
+from teddy.tasks.row_splits import check_has, with_split
 
 if TYPE_CHECKING:
     from teddy.tasks.task import Task
@@ -102,7 +102,14 @@ class TicketKind:
         self.task = task
         if info is not None:
             self.info, self.found_with, self.inductive = info, info.graph, info.inductive
-        self.header: Mapping[str, Any] = getattr(info, self.key or "-", None) or {}
+        own = getattr(info, "own", None) or {}
+        found = getattr(info, self.key, own.get(self.key)) if self.key else None
+        self.header: Mapping[str, Any] = found or {}
+
+    @property
+    def directed(self) -> bool:
+        """Whether data are to be read as directed."""
+        return bool(self.found_with.get("directed", False))
 
     def parts(self) -> list[Part]:
         """Return the task, and the features of its data, as parts of a search."""
@@ -137,18 +144,8 @@ class TicketKind:
         return Edges.from_data(graph, names, directed, self_loops)
 
     def check_has(self, data: Any, names: Iterable[str], what: str = "data") -> None:
-        """Raise unless data have the values that a ticket was found with.
-
-        Example:
-            >>> from teddy.tasks import Classification
-            >>> TicketKind(Classification()).check_has(Data(), ["edge_type"])
-            Traceback (most recent call last):
-            ...
-            teddy.errors.InputError: the ticket was found with edge_type, expected data that have it
-        """
-        for name in names:
-            if data.get(name) is None:
-                raise InputError(f"the ticket was found with {name}, expected {what} that have it")
+        """Raise unless data have the values that a ticket was found with."""
+        check_has(data, names, what)
 
     def inputs(self, graph: Data, head: Head | None, device: torch.device) -> dict[str, Any]:
         """Return values that a ticket's network takes because of the kind of problem."""
@@ -229,7 +226,7 @@ class TicketKind:
             split_seed: Seed of a split that is drawn; None: the ticket's.
             source: Name of the data in messages.
         """
-        return with_split(data, self.info, split, split_seed, source)
+        return with_split(data, self.info, split, split_seed, source, self.name)
 
     def edge_lists(self, data: Any, graph: Data, edges: Edges, keep: Tensor) -> list[EdgeList]:
         """Return the kept edges as tables have them, each undirected one once."""

@@ -119,7 +119,9 @@ class Views:
         return Views(view, view, view, view, inference, seed)
 
     @staticmethod
-    def of_nodes(data: Data, edges: Edges, inference: str, seed: int) -> Views:
+    def of_nodes(
+        data: Data, edges: Edges, inference: str, seed: int, more: Iterable[str] = ()
+    ) -> Views:
         """The graph as it grows: of the training nodes, with those that validate, whole.
 
         Nothing of a node that comes later is in an earlier view: no feature, label, edge or degree.
@@ -137,7 +139,7 @@ class Views:
         found = []
         for nodes in (data.train_mask, data.train_mask | data.val_mask, everyone):
             part, within = edges.induced(nodes)
-            fields = {key: data[key][nodes] for key in ("y", *MASKS)}
+            fields = {key: data[key][nodes] for key in ("y", *MASKS, *more)}
             fields["x"] = select_rows(data.x, nodes)
             found.append(View(part, part.data(fields), trained[within]))
         train, val, test = found

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -12,6 +10,7 @@ from teddy.data.checks import check_features
 from teddy.data.features import column_order, feature_names, num_features, take_columns
 from teddy.errors import InputError
 from teddy.graph.inputs import Beside
+from teddy.tasks.row_splits import check_has
 from teddy.tensors import dtype_text, shape_text
 from teddy.ticket.info import TicketInfo
 
@@ -67,25 +66,6 @@ def beside_for(info: TicketInfo, data: Data) -> Beside:
     of_nodes, whole = (info.graph.get(key, []) for key in ("node_inputs", "graph_inputs"))
     check_has(data, [*of_nodes, *whole])
     return Beside.of_data(data, of_nodes, whole) if of_nodes or whole else Beside()
-
-
-def check_has(data: Data, names: Iterable[str], what: str = "data") -> None:
-    """Raise unless some data have the values that a ticket was found with.
-
-    Args:
-        data: The data.
-        names: Of the values.
-        what: What the message calls the data.
-
-    Example:
-        >>> check_has(Data(), ["edge_type"])
-        Traceback (most recent call last):
-        ...
-        teddy.errors.InputError: the ticket was found with edge_type, expected data that have it
-    """
-    for name in names:
-        if data.get(name) is None:
-            raise InputError(f"the ticket was found with {name}, expected {what} that have it")
 
 
 def input_names(info: TicketInfo) -> list[str]:

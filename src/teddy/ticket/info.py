@@ -100,6 +100,7 @@ class TicketInfo:
         links: Of a ticket that predicts links: what makes a logit of two nodes' outputs
             (``decoder``), and the second metric, ``hits``, at rank ``hits_at``, of the dense model
             and the ticket on validation and test links.
+        own: Fields of your own kind of problem, by its key.
         task: ``name`` and ``metric``, and what is needed to predict; classes by default.
         versions: Of the software that found it.
     """
@@ -129,12 +130,14 @@ class TicketInfo:
     hetero: dict[str, Any] | None = None
     graphs: dict[str, Any] | None = None
     links: dict[str, Any] | None = None
+    own: dict[str, Any] | None = None
     task: dict[str, Any] = field(default_factory=lambda: dict(CLASSIFICATION))
     versions: dict[str, str] = field(default_factory=lambda: software_versions())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries, lists and numbers."""
-        return asdict(self)
+        plain = asdict(self)
+        return plain if self.own is not None else {k: v for k, v in plain.items() if k != "own"}
 
     @staticmethod
     def from_dict(plain: dict[str, Any]) -> TicketInfo:

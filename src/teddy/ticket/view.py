@@ -147,8 +147,8 @@ class ChosenEdges:
         """Return the graph and its edges, before pruning; see :meth:`chosen`."""
         kind = self.kind
         graph = kind.graph(data)
-        inductive = self.info.inductive or {}
-        names = ["edge_weight"] if inductive.get("weighted") else []
+        weighted = (self.info.inductive or {}).get("weighted", self.info.weighted)
+        names = ["edge_weight"] if weighted and (self.info.inductive or kind.takes_others) else []
         if inputs:
             names = self.info.graph.get("edge_inputs", [])
         edges = kind.ticket_edges(data, graph, names)

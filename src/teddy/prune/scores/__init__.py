@@ -1,8 +1,9 @@
 """One file a score. A score says how much each edge matters; the lowest go first.
 
-A score takes the simple graph, node pairs ``[2, P]`` of it and a seed, and returns float64
-``[P]``. It must not depend on how the edges were listed. One that looks at features, or at what a
-dense model says of the nodes, is a :class:`SignalScore` and takes these, too.
+A score is a function ``(edges, signals, seed) -> float64 [M]``, a number for each edge of the
+simple graph. It must not depend on how the edges were listed. One that reads features, or outputs
+of the dense model, is a :class:`Score` that names them as ``needs``; one that is made of a value
+per node is a :func:`node_score`.
 """
 
 from __future__ import annotations
@@ -18,23 +19,21 @@ from teddy.prune.scores.degree import degree_high_first, degree_low_first
 from teddy.prune.scores.forest_fire import forest_fire
 from teddy.prune.scores.gain import gain
 from teddy.prune.scores.k_neighbor import k_neighbor
-from teddy.prune.scores.kinds import SignalScore
 from teddy.prune.scores.label_propagation import label_propagation
 from teddy.prune.scores.local_degree import local_degree
-from teddy.prune.scores.random import random_order
+from teddy.prune.scores.random import random
 from teddy.prune.scores.resistance import resistance
+from teddy.prune.scores.score import Score, Signals, node_score
 from teddy.prune.scores.teddy import teddy_score
 from teddy.prune.scores.two_hop import two_hop_high_first
 from teddy.registry import Registry
 
-Score = Callable[[Edges, Tensor, int], Tensor] | SignalScore
-
-SCORES: Registry[Score] = Registry("score")
+SCORES: Registry[Score | Callable[[Edges, Signals, int], Tensor]] = Registry("score")
 SCORES.register("teddy")(teddy_score)
 SCORES.register("degree-high")(degree_high_first)
 SCORES.register("degree-low")(degree_low_first)
 SCORES.register("two-hop")(two_hop_high_first)
-SCORES.register("random")(random_order)
+SCORES.register("random")(random)
 SCORES.register("k-neighbor")(k_neighbor)
 SCORES.register("local-degree")(local_degree)
 SCORES.register("forest-fire")(forest_fire)
@@ -45,4 +44,4 @@ SCORES.register("k-agreement")(k_agreement)
 SCORES.register("cosine")(cosine)
 SCORES.register("label-propagation")(label_propagation)
 
-__all__ = ["SCORES", "Score", "SignalScore"]
+__all__ = ["SCORES", "Score", "Signals", "node_score"]

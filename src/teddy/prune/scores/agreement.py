@@ -6,7 +6,7 @@ from torch import Tensor
 
 from teddy.graph.edges import Edges
 from teddy.prune.scores.edge_values import paired_products, ranks
-from teddy.prune.scores.kinds import Signals, SignalScore
+from teddy.prune.scores.score import Score, Signals
 from teddy.prune.scores.teddy import teddy_score
 
 
@@ -21,12 +21,12 @@ def agreement_values(graph: Edges, signals: Signals) -> Tensor:
     return paired_products(p, p, graph.pairs)
 
 
-def weighed_agreement(graph: Edges, signals: Signals) -> Tensor:
+def weighed_agreement(graph: Edges, signals: Signals, seed: int = 0) -> Tensor:
     r"""Agreement times TEDDY's score (Eq. 6 to 8), :math:`a_{ij} \, T_e(i, j)`."""
-    return agreement_values(graph, signals) * teddy_score(graph, graph.pairs)
+    return agreement_values(graph, signals) * teddy_score(graph)
 
 
-def best_agreement(graph: Edges, signals: Signals) -> Tensor:
+def best_agreement(graph: Edges, signals: Signals, seed: int = 0) -> Tensor:
     r"""The better of the two ranks that an edge has at its ends, by agreement.
 
     .. math::
@@ -42,7 +42,7 @@ def best_agreement(graph: Edges, signals: Signals) -> Tensor:
 
 
 #: Prune edges between predicted classes, or between hubs, first.
-agreement = SignalScore(weighed_agreement, ("logits",))
+agreement = Score(weighed_agreement, ("logits",))
 
 #: Prune edges of a low rank at both ends first.
-k_agreement = SignalScore(best_agreement, ("logits",))
+k_agreement = Score(best_agreement, ("logits",))

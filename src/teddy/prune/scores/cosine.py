@@ -10,7 +10,7 @@ from torch import Tensor
 
 from teddy.graph.edges import Edges
 from teddy.prune.scores.edge_values import parts
-from teddy.prune.scores.kinds import Signals, SignalScore
+from teddy.prune.scores.score import Score, Signals
 from teddy.prune.scores.teddy import teddy_score
 
 
@@ -37,9 +37,9 @@ def cosine_values(graph: Edges, signals: Signals) -> Tensor:
     return torch.from_numpy(products).to(graph.pairs.device)
 
 
-def weighed_cosine(graph: Edges, signals: Signals) -> Tensor:
+def weighed_cosine(graph: Edges, signals: Signals, seed: int = 0) -> Tensor:
     r"""Similarity times TEDDY's score (Eq. 6 to 8), :math:`\max(\cos(x_i, x_j), 0) \, T_{ij}`."""
-    return cosine_values(graph, signals).clamp(min=0) * teddy_score(graph, graph.pairs)
+    return cosine_values(graph, signals).clamp(min=0) * teddy_score(graph)
 
 
 def _unit_rows(x: Tensor) -> NDArray[np.float64] | csr_matrix:
@@ -56,4 +56,4 @@ def _unit_rows(x: Tensor) -> NDArray[np.float64] | csr_matrix:
 
 
 #: Prune edges between nodes of different features, or between hubs, first.
-cosine = SignalScore(weighed_cosine, ("x",))
+cosine = Score(weighed_cosine, ("x",))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from teddy.graph.weighted_graph import WeightedGraph
-from teddy.prune.scores.kinds import Graph, NodeScore
+from teddy.prune.scores.score import Graph, node_score
 
 
 def half_degree(graph: Graph | WeightedGraph) -> Tensor:
@@ -22,8 +22,8 @@ def half_degree(graph: Graph | WeightedGraph) -> Tensor:
 
 
 #: Prune the edges of lowest degree first.
-degree_low_first = NodeScore(half_degree, torch.add, half_degree)
+degree_low_first = node_score(half_degree, torch.add, half_degree)
 #: Prune the edges of highest degree first.
-degree_high_first = NodeScore(
+degree_high_first = node_score(
     lambda graph: -half_degree(graph), torch.add, lambda graph: -half_degree(graph)
 )

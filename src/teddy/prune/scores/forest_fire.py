@@ -16,7 +16,7 @@ from teddy.prune.scores.edge_values import (
     networkit_graph,
     run_networkit,
 )
-from teddy.prune.scores.kinds import EdgeScore
+from teddy.prune.scores.score import Score, Signals
 
 #: The probability that one more neighbour of a burning node catches fire, and how many edges burn
 #: in all, as a multiple of M. NetworKit has no defaults; these are its tutorial's, and those of
@@ -27,7 +27,7 @@ BURN_PROBABILITY, BURNT_RATIO = 0.6, 5.0
 _one_at_a_time = threading.Lock()
 
 
-def forest_fire_values(graph: Edges, seed: int = 0) -> Tensor:
+def forest_fire_values(graph: Edges, signals: Signals | None = None, seed: int = 0) -> Tensor:
     r"""Score an edge by how often it burns.
 
     .. math::
@@ -68,4 +68,4 @@ def _seeded(networkit: Any, seed: int) -> Iterator[None]:
 
 
 #: Prune the edges that burn least first.
-forest_fire = EdgeScore(forest_fire_values)
+forest_fire = Score(forest_fire_values, draws=True)

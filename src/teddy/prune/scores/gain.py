@@ -8,13 +8,13 @@ from torch import Tensor
 
 from teddy.graph.edges import Edges
 from teddy.prune.scores.edge_values import paired_products, ranks
-from teddy.prune.scores.kinds import Signals, SignalScore
+from teddy.prune.scores.score import Score, Signals
 
 #: Value of a message to a node that needs none.
 FLOOR = 0.1
 
 
-def gain_values(graph: Edges, signals: Signals) -> Tensor:
+def gain_values(graph: Edges, signals: Signals, seed: int = 0) -> Tensor:
     r"""Sum of the values of the two messages along an edge to the nodes that receive them.
 
     With the dense model's predictions :math:`p_i = \mathrm{softmax}(z_i)`, and those of the same
@@ -57,4 +57,4 @@ def gain_values(graph: Edges, signals: Signals) -> Tensor:
 
 
 #: Prune the edges of lowest gain first.
-gain = SignalScore(gain_values, ("logits", "alone", "labels"))
+gain = Score(gain_values, ("logits", "alone", "labels"))

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from teddy.graph.edges import Edges
 from teddy.prune.scores.edge_values import ranks
-from teddy.prune.scores.kinds import EdgeScore, max_degree
+from teddy.prune.scores.score import Score, Signals, max_degree
 
 
-def k_neighbor_values(graph: Edges, seed: int = 0) -> Tensor:
+def k_neighbor_values(graph: Edges, signals: Signals | None = None, seed: int = 0) -> Tensor:
     r"""Score an edge by the better of the two ranks that its ends drew for it.
 
     .. math::
@@ -40,4 +40,4 @@ def k_neighbor_values(graph: Edges, seed: int = 0) -> Tensor:
 
 
 #: Prune edges of a low rank at both ends first.
-k_neighbor = EdgeScore(k_neighbor_values)
+k_neighbor = Score(k_neighbor_values, draws=True)

@@ -7,14 +7,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from teddy.graph.edges import Edges
-from teddy.prune.scores.kinds import Signals, SignalScore, max_degree
+from teddy.prune.scores.score import Score, Signals, max_degree
 from teddy.prune.scores.teddy import fraction_bits
 
 #: Of `"Learning with local and global consistency" (Zhou et al. 2003)`.
 STEPS, ALPHA = 10, 0.9
 
 
-def label_propagation_values(graph: Edges, signals: Signals) -> Tensor:
+def label_propagation_values(graph: Edges, signals: Signals, seed: int = 0) -> Tensor:
     r"""Propagated labels that both ends share, times the edge's weight in the propagation.
 
     .. math::
@@ -51,4 +51,4 @@ def label_propagation_values(graph: Edges, signals: Signals) -> Tensor:
 
 
 #: Prune edges that no label reaches first.
-label_propagation = SignalScore(label_propagation_values, ("labels",))
+label_propagation = Score(label_propagation_values, ("labels",))

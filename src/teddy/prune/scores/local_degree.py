@@ -12,10 +12,10 @@ from teddy.prune.scores.edge_values import (
     networkit_graph,
     run_networkit,
 )
-from teddy.prune.scores.kinds import EdgeScore
+from teddy.prune.scores.score import Score, Signals
 
 
-def local_degree_values(graph: Edges, seed: int = 0) -> Tensor:
+def local_degree_values(graph: Edges, signals: Signals | None = None, seed: int = 0) -> Tensor:
     r"""Score an edge by the lowest exponent with which one of its ends keeps it.
 
     From `"Structure-preserving sparsification methods for social networks"
@@ -43,4 +43,4 @@ def local_degree_values(graph: Edges, seed: int = 0) -> Tensor:
 
 
 #: Prune the edges to neighbours of low degree first.
-local_degree = EdgeScore(local_degree_values)
+local_degree = Score(local_degree_values, draws=True)

@@ -7,15 +7,19 @@ import torch
 from torch import Tensor
 
 from teddy.graph.edges import Edges
+from teddy.prune.scores.score import Score, Signals
 
 
-def random_order(graph: Edges, pairs: Tensor, seed: int = 0) -> Tensor:
-    """Draw a uniform number per pair, as DropEdge does once; the same seed, the same numbers.
+def random_order(edges: Edges, signals: Signals | None = None, seed: int = 0) -> Tensor:
+    """Draw a uniform number for each edge, as DropEdge does once; the same seed, the same numbers.
 
     Example:
         >>> path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
-        >>> bool((random_order(path, path.pairs, 7) == random_order(path, path.pairs, 7)).all())
+        >>> bool((random_order(path, seed=7) == random_order(path, seed=7)).all())
         True
     """
-    draws = np.random.Generator(np.random.PCG64(seed)).random(pairs.size(1))
-    return torch.from_numpy(draws).to(pairs.device)
+    draws = np.random.Generator(np.random.PCG64(seed)).random(edges.num_edges)
+    return torch.from_numpy(draws).to(edges.pairs.device)
+
+
+random = Score(random_order, draws=True, of_graph=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from teddy.prune.scores.kinds import Graph, NodeScore
+from teddy.prune.scores.score import Graph, node_score
 
 
 def inverse_degrees(graph: Graph) -> Tensor:
@@ -27,4 +27,4 @@ def inverse_degrees(graph: Graph) -> Tensor:
 
 
 #: Prune the edges of lowest resistance first.
-resistance = NodeScore(inverse_degrees, torch.add)
+resistance = node_score(inverse_degrees, torch.add)

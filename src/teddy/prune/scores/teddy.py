@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from teddy.graph.weighted_graph import WeightedGraph, maximum
-from teddy.prune.scores.kinds import Graph, NodeScore, max_degree
+from teddy.prune.scores.score import Graph, max_degree, node_score
 
 
 def node_values(graph: Graph) -> Tensor:
@@ -94,4 +94,4 @@ def weighted_node_values(graph: WeightedGraph) -> Tensor:
 
 
 #: Eq. 8: :math:`T_{ij} = \tilde g(i) \, \tilde g(j)`.
-teddy_score = NodeScore(node_values, torch.mul, weighted_node_values)
+teddy_score = node_score(node_values, torch.mul, weighted_node_values)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from teddy.graph.weighted_graph import WeightedGraph, maximum
-from teddy.prune.scores.kinds import Graph, NodeScore, max_degree
+from teddy.prune.scores.score import Graph, max_degree, node_score
 
 
 def half_neighbour_degree(graph: Graph) -> Tensor:
@@ -44,7 +44,7 @@ def half_neighbour_weight(graph: WeightedGraph) -> Tensor:
 
 
 #: Prune the edges of highest two-hop degree first.
-two_hop_high_first = NodeScore(
+two_hop_high_first = node_score(
     lambda graph: -half_neighbour_degree(graph),
     torch.add,
     lambda graph: -half_neighbour_weight(graph),

@@ -1,4 +1,4 @@
-"""The kinds of edge scores: made of node values, of edge values, and of signals of the nodes."""
+"""Edge score: one protocol for scores of degrees, of the graph, and of signals of the nodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from teddy.tensors import as_integers, as_tensor, shape_text
 
 
 class Graph(Protocol):
-    """The inputs of a node score: degrees, and the degrees of neighbours."""
+    """Inputs of node values: degrees, and the degrees of neighbours."""
 
     @property
     def num_nodes(self) -> int:
@@ -33,102 +33,98 @@ class Graph(Protocol):
 
 
 @dataclass(frozen=True)
-class NodeScore:
-    """A value for each node and a symmetric operation that joins those of an edge's two ends.
+class Score:
+    """A number for each edge, from a graph, signals of its nodes and a seed; the lowest are pruned.
 
-    Such a score can be computed and selected in one pass over a large sorted graph.
+    A score of the ends alone also has ``node_values`` and ``join``: then a large sorted graph is
+    scored and pruned in one pass. See :func:`node_score`.
 
     Args:
-        values: From a graph to numbers ``[N]``; finite, except for nodes without edges.
-        join: ``torch.mul`` or ``torch.add``.
-        weighted: The same from weighted degrees; with weights of 1 the very same numbers. None:
-            the score has no such form.
+        values: ``(edges, signals, seed) -> float64 [M]``, in the order of ``edges.pairs``.
+        needs: Fields of :class:`Signals` that it reads.
+        draws: Whether the seed matters.
+        of_graph: Whether an edge between two nodes has one value in a graph; False: one each time
+            that it is listed, as in several relations.
+        node_values: From a graph to numbers ``[N]``; finite, except for nodes without edges.
+        join: ``torch.mul`` or ``torch.add``, from the values of both ends to the score.
+        weighted: As ``node_values``, from weighted degrees; with weights of 1 the very same
+            numbers. None: the score has no such form.
 
     Example:
         >>> import torch
         >>> from teddy.graph import Edges
         >>> path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
-        >>> NodeScore(lambda graph: graph.degree.double(), torch.add)(path, path.pairs)
+        >>> score = Score(lambda edges, signals, seed: signals.x[edges.pairs[1], 0], ("x",))
+        >>> score(path, Signals(x=torch.arange(3.0).view(3, 1)))
+        tensor([1., 2.], dtype=torch.float64)
+    """
+
+    values: Callable[[Edges, Signals, int], Tensor]
+    needs: tuple[str, ...] = ()
+    draws: bool = False
+    of_graph: bool = True
+    node_values: Callable[[Graph], Tensor] | None = None
+    join: Callable[[Tensor, Tensor], Tensor] | None = None
+    weighted: Callable[[WeightedGraph], Tensor] | None = None
+
+    def __call__(self, edges: Edges, signals: Signals | None = None, seed: int = 0) -> Tensor:
+        """Score all edges, float64 ``[M]``."""
+        if not edges.num_edges:
+            return torch.empty_like(edges.pairs[0], dtype=torch.float64)
+        return self.values(edges, signals or Signals(), seed).double()
+
+    def of_pairs(self, graph: Graph | WeightedGraph, pairs: Tensor) -> Tensor:
+        """Score pairs of nodes ``[2, P]`` by the values of both ends; others are infinity.
+
+        A self-loop (i, i) is no edge, and is never pruned.
+        """
+        compute: Any = self.weighted if isinstance(graph, WeightedGraph) else self.node_values
+        if compute is None or self.join is None:
+            return torch.full_like(pairs[0], math.inf, dtype=torch.float64)
+        values = compute(graph).double()
+        return self.join(values[pairs[0]], values[pairs[1]])
+
+
+def node_score(
+    node_values: Callable[[Graph], Tensor],
+    join: Callable[[Tensor, Tensor], Tensor],
+    weighted: Callable[[WeightedGraph], Tensor] | None = None,
+) -> Score:
+    """Return the score that joins a value of each of an edge's two ends.
+
+    Args:
+        node_values: See :class:`Score`, as for the others.
+        join: A symmetric operation.
+        weighted: The same from weighted degrees.
+
+    Example:
+        >>> import torch
+        >>> from teddy.graph import Edges
+        >>> path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
+        >>> node_score(lambda graph: graph.degree.double(), torch.add)(path)
         tensor([3., 3.], dtype=torch.float64)
     """
 
-    values: Callable[[Graph], Tensor]
-    join: Callable[[Tensor, Tensor], Tensor]
-    weighted: Callable[[WeightedGraph], Tensor] | None = None
+    def values(edges: Edges, signals: Signals, seed: int) -> Tensor:
+        own = node_values(edges).double()
+        return join(own[edges.pairs[0]], own[edges.pairs[1]])
 
-    def __call__(self, graph: Graph | WeightedGraph, pairs: Tensor, seed: int = 0) -> Tensor:
-        """Score pairs of nodes ``[2, P]``."""
-        compute: Any = self.weighted if isinstance(graph, WeightedGraph) else self.values
-        values = compute(graph).double()
-        return self.join(values[pairs[0]], values[pairs[1]])
+    return Score(values, node_values=node_values, join=join, weighted=weighted)
+
+
+def as_score(found: Score | Callable[[Edges, Signals, int], Tensor]) -> Score:
+    """Return a registered score; a plain function is one that draws.
+
+    Example:
+        >>> as_score(lambda edges, signals, seed: edges.degree[edges.pairs[0]]).draws
+        True
+    """
+    return found if isinstance(found, Score) else Score(found, draws=True)
 
 
 def max_degree(graph: Graph) -> int:
     """The highest degree, 0 without nodes."""
     return int(graph.degree.max()) if graph.num_nodes else 0
-
-
-@dataclass(frozen=True)
-class EdgeScore:
-    """A value for each edge of the graph.
-
-    A self-loop (i, i) is no edge of the simple graph and is never pruned: its score is infinity.
-
-    Args:
-        values: From a graph and a seed to float64 ``[M]``, in the order of ``graph.pairs``.
-
-    Example:
-        >>> path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
-        >>> score = EdgeScore(lambda graph, seed: torch.tensor([0.5, 0.7], dtype=torch.float64))
-        >>> score(path, torch.tensor([[2, 0, 1], [1, 0, 0]]))
-        tensor([0.7000,    inf, 0.5000], dtype=torch.float64)
-    """
-
-    values: Callable[[Edges, int], Tensor]
-
-    def __call__(self, graph: Edges, pairs: Tensor, seed: int = 0) -> Tensor:
-        """Score pairs of nodes ``[2, P]``: edges of the graph, either way round, or self-loops."""
-        no_loop = pairs[0] != pairs[1]
-        scores = torch.full_like(pairs[0], math.inf, dtype=torch.float64)
-        if no_loop.any():
-            edges = positions(graph, pairs[:, no_loop])
-            scores[no_loop] = self.values(graph, seed)[edges]
-        return scores
-
-
-def positions(graph: Edges, pairs: Tensor) -> Tensor:
-    """Index of each pair in ``graph.pairs``."""
-    keys = graph.pairs[0] * graph.num_nodes + graph.pairs[1]
-    wanted = pairs.amin(dim=0) * graph.num_nodes + pairs.amax(dim=0)
-    found = torch.searchsorted(keys, wanted)
-    # What would come after the last key is none.
-    if not torch.equal(torch.cat([keys, keys.new_tensor([-1])])[found], wanted):
-        raise InputError("a pair to score is no edge of the graph, expected edges and self-loops")
-    return found
-
-
-@dataclass(frozen=True)
-class SignalScore:
-    """A value for each edge, from the graph and signals of its nodes.
-
-    Args:
-        values: From a graph and signals to float64 ``[M]``, in the order of ``graph.pairs``.
-        needs: The fields of :class:`Signals` that it reads.
-
-    Example:
-        >>> import torch
-        >>> path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
-        >>> score = SignalScore(lambda graph, signals: signals.x[graph.pairs[1], 0], ("x",))
-        >>> score(path, torch.tensor([[2, 0], [1, 0]]), 0, Signals(x=torch.arange(3.0).view(3, 1)))
-        tensor([2., inf], dtype=torch.float64)
-    """
-
-    values: Callable[[Edges, Signals], Tensor]
-    needs: tuple[str, ...]
-
-    def __call__(self, graph: Edges, pairs: Tensor, seed: int, signals: Signals) -> Tensor:
-        """Score pairs of nodes ``[2, P]``: edges of the graph, either way round, or self-loops."""
-        return EdgeScore(lambda graph, _: self.values(graph, signals).double())(graph, pairs, seed)
 
 
 @dataclass(frozen=True)
