@@ -60,7 +60,6 @@ class EdgeRegression(Regression):
     """Predict a number of each edge: squared error, R2, and the inner product of both ends."""
 
     name, kind, targets = "edge-regression", RatedLinks, NumbersOfLinks()
-    unsupported = Regression.unsupported | TASKS["link-prediction"].unsupported
 
     dimensions: int = setting(16, "Outputs of a node.", low=1)
 

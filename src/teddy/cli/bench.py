@@ -13,7 +13,7 @@ import typer
 from typer import Argument, Option
 
 from teddy.cli.bench_ticket import bench_ticket
-from teddy.cli.options import Json, OwnModule, words
+from teddy.cli.options import Json, Load, OwnModule, load_files, words
 from teddy.cli.settings_options import takes_settings
 from teddy.errors import InputError
 from teddy.settings import Settings
@@ -54,6 +54,7 @@ def bench(
     ] = None,
     json_: Json = False,
     module: OwnModule = None,
+    load: Load = None,
 ) -> None:
     """Time a ticket's inference against the dense model's; or, of a data set, an epoch.
 
@@ -64,6 +65,7 @@ def bench(
     from teddy.data import DATASETS
     from teddy.ticket.file import is_ticket
 
+    load_files(load)
     if is_ticket(subject):
         given = {"models": models, "epochs": epochs, **settings}
         for name, value in given.items():

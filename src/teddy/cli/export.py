@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument
 
-from teddy.cli.options import DataDir, Nodes, OwnModule
+from teddy.cli.options import DataDir, Load, Nodes, OwnModule, load_files
 from teddy.cli.ticket_data import (
     TicketDataset,
     TicketFile,
@@ -33,6 +33,7 @@ def export(
     split: TicketSplit = None,
     split_seed: TicketSplitSeed = None,
     module: OwnModule = None,
+    load: Load = None,
     nodes: Nodes = None,
     data_dir: DataDir = None,
 ) -> None:
@@ -41,6 +42,7 @@ def export(
     from teddy.ticket.export import check_kind, signature
     from teddy.ticket.file import read_ticket
 
+    load_files(load)
     kind = check_kind(out)
     check_writable(out)
     info = read_ticket(ticket).info

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from teddy.cli.options import DataDir, Json, Nodes
+from teddy.cli.options import DataDir, Json, Load, Nodes, load_files
 from teddy.cli.ticket_data import (
     TicketDataset,
     TicketFile,
@@ -37,6 +37,7 @@ def inspect(
         Option(help="Draw the node's neighbourhood, before and after: .png, .svg or .pdf."),
     ] = None,
     hops: Annotated[int, Option(help="How far the neighbourhood goes, 1 or 2.")] = 2,
+    load: Load = None,
     json_: Json = False,
     split: TicketSplit = None,
     split_seed: TicketSplitSeed = None,
@@ -56,6 +57,7 @@ def inspect(
         check_picture(picture)
         if node is None:
             raise InputError(f"picture is '{picture}', expected --node ID, too")
+    load_files(load)
     content = read_ticket(ticket)
     info = content.info
     # A set that comes with the package is at hand; any other may be a download.

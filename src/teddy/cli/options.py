@@ -28,9 +28,7 @@ Nodes = Annotated[Path | None, Option(help=ENTRIES["nodes"].help)]
 DataDir = Annotated[Path | None, Option(envvar="TEDDY_DATA", help=ENTRIES["data_dir"].help)]
 Load = Annotated[
     list[Path] | None,
-    Option(
-        help="A Python file that registers methods or edge scores of your own; may be repeated."
-    ),
+    Option(help="A Python file that registers your own methods, scores or tasks; may be repeated."),
 ]
 OwnModule = Annotated[
     str | None,

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from teddy.cli.options import DataDir, Json, Nodes, OwnModule
+from teddy.cli.options import DataDir, Json, Load, Nodes, OwnModule, load_files
 from teddy.cli.ticket_data import (
     TicketDataset,
     TicketFile,
@@ -44,12 +44,14 @@ def predict(
     split: TicketSplit = None,
     split_seed: TicketSplitSeed = None,
     module: OwnModule = None,
+    load: Load = None,
     nodes: Nodes = None,
     data_dir: DataDir = None,
 ) -> None:
     """Predict the class, labels or numbers of every node, link of the split, or graph, as CSV."""
     if out is not None:
         check_writable(out)
+    load_files(load)
     from teddy.tasks import kind_from
     from teddy.ticket.file import read_ticket
 

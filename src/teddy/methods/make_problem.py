@@ -125,7 +125,7 @@ def load_data(name: StrPath, settings: Settings) -> Any:
     check_combination(settings_parts(settings))
     data = load_dataset(
         name, split=asked.split, seed=asked.split_seed or 0, data_dir=asked.data_dir,
-        nodes=asked.nodes, task=task.name, directed=settings.task.directed,
+        nodes=asked.nodes, task=task, directed=settings.task.directed,
         target=settings.task.target,
     )  # fmt: skip
     check_loaded(data, task, str(name))

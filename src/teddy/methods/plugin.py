@@ -39,8 +39,7 @@ def load_file(path: str | Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise InputError(f"{path}: expected a Python file, *.py")
-    before = {method: METHODS[method] for method in METHODS}
-    tasks = set(TASKS)
+    before, tasks, scores = dict(METHODS), dict(TASKS), dict(SCORES)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -48,6 +47,19 @@ def load_file(path: str | Path) -> ModuleType:
     except Exception as error:
         del sys.modules[name]
         raise InputError(f"{path}: can't be loaded ({type(error).__name__}: {error})") from None
+    registries: tuple[tuple[Any, dict[str, Any]], ...] = ((TASKS, tasks), (SCORES, scores))
+    for registry, known_entries in registries:
+        replaced = [key for key, entry in known_entries.items() if registry[key] is not entry]
+        misnamed = [key for key in TASKS if key not in tasks and TASKS[key].name != key]
+        if replaced or misnamed:
+            for key in set(registry) - set(known_entries):
+                del registry[key]
+            registry.update(known_entries)
+            del sys.modules[name]
+        for key in replaced:
+            raise InputError(f"{path}: registers '{key}', expected a name that is new")
+        for key in misnamed:
+            raise InputError(f"{path}: registers the task '{key}', expected name = '{key}' in it")
     for score in SCORES:
         if score not in METHODS:
             register_score(score)

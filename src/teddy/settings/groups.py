@@ -107,7 +107,7 @@ class RunConfig(Config):
     )  # fmt: skip
 
 
-#: The two readings of the distillation term; see :class:`~teddy.training.objective.Objective`.
+#: The two readings of the distillation term; see :class:`~teddy.tasks.objective.Objective`.
 DIVERGENCES = ("dense-sparse", "sparse-dense")
 
 

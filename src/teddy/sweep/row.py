@@ -56,7 +56,7 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Any, tested: HeldOut) -> dict[s
         "weight_sparsity": info.weight_sparsity,
         **asdict(info.ticket),
         **{f"dense_{name}": value for name, value in asdict(info.dense).items()},
-        **_hits(info.links),
+        **_hits(info.second_metric),
         **{f"edges_{name}": value for name, value in asdict(info.edges).items()},
         **{f"weights_{name}": value for name, value in asdict(info.weights).items()},
         **{f"macs_{n}": None if layers is None else sum(layers) for n, layers in macs.items()},

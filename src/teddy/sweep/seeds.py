@@ -108,7 +108,7 @@ class Study:
             },
             "dense": _metrics([info.dense for info in infos]),
             "ticket": _metrics([info.ticket for info in infos]),
-            **_hits([info.links for info in infos]),
+            **_hits([info.second_metric for info in infos]),
             "difference": asdict(self.difference),
             "verdict": self.difference.verdict,
             "health": {when: asdict(health) for when, health in self.health.items()},

@@ -1,6 +1,6 @@
 """Kinds of problem: tasks, the views of data that they train on, and the heads that predict.
 
-A task is one file. Nothing outside this subpackage asks which kind of problem it is.
+A task is one file. Searches, tickets, sweeps and the command line ask the kind, never which it is.
 """
 
 from teddy.tasks.classification import Classification, CrossEntropy, accuracy

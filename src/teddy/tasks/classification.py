@@ -183,5 +183,7 @@ def accuracy(predicted: Tensor, y: Tensor) -> float:
         >>> accuracy(torch.tensor([0, 1]), torch.tensor([0, 0]))
         50.0
     """
+    if predicted.shape != y.shape:
+        raise InputError(f"got {list(predicted.shape)} predictions, expected {list(y.shape)}")
     right = predicted == y
     return 100.0 * int(right.sum()) / right.numel()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -32,9 +31,5 @@ class GraphClassification(Classification):
     name: ClassVar[str] = "graph-classification"
     kind: ClassVar[type[Kind]] = GraphKind
     targets: ClassVar[Targets] = GRAPH_CLASSES
-    unsupported: ClassVar[Mapping[str, str]] = {
-        "heterogeneous": "its readout is over nodes of one type",
-    }
-
     budget: str = setting("each", "Edge budget: each graph, or all together.", choices=BUDGETS)
     readout: str = setting("mean", "Readout of nodes' outputs: mean, sum or max.", choices=READOUTS)

@@ -37,7 +37,7 @@ class GraphKind(Kind):
     the training graphs' edges, or by the rules ``training`` and ``none`` of ``inference``. What is
     predicted of one graph does not depend on the others.
 
-    The task declares ``budget``, ``each`` or ``all``, and ``readout``.
+    The task may declare ``budget``, ``each`` or ``all``, and ``readout``.
     """
 
     name: ClassVar[str] = "graph"
@@ -45,8 +45,15 @@ class GraphKind(Kind):
     takes_others: ClassVar[bool] = True
     classes_of_nodes: ClassVar[bool] = False
     container: ClassVar[str] = "Batch, or a list of Data"
+    unsupported: ClassVar[Mapping[str, str]] = {
+        "heterogeneous": "its readout is over nodes of one type",
+    }
     draws_splits: ClassVar[bool] = True
     row_fields: ClassVar[tuple[str, ...]] = ("graph_of_node",)
+
+    def _options(self) -> dict[str, Any]:
+        """Options of the task, with those that it does not declare."""
+        return {"budget": "each", "readout": "mean", **self.task.options()}
 
     def train_config(self, config: TrainConfig, model: Any) -> TrainConfig:
         """Return settings by which the dense model teaches the training graphs."""
@@ -87,12 +94,12 @@ class GraphKind(Kind):
     def views(self, fields: Data, edges: Edges, settings: Settings, seed: int) -> Views:
         """Return the graphs of each part of the split."""
         of_node = fields.graph_of_node
-        inference, budget = settings.task.inference, self.task.options()["budget"]
+        inference, budget = settings.task.inference, self._options()["budget"]
         return Views.of_graphs(fields, edges, of_node, budget, inference, seed)
 
     def head(self, network: nn.Module, graph: Data, device: torch.device) -> Head | None:
         """Return the readout; None for a module that takes ``batch``."""
-        return readout_for(network, self.task.options()["readout"])
+        return readout_for(network, self._options()["readout"])
 
     def ticket_head(self, graph: Data, device: torch.device) -> Head | None:
         """Return the readout that a ticket was found with."""
@@ -101,7 +108,7 @@ class GraphKind(Kind):
 
     def identity(self, given: Data) -> dict[str, Any]:
         """Return the options, and where one graph ends and the next begins."""
-        options = self.task.options()
+        options = self._options()
         borders = borders_fingerprint(given.graph_of_node)
         return {"budget": options["budget"], "readout": options["readout"], "borders": borders}
 
@@ -118,7 +125,7 @@ class GraphKind(Kind):
         head: Head | None,
     ) -> dict[str, Any]:
         """Return the parts of the split with their edges, the budget and the readout."""
-        keep, options = views.kept(views.full, choice), self.task.options()
+        keep, options = views.kept(views.full, choice), self._options()
         counts = {
             name.removesuffix("_mask"): {
                 "graphs": int(given[name].sum()),

@@ -167,9 +167,10 @@ class HeteroKind(Kind):
             f"{part['total']} {relation_text(tuple(part['edge_types'][0]))}"
             for part in self.header["relations"]
         )
+        nodes = node_counts(self.header["nodes"])
         return InputError(
-            f"the ticket belongs to {self.info.dataset} with {node_counts(self.header['nodes'])} nodes "
-            f"and edges {edges}; got another graph with {got}"
+            f"the ticket belongs to {self.info.dataset} with {nodes} nodes and edges {edges}; got "
+            f"another graph with {got}"
         )
 
     def check_one_edge_index(self) -> None:

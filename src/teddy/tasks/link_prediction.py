@@ -39,9 +39,6 @@ class LinkPrediction(Task):
     kind: ClassVar[type[Kind]] = LinkKind
     targets: ClassVar[Targets] = Links()
     unsupported: ClassVar[Mapping[str, str]] = {
-        "heterogeneous": "its inner product is between nodes of one type",
-        "inductive": "its split holds out links, not nodes",
-        "directed": "its inner product is the same in both directions",
         "class weights": "as many pairs without a link are drawn as there are links",
     }
     metric: ClassVar[str] = "AUC"

@@ -43,6 +43,11 @@ class LinkKind(Kind):
     key: ClassVar[str] = "links"
     classes_of_nodes: ClassVar[bool] = False
     exported: ClassVar[str] = "outputs"
+    unsupported: ClassVar[Mapping[str, str]] = {
+        "heterogeneous": "its inner product is between nodes of one type",
+        "inductive": "its split holds out links, not nodes",
+        "directed": "its inner product is the same in both directions",
+    }
     draws_splits: ClassVar[bool] = True
     row_fields: ClassVar[tuple[str, ...]] = ("edge_label_index",)
 
@@ -66,7 +71,10 @@ class LinkKind(Kind):
         return self.task.options().get(name)
 
     def with_rows(self, data: Any, split: str | None, seed: int, source: str = "data") -> Data:
-        """Return a graph with its links, or with those of a split that is drawn."""
+        """Return a graph with its links, or with those of a split that is drawn.
+
+        Of a file, ``data`` have ``x``, ``edge_index`` and perhaps ``edge_weight``.
+        """
         return with_links(data, split, seed, source)
 
     def checked(self, data: Data, source: str = "data", labelled: bool = True) -> Data:
@@ -157,7 +165,7 @@ class LinkKind(Kind):
     def targets(self, data: Any) -> Tensor | None:
         """Return the labels of the links."""
         label: Tensor | None = data.get("edge_label")
-        return None if label is None else label.view(-1, 1)
+        return None if label is None else self.task.targets.check(label, label.size(0))
 
     def rows(self, data: Any, settings: Settings) -> tuple[Tensor, Any]:
         """Return the labels of the links of loaded data."""

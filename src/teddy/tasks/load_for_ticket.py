@@ -24,6 +24,7 @@ from teddy.tasks.load import (
     with_names,
 )
 from teddy.tasks.registry import kind_from, task_from
+from teddy.tasks.task import Task
 
 
 def load_to_predict(
@@ -32,7 +33,7 @@ def load_to_predict(
     classes: Sequence[str] | None = None,
     data_dir: StrPath | None = None,
     nodes: StrPath | None = None,
-    task: str = "classification",
+    task: str | Task = "classification",
     directed: bool = False,
     self_loops: bool = False,
     integers: bool = False,
@@ -136,7 +137,7 @@ def load_for_ticket(
     if "classes" in info.graph:
         classes = info.classes or [str(number) for number in range(info.graph["classes"])]
     data = load_to_predict(
-        dataset, classes=classes, data_dir=data_dir, nodes=nodes, task=task.name,
+        dataset, classes=classes, data_dir=data_dir, nodes=nodes, task=task,
         directed=kind.directed,
         target=kind.header.get("target"), self_loops=info.graph.get("self_loops", False),
         integers="integer_x" in info.graph,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from torch.utils.data import Dataset
@@ -52,7 +53,9 @@ def task_from(facts: dict[str, Any]) -> Task:
         >>> task_from({"name": "classification"})
         Classification(weight=None)
     """
-    return TASKS[facts["name"]].from_facts(facts)
+    task: Any = TASKS[facts["name"]].from_facts(facts)
+    found: Task = replace(task, **facts["options"]) if facts.get("options") else task
+    return found
 
 
 def kind_for(task: Task, data: Any, asked: TaskConfig | None = None) -> Kind:

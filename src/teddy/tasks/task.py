@@ -51,6 +51,18 @@ class Task(Config, ABC):
         """Whether ``y`` is one class of each node, which some scores and inputs look at."""
         return cls.classes and cls.kind.classes_of_nodes
 
+    @property
+    def title(self) -> str:
+        """Name of the task in a sentence.
+
+        Example:
+            >>> from teddy.tasks import parse_task
+            >>> parse_task("regression").title, parse_task("link-prediction").title
+            ('node regression', 'link prediction')
+        """
+        words = self.name.replace("-", " ")
+        return words if self.kind.name in words else f"{self.kind.name} {words}"
+
     @classmethod
     def part(cls) -> Part:
         """The task as a part of a search.
@@ -60,7 +72,7 @@ class Task(Config, ABC):
             >>> str(Regression.part())
             'task regression'
         """
-        own = dict(cls.unsupported)
+        own = {**cls.kind.unsupported, **cls.unsupported}
         if not cls.has_node_classes():
             own["node classes"] = "its targets are not one class of each node"
         if not cls.classes:
@@ -98,7 +110,10 @@ class Task(Config, ABC):
 
     def facts(self) -> dict[str, Any]:
         """What a ticket says of its task, as plain data."""
-        return {"name": self.name, "metric": self.metric}
+        known = self.defaults()
+        options = {name: value for name, value in self.options().items() if value != known[name]}
+        plain = {"name": self.name, "metric": self.metric}
+        return {**plain, "options": options} if options else plain
 
     def encode(self, y: Tensor) -> Tensor:
         """Targets as the loss and the metric take them."""

@@ -87,6 +87,7 @@ class TicketKind:
         classes_of_nodes: Whether every node of the graph may have a class.
         exported: Outputs of an exported program; empty: the task's.
         container: PyG class of the data, in words.
+        unsupported: Parts of a search that it does not support, with the reason.
         modules_take_data: Whether a function that makes a module may need the data.
     """
 
@@ -97,6 +98,7 @@ class TicketKind:
     exported: ClassVar[str] = ""
     container: ClassVar[str] = "Data"
     modules_take_data: ClassVar[bool] = False
+    unsupported: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, task: Task, info: TicketHeader | None = None) -> None:
         self.task = task

@@ -80,6 +80,11 @@ def write_compiled(path: StrPath, parts: Parts) -> None:
     tensors: dict[str, Tensor] = {}
     model, head = parts.model, parts.head
     fields = head.fields() if isinstance(head, Head) else {}
+    if type(head_from(fields)) is not type(head):
+        raise InputError(
+            f"a compiled file does not hold a head of your own ({type(head).__name__}), expected "
+            "the ticket's own file and ticket.compile(data)"
+        )
     second = (
         "graph_of_node" in fields or parts.target is not None or "graph_of_node" in parts.of_edges
     )

@@ -146,7 +146,7 @@ features; the ticket holds neither it nor its features, and knows it by the fing
 
 def _task(info: TicketInfo) -> str:
     task = task_from(info.task)
-    return f"node {task.name}" if task.kind.name == "node" else task.name.replace("-", " ")
+    return task.title
 
 
 def _provenance(info: TicketInfo) -> str:

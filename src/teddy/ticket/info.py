@@ -134,6 +134,11 @@ class TicketInfo:
     task: dict[str, Any] = field(default_factory=lambda: dict(CLASSIFICATION))
     versions: dict[str, str] = field(default_factory=lambda: software_versions())
 
+    @property
+    def second_metric(self) -> dict[str, Any] | None:
+        """Values of another metric than the task's, such as hits@k; None where there is none."""
+        return self.links if self.links is not None and "hits" in self.links else None
+
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionaries, lists and numbers."""
         plain = asdict(self)
@@ -174,7 +179,7 @@ def second_metric(infos: Sequence[TicketInfo]) -> SecondMetric | None:
     Args:
         infos: Their headers.
     """
-    found = [info.links for info in infos if info.links and "hits" in info.links]
+    found = [info.second_metric for info in infos if info.second_metric is not None]
     if not found:
         return None
     dense, ticket = (

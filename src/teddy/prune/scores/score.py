@@ -71,7 +71,12 @@ class Score:
         """Score all edges, float64 ``[M]``."""
         if not edges.num_edges:
             return torch.empty_like(edges.pairs[0], dtype=torch.float64)
-        return self.values(edges, signals or Signals(), seed).double()
+        found = self.values(edges, signals or Signals(), seed)
+        if not isinstance(found, Tensor) or found.shape != edges.pairs[0].shape:
+            got = list(found.shape) if isinstance(found, Tensor) else f"a {type(found).__name__}"
+            raise InputError(f"a score gave {got}, expected a number for each of the "
+                             f"{edges.num_edges} edges: a tensor [{edges.num_edges}]")  # fmt: skip
+        return found.double()
 
     def of_pairs(self, graph: Graph | WeightedGraph, pairs: Tensor) -> Tensor:
         """Score pairs of nodes ``[2, P]`` by the values of both ends; others are infinity.
