@@ -51,8 +51,6 @@ from teddy.weights import FixedMask
 class Problem:
     """A graph and a model to find a ticket for.
 
-    The graph is the simple one that ``data.edge_index`` stands for, however its edges are listed.
-
     Only :func:`~teddy.methods.make_problem.make_problem` builds it.
 
     Args:
@@ -61,8 +59,10 @@ class Problem:
         settings: The settings tree, with the method's own values.
         seed: Seed of everything random.
         parts: Parts of the search, whose combination was checked.
-        teacher, progress, store, checkpoints: See
-            :func:`~teddy.methods.make_problem.make_problem`.
+        teacher: A trained model to distil from.
+        progress: Called after each epoch.
+        store: Store to resume from.
+        checkpoints: From the name of a training to its checkpoint.
 
     Attributes:
         parts: Parts of the search; a method's own are checked against them.
