@@ -49,7 +49,7 @@ def check_edge_index(edge_index: Tensor, num_nodes: int | None = None) -> tuple[
     return edges, num_nodes
 
 
-def canonical_pairs(edges: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
+def canonical_pairs(edges: Tensor, num_nodes: int) -> tuple[Tensor, Tensor, bool]:
     """Return each undirected edge once, and the edge of each column.
 
     Edges that are listed in both directions, sorted by either row, are recognised in linear time.
@@ -59,12 +59,14 @@ def canonical_pairs(edges: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
         num_nodes: Number of nodes.
 
     Returns:
-        int64 ``[2, M]``, the lower end first, sorted; and int64 ``[E]``, -1 for a self-loop.
+        int64 ``[2, M]``, the lower end first, sorted; int64 ``[E]``, -1 for a self-loop; and
+        whether the columns are both directions of each edge, in the order of messages.
 
     Example:
-        >>> pairs, pair_of_column = canonical_pairs(torch.tensor([[1, 0, 2, 2], [0, 1, 2, 1]]), 3)
-        >>> pairs.tolist(), pair_of_column.tolist()
-        ([[0, 1], [1, 2]], [0, 0, -1, 1])
+        >>> edges = torch.tensor([[1, 0, 2, 2], [0, 1, 2, 1]])
+        >>> pairs, pair_of_column, in_order = canonical_pairs(edges, 3)
+        >>> pairs.tolist(), pair_of_column.tolist(), in_order
+        ([[0, 1], [1, 2]], [0, 0, -1, 1], False)
     """
     no_loop = edges[0] != edges[1]
     listed = edges if bool(no_loop.all()) else edges[:, no_loop]
@@ -72,16 +74,17 @@ def canonical_pairs(edges: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
     if found is None:
         low, high = listed.amin(dim=0), listed.amax(dim=0)
         keys, pair = torch.unique(low * num_nodes + high, return_inverse=True)
-        found = torch.stack([keys // max(num_nodes, 1), keys % max(num_nodes, 1)]), pair
-    pairs, pair = found
+        ends = torch.stack([keys // max(num_nodes, 1), keys % max(num_nodes, 1)])
+        found = ends, pair, False
+    pairs, pair, in_order = found
     if listed is edges:
-        return pairs, pair
+        return pairs, pair, in_order
     pair_of_column = torch.full_like(edges[0], -1)
     pair_of_column[no_loop] = pair
-    return pairs, pair_of_column
+    return pairs, pair_of_column, False
 
 
-def _recognised(edges: Tensor, num_nodes: int) -> tuple[Tensor, Tensor] | None:
+def _recognised(edges: Tensor, num_nodes: int) -> tuple[Tensor, Tensor, bool] | None:
     """The same without a sort, of edges that are canonical already; None of others."""
     for listed in (edges, edges.flip(0)):
         row, col = listed
@@ -90,14 +93,13 @@ def _recognised(edges: Tensor, num_nodes: int) -> tuple[Tensor, Tensor] | None:
         forward = row < col
         if bool(forward.all()):
             # A copy: the tensor is the caller's.
-            return listed.clone(memory_format=torch.contiguous_format), torch.arange(
-                row.numel(), device=row.device
-            )
+            own = listed.clone(memory_format=torch.contiguous_format)
+            return own, torch.arange(row.numel(), device=row.device), False
         pairs = listed[:, forward].contiguous()
         if 2 * pairs.size(1) == row.numel():
             messages, pair = both_directions(pairs, num_nodes)
             if torch.equal(messages, listed):
-                return pairs, pair
+                return pairs, pair, True
     return None
 
 
@@ -105,12 +107,15 @@ def _ascends(keys: Tensor) -> bool:
     return bool((keys[:1024].diff() > 0).all()) and bool((keys[1:] > keys[:-1]).all())
 
 
-def both_directions(pairs: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
+def both_directions(
+    pairs: Tensor, num_nodes: int, pair: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Return both directions of canonical edges, sorted by source, then target, in linear time.
 
     Args:
         pairs: int64 ``[2, M]``, the lower end first, sorted.
         num_nodes: Number of nodes.
+        pair: Edge of each message, where it is known.
 
     Returns:
         int64 ``[2, 2 M]``, and the edge of each, int64 ``[2 M]``.
@@ -120,6 +125,10 @@ def both_directions(pairs: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
         >>> messages.tolist(), pair.tolist()
         ([[0, 1, 2, 2], [2, 2, 0, 1]], [0, 1, 0, 1])
     """
+    if pair is not None:
+        degree = torch.bincount(pairs.flatten(), minlength=num_nodes)
+        source = torch.arange(num_nodes, device=pair.device).repeat_interleave(degree)
+        return torch.stack([source, pairs.sum(dim=0)[pair] - source]), pair
     low, high = pairs
     # A node's lower neighbours come first, then its higher ones.
     lower, higher = (torch.bincount(ends, minlength=num_nodes) for ends in (high, low))

@@ -47,6 +47,7 @@ class Edges(Pairs):
         beside: Values of nodes and of the whole graph that the model takes.
         target: Node type that is predicted, of a heterogeneous graph.
         features: Features of the other types.
+        pair_of_message: int64 ``[2 M]``, pair of each message, where it is known.
 
     Example:
         >>> edges = Edges.from_index(torch.tensor([[1, 0, 2, 2], [0, 1, 2, 1]]))
@@ -61,17 +62,20 @@ class Edges(Pairs):
     beside: Beside = field(default_factory=Beside)
     target: str = ""
     features: Mapping[str, Tensor] = field(default_factory=dict)
+    pair_of_message: Tensor | None = field(default=None, repr=False)
 
     @staticmethod
     def from_columns(edge_index: Tensor, num_nodes: int | None = None) -> tuple[Edges, Tensor]:
         """Return the edges of an ``edge_index``, and the edge of each column (-1: a self-loop)."""
         known = _canonical.get(edge_index, num_nodes)
-        if known is not None:
-            return Edges(*known[:2]), known[2]
-        edges, count = check_edge_index(edge_index, num_nodes)
-        pairs, pair_of_column = canonical_pairs(edges, count)
-        _canonical.put(edge_index, num_nodes, (count, pairs.view_as(pairs), pair_of_column))
-        return Edges(count, pairs), pair_of_column
+        if known is None:
+            edges, count = check_edge_index(edge_index, num_nodes)
+            pairs, pair_of_column, in_order = canonical_pairs(edges, count)
+            known = count, pairs.view_as(pairs), pair_of_column, in_order
+            _canonical.put(edge_index, num_nodes, known)
+        count, pairs, pair_of_column, in_order = known
+        pair = pair_of_column if in_order else None
+        return Edges(count, pairs, pair_of_message=pair), pair_of_column
 
     @staticmethod
     def from_index(
@@ -118,8 +122,7 @@ class Edges(Pairs):
         data: Data, names: Iterable[str] = (), directed: bool = False, self_loops: bool = False
     ) -> Edges:
         """Return the edges of a graph, with the values of these names, which it must have."""
-        count = data.edge_index.size(1)
-        values = {name: check_edge_values(name, data[name], count) for name in names}
+        values = {n: check_edge_values(n, data[n], data.edge_index.size(1)) for n in names}
         return Edges.from_index(data.edge_index, data.num_nodes, values, directed, self_loops)
 
     @cached_property
@@ -127,10 +130,10 @@ class Edges(Pairs):
         """Messages of a graph without types."""
         if self.listed:
             return self.listed[None]
-        messages = Messages(*both_directions(self.pairs, self.num_nodes))
+        messages = Messages(*both_directions(self.pairs, self.num_nodes, self.pair_of_message))
         remember(messages.index, self.num_nodes)
         # It is in canonical order already, for whoever takes it for a graph of its own.
-        known = self.num_nodes, self.pairs, messages.pair
+        known = self.num_nodes, self.pairs, messages.pair, True
         _canonical.put(messages.index, self.num_nodes, known)
         return messages
 
@@ -152,7 +155,7 @@ class Edges(Pairs):
         for kind, messages in self.listed.items():
             part = messages.where(stays[messages.pair])
             listed[kind] = replace(part, pair=number[part.pair])
-        return replace(self, pairs=pairs, listed=listed)
+        return replace(self, pairs=pairs, listed=listed, pair_of_message=None)
 
     def induced(self, nodes: Tensor) -> tuple[Edges, Tensor]:
         """The edges between some nodes, which are numbered anew in the same order.
@@ -181,7 +184,7 @@ class Edges(Pairs):
         }
         part = replace(
             self, num_nodes=int(stays.sum()), pairs=number[self.pairs[:, within]], listed=listed,
-            groups=groups, beside=self.beside.induced(nodes),
+            groups=groups, beside=self.beside.induced(nodes), pair_of_message=None,
         )  # fmt: skip
         return part, within
 

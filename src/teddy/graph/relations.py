@@ -133,7 +133,7 @@ def relation_edges(
         types = (one,) if one == other else (one, other)
         columns = [_numbered(kind, edges[kind], one, nodes) for kind in group]
         count = sum(nodes[name] for name in types)
-        found, pair = canonical_pairs(torch.cat(columns, dim=1), count)
+        found, pair, _ = canonical_pairs(torch.cat(columns, dim=1), count)
         pairs.append(found + first[-1])
         node += [torch.arange(nodes[name]) + offsets[name] for name in types]
         parts = torch.where(pair < 0, pair, pair + before).split([c.size(1) for c in columns])

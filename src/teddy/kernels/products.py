@@ -25,7 +25,9 @@ _SLICE, _CHAIN_SLICE = 128, WIDE
 
 def tile_rows(shape: tuple[int, int], nnz: int, width: int, chained: bool = False) -> int:
     """Rows of a tile of the dense factor; 0: the product gathers from all of it, in place."""
-    rows = _TILE_BYTES // (4 * max(1, min(_CHAIN_SLICE if chained else _SLICE, width)))
+    # By powers of two, so that layers of about one width share the order of their entries.
+    columns = 1 << (max(1, min(_CHAIN_SLICE if chained else _SLICE, width)) - 1).bit_length()
+    rows = _TILE_BYTES // (4 * columns)
     tiles = -(-shape[1] // rows)
     fits = 4 * shape[1] * width <= _TILE_BYTES
     return 0 if fits or nnz < _ENTRIES * tiles * shape[0] else rows
@@ -40,16 +42,21 @@ class Entries:
     def __init__(self, crow: Array, col: Array, block: int) -> None:
         self.crow, self.block = crow, block
         num_rows, num_cols = crow.size - 1, int(col.max(initial=0)) + 1
-        index = col // (block or num_cols)
-        place = index * num_rows + np.repeat(np.arange(num_rows), np.diff(crow))
-        # Entries are sorted by row already; a stable sort keeps the order of columns in a row.
-        order = np.argsort(place, kind="stable")
+        row = np.repeat(np.arange(num_rows, dtype=np.int32), np.diff(crow))
+        index = (col // (block or max(num_cols, 1))).astype(np.int32)
+        count = int(index.max(initial=0)) + 1
+        # Entries are sorted by row already, and stay so within a block.
+        chosen = [np.flatnonzero(index == number) for number in range(count)]
+        order = np.concatenate(chosen)
         self.order = torch.from_numpy(order)
         self.col = col[order].astype(np.int32)
-        blocks = np.arange(int(index.max(initial=0)) + 1)[:, None]
-        ends = np.bincount(place, minlength=blocks.size * num_rows).cumsum()
         # Of row r in block b: offsets[b, r] to offsets[b, r + 1].
-        self.offsets = np.append(0, ends)[blocks * num_rows + np.arange(num_rows + 1)]
+        self.offsets = np.empty((count, num_rows + 1), dtype=np.int64)
+        begin = 0
+        for number, own in enumerate(chosen):
+            ends = np.bincount(row[own], minlength=num_rows).cumsum()
+            self.offsets[number, 0], self.offsets[number, 1:] = begin, begin + ends
+            begin += own.size
 
     @property
     def num_rows(self) -> int:
