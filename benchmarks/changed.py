@@ -80,12 +80,12 @@ def main() -> None:
     parser.add_argument("--models", default="gcn,gin")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--epochs", type=int, default=100)
-    parser.add_argument("--hidden", type=int, default=64)
+    parser.add_argument("--hidden-channels", type=int, default=64)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     data = teddy.load_dataset(arguments.set)
-    options = {"epochs": arguments.epochs, "hidden": arguments.hidden}
+    options = {"epochs": arguments.epochs, "hidden_channels": arguments.hidden_channels}
     result = {
         model: grown(data, model, arguments.seeds, **options)
         for model in arguments.models.split(",")

@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--level", type=int, default=20, help="the paper's simulation")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=200)
-    parser.add_argument("--hidden", type=int, default=512)
+    parser.add_argument("--hidden-channels", type=int, default=512)
     parser.add_argument("--json", type=Path, default=Path("heterophily.json"))
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -118,7 +118,7 @@ def main() -> None:
         found = list(
             compare(
                 model, share, arguments.level, arguments.seeds, arguments.epochs,
-                hidden=arguments.hidden,
+                hidden_channels=arguments.hidden_channels,
             )
         )  # fmt: skip
         rows += found

@@ -100,7 +100,9 @@ def compare(
 def _comparisons(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     settings = Settings(
         TrainConfig(arguments.epochs),
-        model_options={} if arguments.hidden is None else {"hidden": arguments.hidden},
+        model_options={}
+        if arguments.hidden_channels is None
+        else {"hidden_channels": arguments.hidden},
     )
     for run in arguments.runs.split(","):
         dataset, _, model = run.partition(":")
@@ -121,7 +123,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--tolerance", type=float, default=0.5)
     parser.add_argument("--epochs", type=int, default=200)
-    parser.add_argument("--hidden", type=int)
+    parser.add_argument("--hidden-channels", type=int)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("runs/search-benchmark"))
     parser.add_argument("--json", type=Path, default=Path("search.json"))

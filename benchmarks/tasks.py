@@ -73,7 +73,7 @@ def compare(
 
     Example:
         >>> rows = list(compare("link-prediction", "citeseer", "gcn", [5], ["random"], 1, 2,
-        ...     hidden=8, dimensions=4))
+        ...     hidden_channels=8, dimensions=4))
         >>> [(row["method"], row["level"], row["distill"]) for row in rows]
         [('dense', 0, None), ('random', 5, 10.0), ('random', 5, 0.0)]
     """
@@ -155,11 +155,11 @@ def main() -> None:
     parser.add_argument("--methods", default="teddy,random")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=200)
-    parser.add_argument("--hidden", type=int)
+    parser.add_argument("--hidden-channels", type=int)
     parser.add_argument("--json", type=Path, default=Path("tasks.json"))
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    options = {} if arguments.hidden is None else {"hidden": arguments.hidden}
+    options = {} if arguments.hidden_channels is None else {"hidden_channels": arguments.hidden}
     levels = [int(level) for level in arguments.levels.split(",")]
     rows: list[dict[str, Any]] = []
     for run in (arguments.runs or RUNS[arguments.task]).split(","):

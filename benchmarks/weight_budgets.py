@@ -102,8 +102,8 @@ MODELS: dict[str, Callable[[], nn.Module]] = {
     "embedding, GCN": EmbeddedGCN,
     "GATv2": GATv2,
     "PyG GCN": lambda: GCN(FEATURES, 64, 2, CLASSES, dropout=0.5),
-    "built-in gcn": lambda: build_model("gcn", FEATURES, CLASSES, hidden=64),
-    "built-in gin": lambda: build_model("gin", FEATURES, CLASSES, hidden=64),
+    "built-in gcn": lambda: build_model("gcn", FEATURES, CLASSES, hidden_channels=64),
+    "built-in gin": lambda: build_model("gin", FEATURES, CLASSES, hidden_channels=64),
 }
 
 

@@ -30,7 +30,7 @@ settings = {"model": "sage", "graph_sparsity": 0.5, "weight_sparsity": 0.5, "epo
 found = {}
 for weight in (None, "balanced", [1.0, 30.0]):
     # The weighted mean of torch.nn.CrossEntropyLoss; balanced is n / (k n_c).
-    ticket = teddy.find_ticket(data, **settings, hidden=16, class_weight=weight)
+    ticket = teddy.find_ticket(data, **settings, hidden_channels=16, class_weight=weight)
     found[str(weight)] = recall(ticket)
     accuracy = ticket.info.ticket.test
     print(f"{weight!s:>12}: accuracy {accuracy:.1f}%, rare ones found {recall(ticket):.0f}%")

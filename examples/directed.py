@@ -22,7 +22,7 @@ data = Data(
 )
 
 settings = {"model": "sage", "graph_sparsity": 0.3, "weight_sparsity": 0.3, "epochs": 80}
-options = {"hidden": 16, "lr": 0.05}
+options = {"hidden_channels": 16, "lr": 0.05}
 ticket = teddy.find_ticket(data, **settings, **options, directed=True)
 mixed = teddy.find_ticket(data, **settings, **options)  # as undirected: who follows me counts, too
 

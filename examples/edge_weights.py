@@ -23,13 +23,13 @@ data = Data(
 )
 
 settings = {"model": "gcn", "graph_sparsity": 0.3, "weight_sparsity": 0.5, "epochs": 60}
-weighted = teddy.find_ticket(data, **settings, hidden=16)
+weighted = teddy.find_ticket(data, **settings, hidden_channels=16)
 # The same with weighted degrees in the score: deg(v) is the sum of the weights at v.
-by_degree = teddy.find_ticket(data, **settings, hidden=16, weighted=True)
+by_degree = teddy.find_ticket(data, **settings, hidden_channels=16, weighted=True)
 
 unweighted = data.clone()
 del unweighted.edge_weight
-plain = teddy.find_ticket(unweighted, **settings, hidden=16)
+plain = teddy.find_ticket(unweighted, **settings, hidden_channels=16)
 
 print(f"with weights            {weighted.info.ticket.test:.1f}%")
 print(f"and by weighted degrees {by_degree.info.ticket.test:.1f}%")

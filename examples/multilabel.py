@@ -22,7 +22,13 @@ data = Data(
 )
 
 ticket = teddy.find_ticket(
-    data, "sage", graph_sparsity=0.5, weight_sparsity=0.5, epochs=120, hidden=16, task="multilabel"
+    data,
+    "sage",
+    graph_sparsity=0.5,
+    weight_sparsity=0.5,
+    epochs=120,
+    hidden_channels=16,
+    task="multilabel",
 )
 print(f"micro-F1: dense {ticket.info.dense.test:.1f}%, ticket {ticket.info.ticket.test:.1f}%")
 predicted = ticket.predict(data)  # 0 or 1, [N, 4]

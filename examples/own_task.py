@@ -83,13 +83,13 @@ if __name__ == "__main__":
 
     links = RatedLinks(EdgeRegression()).with_rows(data)
     ticket = teddy.find_ticket(
-        links, "sage", 0.3, 0.3, task=EdgeRegression(dimensions=8), epochs=60, hidden=32
+        links, "sage", 0.3, 0.3, task=EdgeRegression(dimensions=8), epochs=60, hidden_channels=32
     )
     print(ticket)
 
     plugin = ["--load", __file__, "--task", "edge-regression"]
     sweep = ["sweep", folder / "ratings.npz", "--models", "sage", "--methods", "teddy,random"]
-    few = ["--simulations", "0,5", "--seeds", "3", "--epochs", "60", "--hidden", "32"]
+    few = ["--simulations", "0,5", "--seeds", "3", "--epochs", "60", "--hidden-channels", "32"]
     page = ["report", folder / "sweep", "--out", folder / "report.html"]
     for words in ([*sweep, *plugin, *few, "--out", folder / "sweep"], page):
         subprocess.run([sys.executable, "-m", "teddy", *map(str, words)], check=True)

@@ -24,7 +24,13 @@ data = Data(
 )
 
 ticket = teddy.find_ticket(
-    data, "sage", graph_sparsity=0.3, weight_sparsity=0.5, epochs=150, hidden=16, task="regression"
+    data,
+    "sage",
+    graph_sparsity=0.3,
+    weight_sparsity=0.5,
+    epochs=150,
+    hidden_channels=16,
+    task="regression",
 )
 print(f"R2: dense {ticket.info.dense.test:.1f}%, ticket {ticket.info.ticket.test:.1f}%")
 predicted = ticket.predict(data)  # in the scale of y; the model learns standardised numbers

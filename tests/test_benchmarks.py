@@ -41,7 +41,7 @@ def test_the_opponent_gives_the_same_logits(name):
     data = small_graph()
     data.edge_index = Edges.from_columns(data.edge_index, 40)[0].edge_index
     torch.manual_seed(0)
-    model = build_model(name, 12, 3, hidden=16, dropout=0.0)
+    model = build_model(name, 12, 3, hidden_channels=16, dropout=0.0)
     teacher = torch.randn(40, 3)
     opponent = PublishedTraining(PUBLISHED[name](model, data), data, teacher, 0.5)
     ours = []
@@ -72,7 +72,13 @@ def test_a_doubled_problem_can_be_timed():
 
 def test_tickets_of_both_kinds_are_held_against_the_dense_model(tmp_path, monkeypatch):
     def timed():
-        options = {"seeds": 1, "epochs": 2, "seconds": 0.0, "hidden": 32, "tickets": tmp_path}
+        options = {
+            "seeds": 1,
+            "epochs": 2,
+            "seconds": 0.0,
+            "hidden_channels": 32,
+            "tickets": tmp_path,
+        }
         return list(inference("citeseer", "gcn", [20], **options))
 
     rows = timed()
@@ -111,7 +117,7 @@ def test_bytes_of_an_event_log():
 
 
 def test_a_search_is_held_against_the_full_grid(tmp_path):
-    settings = Settings(TrainConfig(epochs=3), model_options={"hidden": 8})
+    settings = Settings(TrainConfig(epochs=3), model_options={"hidden_channels": 8})
     graph = str(save_npz(tmp_path / "graph.npz"))
     options = {"levels": [5, 10], "seeds": 3, "tolerance": 60.0}
     row = compare(graph, "gcn", tmp_path / "out", settings, **options)
@@ -132,7 +138,7 @@ def test_answers_are_compared_by_levels():
 
 
 def test_a_graph_that_grows_is_judged_by_each_rule():
-    found = grown(small_graph(), "gcn", seeds=1, share=0.2, epochs=2, hidden=4)
+    found = grown(small_graph(), "gcn", seeds=1, share=0.2, epochs=2, hidden_channels=4)
     assert found.keys() == {"scored", "training", "none", "found anew"}
     assert all(0 <= value <= 100 for parts in found.values() for (value,) in parts.values())
 
@@ -143,12 +149,13 @@ def test_scores_on_graphs_of_a_given_homophily(citeseer):
     assert graph.edge_index.size(1) == 2 * 4552
     assert float((y[one] == y[other]).float().mean()) == pytest.approx(0.3, abs=1e-3)
     assert torch.equal(graph.x.values(), citeseer.x.values())
-    rows = list(heterophily("gcn", 0.3, level=20, seeds=1, epochs=2, hidden=8))
+    rows = list(heterophily("gcn", 0.3, level=20, seeds=1, epochs=2, hidden_channels=8))
     assert [row["score"] for row in rows] == [*COMPARED_SCORES, "auto"]
     assert all(row["dense"] == rows[0]["dense"] for row in rows)
     level = 1 - 0.95**20
     auto = teddy.find_ticket(
-        rewired(citeseer, 0.3, seed=0), "gcn", level, level, method="auto", epochs=2, hidden=8,
+        rewired(citeseer, 0.3, seed=0), "gcn", level, level, method="auto", epochs=2,
+        hidden_channels=8,
         distill=0.0,
     )  # fmt: skip
     assert rows[-1]["test"] == [auto.info.ticket.test]
@@ -156,7 +163,7 @@ def test_scores_on_graphs_of_a_given_homophily(citeseer):
 
 
 def test_tasks_are_compared_over_the_same_splits():
-    settings = {"hidden": 8, "dimensions": 4}
+    settings = {"hidden_channels": 8, "dimensions": 4}
     rows = list(
         compare_tasks(
             "link-prediction", "citeseer", "gcn", [0, 5], ["teddy", "random"], 2, 2, **settings
@@ -177,7 +184,9 @@ def test_tasks_are_compared_over_the_same_splits():
 
 def test_graphs_are_a_task_to_compare():
     rows = list(
-        compare_tasks("graph-classification", "solubility", "gcn", [5], ["teddy"], 1, 2, hidden=8)
+        compare_tasks(
+            "graph-classification", "solubility", "gcn", [5], ["teddy"], 1, 2, hidden_channels=8
+        )
     )
     assert [(row["method"], row["distill"]) for row in rows] == [
         ("dense", None), ("teddy", 10.0), ("teddy", 0.0)

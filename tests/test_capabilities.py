@@ -93,7 +93,7 @@ def search(*parts, **more):
     weights = bool(asked & {"edge weights", "weighted degrees"})
     settings = {**TINY, **more}
     if task != "heterogeneous":
-        settings |= {"task": task, "hidden": 8, "model": named.get("model", "gcn")}
+        settings |= {"task": task, "hidden_channels": 8, "model": named.get("model", "gcn")}
     else:
         settings |= {"target": "paper", "model": named.get("model", Typed)}
     if "label inputs" in asked:

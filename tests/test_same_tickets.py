@@ -13,7 +13,9 @@ def test_tickets_that_differ_are_named(tmp_path):
     for place, seed in ((old, 0), (new, 1)):
         (place / "on").mkdir(parents=True)
         for name, own in (("same", 0), ("other", seed)):
-            ticket = teddy.find_ticket(small_graph(), "gcn", 0.4, 0.5, epochs=2, hidden=8, seed=own)
+            ticket = teddy.find_ticket(
+                small_graph(), "gcn", 0.4, 0.5, epochs=2, hidden_channels=8, seed=own
+            )
             ticket.save(place / "on" / f"{name}.ticket")
         (place / "on" / "a.txt").write_text("refused\n")
         (place / "on" / "b.json").write_text(f'{{\n "seed": {seed}\n}}\n')

@@ -110,14 +110,14 @@ def cases() -> Iterator[tuple[str, Any, dict[str, Any]]]:
                 data.edge_weight = 1.0 + (data.edge_index.sum(dim=0) % 5)
             yield f"{name}-{model}", data, {**tiny, **more, **_model(model, "classification")}
     for model in ("sage", "unimp", "nagphormer", "specformer"):
-        yield model, _data("classification"), {**tiny, "model": model, "hidden": 8}
+        yield model, _data("classification"), {**tiny, "model": model, "hidden_channels": 8}
     for method in METHODS:
         yield f"hetero-{method}", *_hetero(tiny, method)
 
 
 def _model(name: str, task: str) -> dict[str, Any]:
     if name != "own":
-        return {"model": name, "hidden": 8}
+        return {"model": name, "hidden_channels": 8}
     import torch
     from torch_geometric.nn import GraphConv
 
@@ -210,7 +210,7 @@ def write_json(out: Path) -> None:
              y=data.y.numpy(), **masks)  # fmt: skip
     rows = "\n".join(f"{a},{b}" for a, b in data.edge_index.t().tolist())
     (out / "edges.csv").write_text(f"source,target\n{rows}\n")
-    small = "--hidden 8 --epochs 3"
+    small = "--hidden-channels 8 --epochs 3"
     commands = {
         "find": f"find graph.npz --model gcn {small} --seeds 3 --out a.ticket",
         "inspect": "inspect a.ticket --graph graph.npz",

@@ -174,9 +174,9 @@ def _made_by(entry: Reproduction, scope: Scope, rows: list[dict[str, Any]]) -> s
     parts = [f"`teddy reproduce {entry.name}{' --quick' if scope.quick else ''}`"]
     if rows:
         settings = entry.sweep(scope)[1]
-        hidden = settings.model_options.get("hidden")
+        hidden = settings.model_options.get("hidden_channels")
         width = "the paper's width" if hidden is None else f"hidden {hidden}"
-        told = {"epochs", "hidden", "data_dir"}
+        told = {"epochs", "hidden_channels", "data_dir"}
         own = [f"{name} {value}" for name, value in scope.changes.items() if name not in told]
         strength = [] if "distill" in scope.changes else ["lambda as in `tuned.json`"]
         parts.append(", ".join([f"{settings.train.epochs} epochs", width, *strength, *own]))

@@ -25,15 +25,18 @@ def models(dataset: str, quick: bool = False) -> tuple[str, str]:
 
     Example:
         >>> models("arxiv")
-        ('gcn:hidden=256:layers=3', 'sage:hidden=256:layers=3')
+        ('gcn:hidden_channels=256:num_layers=3', 'sage:hidden_channels=256:num_layers=3')
     """
     layers, hidden = 2 if dataset == "reddit" else 3, 16 if quick else 256
-    return f"gcn:hidden={hidden}:layers={layers}", f"sage:hidden={hidden}:layers={layers}"
+    return (
+        f"gcn:hidden_channels={hidden}:num_layers={layers}",
+        f"sage:hidden_channels={hidden}:num_layers={layers}",
+    )
 
 
 def settings(scope: Scope) -> Settings:
     """Without weight decay, as in the paper; it doesn't say for how many epochs."""
-    for name in ("hidden", "layers"):
+    for name in ("hidden_channels", "num_layers"):
         if name in scope.changes:
             raise InputError(
                 f"{name} is {scope.changes[name]}, expected none: it has the paper's models"

@@ -60,7 +60,7 @@ class Scope:
     @property
     def settings(self) -> Settings:
         """Of all trainings: the paper's, with the tuned strength of distillation."""
-        quick = {"epochs": 40, "hidden": 32} if self.quick else {}
+        quick = {"epochs": 40, "hidden_channels": 32} if self.quick else {}
         return Settings.from_dict({"tuned": True, **quick, **self.changes})
 
     @property

@@ -189,8 +189,8 @@ def known_as(name: str) -> str:
     """A data set or a model as papers write it.
 
     Example:
-        >>> known_as("pubmed"), known_as("sage:hidden=256"), known_as("my-graph")
-        ('PubMed', 'SAGE:hidden=256', 'my-graph')
+        >>> known_as("pubmed"), known_as("sage:hidden_channels=256"), known_as("my-graph")
+        ('PubMed', 'SAGE:hidden_channels=256', 'my-graph')
     """
     first, colon, options = name.partition(":")
     return _TITLES.get(first, first) + colon + options

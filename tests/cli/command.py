@@ -18,7 +18,7 @@ import numpy as np
 
 from conftest import small_graph
 
-FAST = ["--epochs", "4", "--hidden", "16"]
+FAST = ["--epochs", "4", "--hidden-channels", "16"]
 DOCUMENTED = (
     "dataset", "model", "method", "graph_sparsity", "weight_sparsity", "seeds", "edges", "weights",
     "macs", "dense", "ticket", "verdict", "seconds", "ticket_file",

@@ -14,7 +14,7 @@ def ticket(tmp_path, monkeypatch):
     monkeypatch.setattr("teddy.ticket.speed._MOST", 2)
     save_npz(tmp_path / "graph.npz")
     found = run_here(
-        "find", "graph.npz", "--model", "gcn", "--epochs", "3", "--hidden", "32", "--out",
+        "find", "graph.npz", "--model", "gcn", "--epochs", "3", "--hidden-channels", "32", "--out",
         "a.ticket", "--structure", "neurons", "--json", cwd=tmp_path,
     )  # fmt: skip
     assert json.loads(found.stdout)["spec"] == "teddy:structure=neurons"
@@ -40,7 +40,7 @@ def test_what_does_not_fit_is_refused(ticket, tmp_path):
     assert "expected its graph: a name, file or folder after the ticket" in refused(
         run_here("bench", "a.ticket", cwd=tmp_path)
     )
-    for option in ("--epochs", "--hidden"):
+    for option in ("--epochs", "--hidden-channels"):
         line = refused(run_here("bench", "a.ticket", "graph.npz", option, "3", cwd=tmp_path))
         assert f"a.ticket is a ticket, expected {option} with a data set only" in line
     assert "expected a ticket before its graph" in refused(

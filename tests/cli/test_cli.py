@@ -64,7 +64,7 @@ def test_every_option_reaches_the_ticket(tmp_path):
         "distill": 0.5, "epochs": 3, "lr": 0.02, "weight_decay": 0.001,
         "temperature": 2.0, "divergence": "sparse-dense", "patience": 2,
     }  # fmt: skip
-    options = {"hidden": 8, "layers": 3, "heads": 2, "dropout": 0.1}
+    options = {"hidden_channels": 8, "num_layers": 3, "heads": 2, "dropout": 0.1}
     arguments = [
         word
         for name, value in (settings | options).items()
@@ -198,7 +198,7 @@ def test_the_seed_of_a_study_is_the_seed_of_the_library(tmp_path):
     run_here("find", *FAST, "--model", "gcn", "--out", "a.ticket", cwd=tmp_path)
     loaded = teddy.Ticket.load(tmp_path / "a.ticket")
     data = teddy.load_dataset("citeseer")
-    alone = teddy.find_ticket(data, "gcn", epochs=4, hidden=16)
+    alone = teddy.find_ticket(data, "gcn", epochs=4, hidden_channels=16)
     assert torch.equal(loaded.keep, alone.keep)
     assert loaded.info.weights == alone.info.weights
 

@@ -41,8 +41,8 @@ BAD = [
     (["find", "--out", "."], "is not a file"),
     (["find", "--device", "cuda:99"], "device is 'cuda:99'"),
     (["find", "--nonsense"], "--nonsense"),
-    (["find", "--hidden", "99999999999999999999"], "expected a whole number"),
-    (["find", "--hidden", "2000000000"], "not enough memory"),
+    (["find", "--hidden-channels", "99999999999999999999"], "expected a whole number"),
+    (["find", "--hidden-channels", "2000000000"], "not enough memory"),
     (["find", "--device", "meta"], "device is 'meta'"),
     (["find", "~nosuchuser/x.npz"], "nosuchuser"),
     (["find", "a\nb.npz"], "a b.npz"),
@@ -93,7 +93,7 @@ def test_a_ticket_and_another_graph_are_one_line(tmp_path):
 def test_a_full_disk_is_one_line_and_the_old_ticket_stays(full_disk, tmp_path):
     old = full_disk / "a.ticket"
     old.write_text("the old one")
-    done = run_here("find", "--epochs", 2, "--hidden", 128, "--out", old, cwd=tmp_path)
+    done = run_here("find", "--epochs", 2, "--hidden-channels", 128, "--out", old, cwd=tmp_path)
     assert "No space left on device" in refused(done)
     assert old.read_text() == "the old one"
     assert [p.name for p in full_disk.iterdir()] == ["a.ticket"]

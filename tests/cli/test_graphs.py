@@ -16,7 +16,7 @@ from cli.command import refused, run_here
 from graph_sets import rings_and_trees
 
 TASK = ["--task", "graph-classification"]
-TINY = ["--epochs", 3, "--hidden", 8, "--model", "gcn"]
+TINY = ["--epochs", 3, "--hidden-channels", 8, "--model", "gcn"]
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_a_ticket_is_timed_and_exported(folder, monkeypatch):
 
 
 def test_an_epoch_of_any_task_is_timed(folder):
-    tiny = "--models", "gcn", "--epochs", 3, "--hidden", 4, "--json"
+    tiny = "--models", "gcn", "--epochs", 3, "--hidden-channels", 4, "--json"
     for arguments in (
         ["rings.pt", "--task", "graph-classification:readout=max"],
         ["citeseer", "--task", "link-prediction:dimensions=8"],

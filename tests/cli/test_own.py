@@ -14,7 +14,7 @@ import teddy
 from cli.command import refused, run_here, save_npz
 from conftest import small_graph
 
-TINY = ["--epochs", 3, "--hidden", 8, "--model", "gcn"]
+TINY = ["--epochs", 3, "--hidden-channels", 8, "--model", "gcn"]
 
 
 def targets(name):
@@ -84,7 +84,7 @@ def test_directions_and_weights_of_a_table_reach_the_ticket(tmp_path):
     own = data.clone()
     own.edge_index = torch.tensor(arcs).t()
     own.edge_weight = torch.tensor([weights[s, t] for s, t in arcs]).float()
-    same = teddy.find_ticket(own, "gcn", epochs=3, hidden=8, directed=True, weighted=True,
+    same = teddy.find_ticket(own, "gcn", epochs=3, hidden_channels=8, directed=True, weighted=True,
                              class_weight="balanced")  # fmt: skip
     torch.testing.assert_close(ticket.logits(own), same.logits(own))
     done = run_here("predict", "a.ticket", ".", cwd=tmp_path)

@@ -45,7 +45,9 @@ def home(request, tmp_path_factory):
     save_npz(folder / "later.npz", **later(changes))
     data = teddy.load_dataset(folder / "graph.npz", **how)
     weighted = kind in ("weighted", "directed")
-    ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, epochs=3, hidden=4, weighted=weighted, **how)
+    ticket = teddy.find_ticket(
+        data, "gcn", 0.5, 0.5, epochs=3, hidden_channels=4, weighted=weighted, **how
+    )
     ticket.save(folder / "a.ticket")
     return folder, ticket, how
 
@@ -157,7 +159,7 @@ from torch import nn
 from torch_geometric.nn import GraphConv
 
 class Weighted(nn.Module):
-    def __init__(self, hidden=8):
+    def __init__(self, hidden_channels=8):
         super().__init__()
         self.first, self.last = GraphConv(12, hidden), GraphConv(hidden, 3)
 
@@ -238,7 +240,8 @@ def test_a_module_is_of_a_ticket(tmp_path):
     assert line == "teddy: module is 'mine.py:Weighted', expected only with a ticket"
 
 
-TINY = ["--model", "gcn", "--epochs", 2, "--hidden", 4, "--seeds", 2, "--most", 5, "--step", 5,
+TINY = ["--model", "gcn", "--epochs", 2, "--hidden-channels", 4, "--seeds", 2, "--most", 5,
+        "--step", 5,
         "--tolerance", 90, "--out", "run"]  # fmt: skip
 
 

@@ -202,7 +202,7 @@ def test_large_scale_is_of_its_own_sets(tmp_path):
     arguments = ["--quick", "--levels", 5, "--seeds", 1, "--data-dir", "sets", "--out", "out"]
     done = run_here("reproduce", "large-scale", *arguments, "--datasets", "arxiv", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "gcn:hidden=16:layers=3" in done.stdout
+    assert "gcn:hidden_channels=16:num_layers=3" in done.stdout
     costs = list(csv.DictReader((tmp_path / "out/large-scale/costs.csv").open()))
     assert len(costs) == 2 * len(METHODS)
     if peak_memory() is not None:

@@ -16,7 +16,7 @@ from graph_sets import rings_and_trees
 from teddy.sweep import read_table
 from teddy.tasks import parse_task
 
-TINY = ["--epochs", 2, "--hidden", 8]
+TINY = ["--epochs", 2, "--hidden-channels", 8]
 SWEEP = ["--models", "gcn", "--methods", "teddy,random", "--simulations", "0,5", "--seeds", 3,
          *TINY]  # fmt: skip
 METRICS = {

@@ -41,7 +41,7 @@ def home(tmp_path_factory):
         later[key] = torch.cat([data[key], data[key][-1:]])
     write_tables(folder / "later", later, [*pairs, (40, 3)])
     graph = teddy.load_dataset(folder / "before")
-    teddy.find_ticket(graph, "gcn", 0.5, 0.6, epochs=3, hidden=8).save(folder / "a.ticket")
+    teddy.find_ticket(graph, "gcn", 0.5, 0.6, epochs=3, hidden_channels=8).save(folder / "a.ticket")
     return folder
 
 
@@ -227,7 +227,7 @@ def test_the_tickets_own_split_is_drawn_where_it_can_be(home, tmp_path):
         return dropped(rows, "split")
 
     graph = teddy.load_dataset(changed_table(home, tmp_path, unsplit), split="40/30/30", seed=3)
-    own = teddy.find_ticket(graph, "gcn", 0.5, 0.6, epochs=1, hidden=4)
+    own = teddy.find_ticket(graph, "gcn", 0.5, 0.6, epochs=1, hidden_channels=4)
     own.save(tmp_path / "own.ticket")
     done = run_here("predict", "own.ticket", ".", cwd=tmp_path)
     assert f"test accuracy {own.info.ticket.test:.2f}%" in done.stderr

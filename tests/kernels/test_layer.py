@@ -36,7 +36,7 @@ def test_a_product_is_that_of_the_dense_weight(weight):
 @pytest.mark.parametrize("share", [0.3, 1.0])
 @pytest.mark.parametrize("name", ["gcn", "gat", "gin", "sage"])
 def test_a_model_takes_sparse_weights_everywhere(name, share):
-    model = build_model(name, 12, 3, hidden=8, layers=3).eval().requires_grad_(False)
+    model = build_model(name, 12, 3, hidden_channels=8, num_layers=3).eval().requires_grad_(False)
     x, edge_index = sparse(20, 12, share), torch.randint(0, 20, (2, 40))
     for parameter in model.parameters():
         parameter.mul_(torch.rand_like(parameter) < 0.5)
@@ -53,7 +53,7 @@ def test_a_model_takes_sparse_weights_everywhere(name, share):
 )
 def test_the_faster_way_stays(ticks, kind, monkeypatch):
     """By a clock of our own: begin and end of a dense pass, then of a sparse one."""
-    model = build_model("gcn", 12, 3, hidden=8).eval().requires_grad_(False)
+    model = build_model("gcn", 12, 3, hidden_channels=8).eval().requires_grad_(False)
     model.weights[0][:, 1:] = 0  # the other has too few zeros to be looked at
     clock = iter(ticks * 10)
     monkeypatch.setattr(module.time, "perf_counter", lambda: next(clock))

@@ -54,6 +54,6 @@ def test_a_ticket_is_found_saved_and_used(case, model, inductive, tmp_path):
 def test_nodes_of_a_graph_that_was_split_into_links():
     """Links are no business of a ticket that predicts nodes."""
     data = small_graph()
-    expected = teddy.find_ticket(data, "gcn", epochs=2, hidden=4)
+    expected = teddy.find_ticket(data, "gcn", epochs=2, hidden_channels=4)
     data.edge_label_index = torch.tensor([[0], [1]])
-    assert teddy.find_ticket(data, "gcn", epochs=2, hidden=4).info == expected.info
+    assert teddy.find_ticket(data, "gcn", epochs=2, hidden_channels=4).info == expected.info

@@ -88,13 +88,15 @@ def test_a_function_makes_a_module_for_each_seed():
 @pytest.mark.parametrize("name", MODELS)
 def test_a_ticket_is_algorithm_1_step_by_step(name):
     data, config = small_graph(), TrainConfig(epochs=8, distill=3.0)
-    ticket = teddy.find_ticket(data, name, 0.4, 0.7, seed=3, epochs=8, distill=3.0, hidden=8)
+    ticket = teddy.find_ticket(
+        data, name, 0.4, 0.7, seed=3, epochs=8, distill=3.0, hidden_channels=8
+    )
 
     with seeded(3):
-        dense = train(build_model(name, 12, 3, hidden=8), data, config)
+        dense = train(build_model(name, 12, 3, hidden_channels=8), data, config)
     sparse_data = teddy.SparsifyEdges(0.4)(data)
     with seeded(3):
-        model = build_model(name, 12, 3, hidden=8)
+        model = build_model(name, 12, 3, hidden_channels=8)
         sparse = train(model, sparse_data, config, teacher=dense.logits, weight_sparsity=0.7)
 
     assert ticket.info.dense.test == dense.test
@@ -109,12 +111,12 @@ def test_settings_reach_the_training():
     data = small_graph()
     settings = {"epochs": 6, "distill": 2.0, "lr": 0.05, "weight_decay": 0.01, "temperature": 3.0,
                 "divergence": "sparse-dense", "patience": 4}  # fmt: skip
-    ticket = teddy.find_ticket(data, "gcn", 0.4, 0.7, hidden=8, **settings)
+    ticket = teddy.find_ticket(data, "gcn", 0.4, 0.7, hidden_channels=8, **settings)
     config = TrainConfig(**settings)
     with seeded(0):
-        dense = train(build_model("gcn", 12, 3, hidden=8), data, config)
+        dense = train(build_model("gcn", 12, 3, hidden_channels=8), data, config)
     with seeded(0):
-        model = build_model("gcn", 12, 3, hidden=8)
+        model = build_model("gcn", 12, 3, hidden_channels=8)
         sparse_data = teddy.SparsifyEdges(0.4)(data)
         sparse = train(model, sparse_data, config, teacher=dense.logits, weight_sparsity=0.7)
     assert torch.equal(ticket.logits(data), sparse.logits)
@@ -126,10 +128,10 @@ def test_settings_reach_the_training():
 @pytest.mark.parametrize("score", teddy.prune.SCORES)
 def test_the_score_and_its_seed_choose_the_edges(score):
     data = small_graph()
-    ticket = teddy.find_ticket(data, "gcn", 0.5, seed=2, method=score, epochs=1, hidden=4)
+    ticket = teddy.find_ticket(data, "gcn", 0.5, seed=2, method=score, epochs=1, hidden_channels=4)
     needs = needed_signals(score)
     seen = signals_of(
-        make_problem(data, "gcn", Settings.from_dict({"hidden": 4, "epochs": 1}), 2), needs
+        make_problem(data, "gcn", Settings.from_dict({"hidden_channels": 4, "epochs": 1}), 2), needs
     )
     for name in needs:
         data[name] = getattr(seen, name)
@@ -168,14 +170,14 @@ def test_the_published_result_on_citeseer(citeseer):
 
 def test_sparsity_zero_is_the_dense_problem():
     data = small_graph()
-    ticket = teddy.find_ticket(data, "gin", 0.0, 0.0, epochs=5, hidden=8, distill=0.0)
+    ticket = teddy.find_ticket(data, "gin", 0.0, 0.0, epochs=5, hidden_channels=8, distill=0.0)
     assert ticket.info.edges.kept == ticket.info.edges.total
     assert ticket.info.ticket == ticket.info.dense
 
 
 def test_sparsity_one_leaves_nothing():
     data = small_graph()
-    ticket = teddy.find_ticket(data, "gcn", 1.0, 1.0, epochs=2, hidden=8)
+    ticket = teddy.find_ticket(data, "gcn", 1.0, 1.0, epochs=2, hidden_channels=8)
     assert (ticket.info.edges.kept, ticket.info.weights.kept) == (0, 0)
     assert (ticket.logits(data) == 0).all()
 
@@ -183,7 +185,7 @@ def test_sparsity_one_leaves_nothing():
 def test_the_data_of_the_caller_stay_as_they_were():
     data = small_graph()
     before = data.clone()
-    teddy.find_ticket(data, "gcn", epochs=2, hidden=8)
+    teddy.find_ticket(data, "gcn", epochs=2, hidden_channels=8)
     assert data.keys() == before.keys()
     for key in data.keys():  # noqa: SIM118 - a Data isn't a dict
         assert torch.equal(data[key], before[key])
@@ -195,7 +197,7 @@ def test_the_same_seed_gives_the_same_bytes(name, citeseer, tmp_path):
     torch.set_num_threads(2)
     try:
         for run in ("a", "b"):
-            ticket = teddy.find_ticket(citeseer, name, epochs=5, hidden=32)
+            ticket = teddy.find_ticket(citeseer, name, epochs=5, hidden_channels=32)
             ticket.save(tmp_path / run)
     finally:
         torch.set_num_threads(threads)
@@ -205,7 +207,7 @@ def test_the_same_seed_gives_the_same_bytes(name, citeseer, tmp_path):
 def test_progress_sees_every_epoch_of_both_phases():
     seen = []
     teddy.find_ticket(
-        small_graph(), "gcn", epochs=3, hidden=8,
+        small_graph(), "gcn", epochs=3, hidden_channels=8,
         progress=lambda phase, epoch, done: seen.append((phase, epoch.index, round(6 * done))),
     )  # fmt: skip
     assert seen == [("dense", i, i + 1) for i in range(3)] + [
@@ -226,12 +228,15 @@ def test_progress_sees_every_epoch_of_both_phases():
         ({"seed": -1}, "seed is -1"),
         ({"seed": 1.5}, "seed is 1.5"),
         ({"lr": "fast"}, "lr is 'fast'"),
-        ({"hidden": 2.5}, "hidden is 2.5"),
+        ({"hidden_channels": 2.5}, "hidden_channels is 2.5"),
         ({"model": lambda: None}, "model is a NoneType"),
         ({"model": SimpleConv()}, "has nothing to train"),
         ({"model": HandWritten(classes=2)}, "returned 2 logits, expected 3"),
         ({"data": "citeseer"}, "is a str, expected a torch_geometric.data.Data"),
-        ({"model": HandWritten(), "hidden": 2}, "option 'hidden' came with a module of your own"),
+        (
+            {"model": HandWritten(), "hidden_channels": 2},
+            "option 'hidden_channels' came with a module of your own",
+        ),
     ],
 )
 def test_bad_arguments_are_said_before_the_work(arguments, message):

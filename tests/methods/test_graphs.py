@@ -67,7 +67,7 @@ def made(kind):
 
 
 def find(graphs, model="gcn", **settings):
-    options = {"hidden": 8} if isinstance(model, str) else {}
+    options = {"hidden_channels": 8} if isinstance(model, str) else {}
     return teddy.find_ticket(graphs, model, **{**SETTINGS, **options, **settings})
 
 
@@ -228,7 +228,7 @@ def test_graphs_in_no_part_are_as_new_ones(graphs, budget):
 
 
 def test_hidden_units_go_whole_and_class_weights_count(graphs):
-    ticket = find(graphs, "gin", structure="neurons", class_weight="balanced", hidden=16)
+    ticket = find(graphs, "gin", structure="neurons", class_weight="balanced", hidden_channels=16)
     assert ticket.info.config["structure"] == "neurons"
     assert ticket.info.config["class_weight"] == [1.0, 1.0]
     assert ticket.info.config["distill_nodes"] == "training"
@@ -263,7 +263,7 @@ def changed(graphs, keys, seed=1):
 def searched(graphs, model, method, budget, epochs):
     """Losses of all epochs, the dense logits, the training graphs' edges, and the weights."""
     seen = []
-    options = {"hidden": 8} if isinstance(model, str) else {}
+    options = {"hidden_channels": 8} if isinstance(model, str) else {}
     settings = {"epochs": epochs, "task": teddy.GraphClassification(budget=budget), **options}
     problem = make_problem(graphs, model, Settings.from_dict(settings))
     whole = problem.phases.report
@@ -369,7 +369,7 @@ def test_other_data_are_refused(graphs, ticket):
 
 def test_solubility_is_learned():
     data = teddy.load_dataset("solubility")
-    ticket = find(data, "gin", hidden=64, epochs=100, graph_sparsity=0.2)
+    ticket = find(data, "gin", hidden_channels=64, epochs=100, graph_sparsity=0.2)
     most = float(data.y[data.test_mask].bincount().max()) / 2.57
     assert ticket.info.dense.test > most + 10
     assert ticket.info.edges.total == 17153

@@ -288,7 +288,7 @@ def test_another_graph_is_refused(data, ticket):
     narrow["author"].x = narrow["author"].x[:, 1:]
     with pytest.raises(teddy.InputError, match="expects 4 features of 'author', got 3"):
         ticket.logits(narrow)
-    homogeneous = teddy.find_ticket(small_graph(), "gcn", epochs=2, hidden=4)
+    homogeneous = teddy.find_ticket(small_graph(), "gcn", epochs=2, hidden_channels=4)
     with pytest.raises(teddy.InputError, match="got HeteroData, expected a Data"):
         homogeneous.logits(data)
 
@@ -360,7 +360,8 @@ def two_targets(data: HeteroData) -> HeteroData:
         (None, {"method": "auto", "scores": "gain"}, "score gain does not support a HeteroData"),
         (None, {"structure": "neurons"}, "has no hidden units that can go whole"),
         (None, {"weighted": True}, "weighted=True came without edge_weight"),
-        (None, {"model": nn.Linear(1, 1), "hidden": 3}, "option 'hidden' came with a module"),
+        (None, {"model": nn.Linear(1, 1), "hidden_channels": 3},
+         "option 'hidden_channels' came with a module"),
         (lambda d: without(d, "paper", "val_mask"), {}, r"data\['paper'\]: no val_mask, expected"),
         (no_features, {}, r"data\['paper'\]: no x, expected a feature"),
         (more_nodes, {}, r"data\['paper'\]: x has 60 rows, expected 61 \(num_nodes\)"),

@@ -50,7 +50,7 @@ def perturbed(data, nodes, seed=1):
 def trained(data, model="gcn", method="teddy", epochs=6, **settings):
     """The loss of every epoch of every training, and the ticket."""
     seen = []
-    settings = {"hidden": 8, "epochs": epochs, "inductive": True, **settings}
+    settings = {"hidden_channels": 8, "epochs": epochs, "inductive": True, **settings}
     problem = make_problem(data, model, Settings.from_dict(settings))
     whole = problem.phases.report
 
@@ -184,7 +184,7 @@ def test_a_ticket_that_knows_its_training_edges_needs_the_training_nodes():
 def test_the_dense_model_is_judged_on_the_grown_graph(seed):
     data = split_graph(seed)
     problem = make_problem(
-        data, "gcn", Settings.from_dict({"hidden": 8, "epochs": 3, "inductive": True})
+        data, "gcn", Settings.from_dict({"hidden_channels": 8, "epochs": 3, "inductive": True})
     )
     model, result = problem.train()
     graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
@@ -206,4 +206,4 @@ def test_labels_as_an_input_are_refused():
 
 def test_a_rule_without_unseen_nodes_is_warned_of():
     with pytest.warns(TeddyWarning, match="inference=none has no effect, since inductive is False"):
-        teddy.find_ticket(small_graph(), "gcn", epochs=1, hidden=8, inference="none")
+        teddy.find_ticket(small_graph(), "gcn", epochs=1, hidden_channels=8, inference="none")

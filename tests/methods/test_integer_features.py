@@ -99,8 +99,8 @@ def test_built_in_models_take_floats(as_module):
     data.x = (10 * data.x).round().long()
     floats = data.clone()
     floats.x = data.x.float()
-    model = build_model("gcn", 12, 3, hidden=8) if as_module else "gcn"
-    options = {} if as_module else {"hidden": 8}
+    model = build_model("gcn", 12, 3, hidden_channels=8) if as_module else "gcn"
+    options = {} if as_module else {"hidden_channels": 8}
     tickets = [teddy.find_ticket(d, model, epochs=4, **options) for d in (data, floats)]
     assert tickets[0].info == tickets[1].info
     assert torch.equal(tickets[0].logits(data), tickets[1].logits(floats))
@@ -163,7 +163,7 @@ def test_graph_sets_keep_ids(shape, tmp_path):
     assert again.info.graph["integer_x"] == len(shape)
     if len(shape) == 2:
         plain = teddy.find_ticket(graphs, "gcn", 0.3, 0.3, epochs=3, task="graph-classification",
-                                  hidden=8)  # fmt: skip
+                                  hidden_channels=8)  # fmt: skip
         for graph in graphs:
             graph.x = graph.x.float()
         assert torch.isfinite(plain.logits(graphs)).all()

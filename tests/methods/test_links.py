@@ -54,7 +54,7 @@ def perturbed(links, masks, seed=1):
 def trained(links, model="gcn", method="teddy", epochs=6):
     """The loss of every epoch, logits of the training links by the dense model, the ticket."""
     seen, task = [], teddy.LinkPrediction(dimensions=6)
-    settings = {"epochs": epochs, "hidden": 8, "task": task}
+    settings = {"epochs": epochs, "hidden_channels": 8, "task": task}
     problem = make_problem(links, model, Settings.from_dict(settings))
     whole = problem.phases.report
 
@@ -103,7 +103,7 @@ def test_a_ticket_is_the_same_whatever_the_test_links_are(model):
 
 def test_budgets_are_of_the_training_edges_and_pruned_ones_stay_labels(citeseer):
     links = teddy.split_links(citeseer)
-    ticket = teddy.find_ticket(links, "gcn", hidden=8, dimensions=8, **SETTINGS)
+    ticket = teddy.find_ticket(links, "gcn", hidden_channels=8, dimensions=8, **SETTINGS)
     assert ticket.info.edges == Count(3869, 3869 - math.ceil(0.3 * 3869))
     assert ticket.info.weights == Count(3703 * 8 + 64, math.ceil(0.6 * (3703 * 8 + 64)))
     expected = teddy.prune_edges(links.edge_index, 0.3, citeseer.num_nodes)
@@ -126,7 +126,7 @@ def test_budgets_are_of_the_training_edges_and_pruned_ones_stay_labels(citeseer)
 
 
 def test_a_graph_without_links_is_split(citeseer):
-    settings = {**SETTINGS, "epochs": 2, "hidden": 8, "dimensions": 4}
+    settings = {**SETTINGS, "epochs": 2, "hidden_channels": 8, "dimensions": 4}
     one = teddy.find_ticket(citeseer, "gcn", split_seed=3, **settings)
     other = teddy.find_ticket(teddy.split_links(citeseer, seed=3), "gcn", **settings)
     same_ticket(one, other)
@@ -137,7 +137,7 @@ def test_a_graph_without_links_is_split(citeseer):
 
 def test_hits_are_recorded_of_both():
     links = small_links()
-    ticket = teddy.find_ticket(links, "gcn", hidden=8, hits_at=3, **SETTINGS)
+    ticket = teddy.find_ticket(links, "gcn", hidden_channels=8, hits_at=3, **SETTINGS)
     from teddy.tasks import hits_at
 
     logits = ticket.logits(links)
@@ -156,9 +156,9 @@ def test_modules_of_ones_own_learn_links_under_masks_too(tmp_path):
     ticket.save(tmp_path / "own.ticket")
     again = teddy.Ticket.load(tmp_path / "own.ticket", Own)
     assert again.logits(links).equal(ticket.logits(links))
-    masks = teddy.find_ticket(links, "gcn", hidden=8, method="ugs", **SETTINGS)
+    masks = teddy.find_ticket(links, "gcn", hidden_channels=8, method="ugs", **SETTINGS)
     assert masks.info.edges.kept == masks.info.edges.total - math.ceil(0.3 * masks.info.edges.total)
-    neurons = teddy.find_ticket(links, "gcn", hidden=64, structure="neurons", **SETTINGS)
+    neurons = teddy.find_ticket(links, "gcn", hidden_channels=64, structure="neurons", **SETTINGS)
     first, last = (weight != 0 for weight in neurons.model.weights)
     assert first.any(dim=0).equal(last.any(dim=1))  # whole hidden units are gone
     assert 0 < int(first.any(dim=0).sum()) < 64
@@ -168,7 +168,7 @@ def test_weights_of_edges_go_along():
     data = small_graph(nodes=60)
     data.edge_weight = (data.edge_index.sum(dim=0) % 5 + 1).float()
     links = teddy.split_links(data, 0.2, 0.2)
-    ticket = teddy.find_ticket(links, "gcn", hidden=8, weighted=True, **SETTINGS)
+    ticket = teddy.find_ticket(links, "gcn", hidden_channels=8, weighted=True, **SETTINGS)
     assert ticket.info.graph["edge_inputs"] == ["edge_weight"]
     heavier = copy.copy(links)
     heavier.edge_weight = links.edge_weight * (links.edge_index.sum(dim=0) % 3 + 1)
@@ -177,11 +177,13 @@ def test_weights_of_edges_go_along():
 
 def test_a_search_goes_on_only_with_the_same_links(tmp_path):
     links, folder = small_links(), tmp_path / "search"
-    one = teddy.find_ticket(links, "gcn", hidden=8, checkpoint=folder, **SETTINGS)
-    same_ticket(one, teddy.find_ticket(links, "gcn", hidden=8, checkpoint=folder, **SETTINGS))
+    one = teddy.find_ticket(links, "gcn", hidden_channels=8, checkpoint=folder, **SETTINGS)
+    same_ticket(
+        one, teddy.find_ticket(links, "gcn", hidden_channels=8, checkpoint=folder, **SETTINGS)
+    )
     other = perturbed(links, ["test_mask"])
     with pytest.raises(InputError, match=r"holds a search with (data|links)"):
-        teddy.find_ticket(other, "gcn", hidden=8, checkpoint=folder, **SETTINGS)
+        teddy.find_ticket(other, "gcn", hidden_channels=8, checkpoint=folder, **SETTINGS)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +221,7 @@ def test_other_data_are_refused():
 def test_outputs_of_links_are_not_drawn_to_zero():
     # With a penalty GCN's outputs vanish, while AUC, which takes an order only, looks fine.
     links = teddy.split_links(teddy.load_dataset("citeseer"))
-    settings = {**SETTINGS, "hidden": 32, "epochs": 60}
+    settings = {**SETTINGS, "hidden_channels": 32, "epochs": 60}
     ticket = teddy.find_ticket(links, "gcn", **settings)
     assert ticket.info.config["weight_decay"] == 0
     chances = ticket.logits(links)[links.test_mask].sigmoid()
@@ -237,7 +239,11 @@ def test_gin_learns_links_at_a_rate_of_their_own():
         )
         return ticket.info.config["lr"]
 
-    assert (rate("gin:hidden=4"), rate("gcn:hidden=4"), rate("gin:hidden=4", lr=0.1)) == (
+    assert (
+        rate("gin:hidden_channels=4"),
+        rate("gcn:hidden_channels=4"),
+        rate("gin:hidden_channels=4", lr=0.1),
+    ) == (
         0.003,
         0.01,
         0.1,

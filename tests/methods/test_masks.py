@@ -97,14 +97,14 @@ def data() -> HeteroData:
 
 
 def graph_problem(graphs, model="gcn", budget="each", **settings):
-    options = {"hidden": 8} if isinstance(model, str) else {}
+    options = {"hidden_channels": 8} if isinstance(model, str) else {}
     task = teddy.GraphClassification(budget=budget)
     settings = {"epochs": 3, "task": task, **options, **settings}
     return make_problem(graphs, model, Settings.from_dict(settings), method="ugs")
 
 
 def find(graphs, model="gcn", **settings):
-    options = {"hidden": 8} if isinstance(model, str) else {}
+    options = {"hidden_channels": 8} if isinstance(model, str) else {}
     settings = {"graph_sparsity": 0.3, "weight_sparsity": 0.3, "epochs": 4, **options, **settings}
     return teddy.find_ticket(graphs, model, task=TASK, **{"method": "ugs", **settings})
 

@@ -17,7 +17,7 @@ from teddy.graph import Edges
 from teddy.ticket import TicketInfo
 from teddy.training import TrainConfig, seeded, train
 
-TINY = {"epochs": 4, "hidden": 8}
+TINY = {"epochs": 4, "hidden_channels": 8}
 
 
 def own_graph(directed=False, kind="edge_attr", seed=0):
@@ -178,7 +178,7 @@ def test_messages_run_along_listed_directions_only():
     """What a node sends changes those that it points to, and no other."""
     data = small_graph()
     data.edge_index = torch.tensor([[0, 1, 5], [1, 2, 4]])
-    ticket = teddy.find_ticket(data, "sage", 0.0, 0.0, **TINY, directed=True, layers=1)
+    ticket = teddy.find_ticket(data, "sage", 0.0, 0.0, **TINY, directed=True, num_layers=1)
     before = ticket.logits(data)
     data.x = data.x.clone()
     data.x[1] += 1
@@ -207,7 +207,7 @@ def test_weighted_degrees_choose_the_edges():
 def test_inductive_tickets_take_edges_along(kind, directed, rule, tmp_path):
     data = own_graph(directed, kind)
     module = "gcn" if kind == "edge_weight" else Edged()
-    options = {"hidden": 8} if kind == "edge_weight" else {}
+    options = {"hidden_channels": 8} if kind == "edge_weight" else {}
     ticket = teddy.find_ticket(
         data, module, 0.4, 0.3, epochs=3, directed=directed, inductive=True, inference=rule,
         weighted=True, **options,
@@ -241,7 +241,7 @@ def test_inductive_tickets_take_edges_along(kind, directed, rule, tmp_path):
 @pytest.mark.parametrize("own", [False, True])
 def test_masks_are_learned_beside_weights_and_directions(directed, own):
     data = own_graph(directed, "both" if own else "edge_weight")
-    model, options = (Edged(), {}) if own else ("gcn", {"hidden": 8})
+    model, options = (Edged(), {}) if own else ("gcn", {"hidden_channels": 8})
     ticket = teddy.find_ticket(
         data, model, 0.05, 0.05, epochs=3, directed=directed, method="ugs", **options
     )
@@ -252,7 +252,15 @@ def test_masks_are_learned_beside_weights_and_directions(directed, own):
 def test_masks_of_a_graph_that_grows_with_weights():
     data = own_graph(True, "edge_weight")
     ticket = teddy.find_ticket(
-        data, "gcn", 0.05, 0.05, epochs=3, hidden=8, directed=True, method="ugs", inductive=True
+        data,
+        "gcn",
+        0.05,
+        0.05,
+        epochs=3,
+        hidden_channels=8,
+        directed=True,
+        method="ugs",
+        inductive=True,
     )
     assert ticket.evaluate(data)["test"] == ticket.info.ticket.test
 
@@ -279,7 +287,7 @@ def test_tasks_from_a_search_to_a_file(name, model, tmp_path):
     module = Edged(outputs) if model == "own" else model
     if model == "own":
         data.edge_attr = torch.ones(data.num_edges, 2)
-    options = {} if model == "own" else {"hidden": 8}
+    options = {} if model == "own" else {"hidden_channels": 8}
     ticket = teddy.find_ticket(data, module, 0.4, 0.3, epochs=40, task=name, **options)
     assert ticket.info.task["name"] == name
     assert ticket.info.task["metric"] == {"multilabel": "micro-F1", "regression": "R2"}[name]
@@ -304,7 +312,7 @@ def test_an_inductive_regression_knows_the_training_targets_only():
     data.y = 3 + data.x[:, 0]
     changed = data.clone()
     changed.y = torch.where(data.train_mask, data.y, data.y * 7)
-    settings = {"task": "regression", "epochs": 1, "hidden": 8, "inductive": True}
+    settings = {"task": "regression", "epochs": 1, "hidden_channels": 8, "inductive": True}
     tickets = [teddy.find_ticket(d, "gcn", 0.4, 0.3, **settings) for d in (data, changed)]
     assert tickets[0].info.task == tickets[1].info.task
     assert torch.equal(tickets[0].logits(data), tickets[1].logits(data))
@@ -316,7 +324,7 @@ def test_class_weights_move_predictions_to_the_rare_class():
     data.x = data.x + 0.3 * data.y[:, None]
     found = {
         weight: teddy.find_ticket(
-            data, "gcn", 0.2, 0.0, epochs=30, hidden=8, class_weight=weight, distill=0.0
+            data, "gcn", 0.2, 0.0, epochs=30, hidden_channels=8, class_weight=weight, distill=0.0
         ).predict(data).sum()
         for weight in (None, "balanced", (1.0, 1000.0))
     }  # fmt: skip

@@ -110,7 +110,7 @@ def test_a_module_of_one_kind_of_node_on_a_heterogeneous_graph():
 
 
 def test_progress(capsys):
-    data, fast = small_graph(), {"model": "gcn", "epochs": 2, "hidden": 8}
+    data, fast = small_graph(), {"model": "gcn", "epochs": 2, "hidden_channels": 8}
     quiet = teddy.find_ticket(data, **fast)
     for progress in (True, False):
         assert teddy.find_ticket(data, progress=progress, **fast).info == quiet.info
@@ -121,7 +121,7 @@ def test_progress(capsys):
 
 def test_progress_bar_in_a_terminal(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes stderr for a terminal
-    teddy.find_ticket(small_graph(), "gcn", epochs=3, hidden=8, progress=True)
+    teddy.find_ticket(small_graph(), "gcn", epochs=3, hidden_channels=8, progress=True)
     shown = capsys.readouterr().err
     assert "sparse, val" in shown
     assert shown.endswith("\x1b[2K")  # and is gone in the end
@@ -133,7 +133,7 @@ class Weighing(Convs):
 
 
 def test_weights_of_edges_under_another_name(tmp_path, recwarn):
-    data, fast = small_graph(), {"epochs": 2, "hidden": 8}
+    data, fast = small_graph(), {"epochs": 2, "hidden_channels": 8}
     data.weight = torch.ones(data.num_edges)
     message = "data.weight is not used; rename it to edge_weight to weigh edges, or delete it"
     with pytest.warns(TeddyWarning, match=message):

@@ -219,7 +219,7 @@ def test_models_of_ours_add_their_own(tmp_path):
     loops = torch.arange(40).repeat(2, 1)
     more.edge_index = torch.cat([data.edge_index, loops], dim=1)
     for name, graph in {"a": data, "b": more}.items():
-        teddy.find_ticket(graph, "gcn", 0.5, 0.5, epochs=2, hidden=8).save(tmp_path / name)
+        teddy.find_ticket(graph, "gcn", 0.5, 0.5, epochs=2, hidden_channels=8).save(tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert num_loops(teddy.Ticket.load(tmp_path / "a").apply(more).edge_index) == 0
 

@@ -21,7 +21,7 @@ from teddy.errors import InputError
 from teddy.sweep import run_sweep
 from teddy.sweep.seeds import find_over_seeds
 
-FAST = {"model": "gcn", "epochs": 4, "hidden": 8}
+FAST = {"model": "gcn", "epochs": 4, "hidden_channels": 8}
 
 
 def wide_masks(nodes: int = 40, splits: int = 10) -> dict[str, Tensor]:
@@ -188,7 +188,7 @@ def test_seeds_and_sweeps(tmp_path):
 
 def test_commands(tmp_path):
     path = write_wide(tmp_path)
-    fast = ["--model", "gcn", "--epochs", "4", "--hidden", "8", "--json"]
+    fast = ["--model", "gcn", "--epochs", "4", "--hidden-channels", "8", "--json"]
     for options, split in ((["--seed", "3"], "3"), (["--split", "5"], "5")):
         found = run_here("find", path, *options, *fast, "--out", "a.ticket", cwd=tmp_path)
         assert found.returncode == 0, found.stderr

@@ -16,12 +16,12 @@ from teddy.methods.signals import alone, signals_of
 from teddy.models import GCN
 from teddy.settings import Settings
 
-SHORT = {"epochs": 4, "hidden": 8, "distill": 0.0}
+SHORT = {"epochs": 4, "hidden_channels": 8, "distill": 0.0}
 
 
 def problem(data=None, model="gcn", store=None, **more):
     data = small_graph() if data is None else data
-    settings = Settings.from_dict({"hidden": 8, "epochs": 4, **more})
+    settings = Settings.from_dict({"hidden_channels": 8, "epochs": 4, **more})
     return make_problem(data, model, settings, store=store)
 
 
@@ -84,7 +84,7 @@ def _last(self, epoch, model, counts=True):
 
 def test_a_module_of_ones_own():
     ticket = teddy.find_ticket(
-        small_graph(), lambda: GCN(12, 3, hidden=8), 0.5, 0.5, method="gain", epochs=4
+        small_graph(), lambda: GCN(12, 3, hidden_channels=8), 0.5, 0.5, method="gain", epochs=4
     )
     assert ticket.info.score == "gain"
 
@@ -222,7 +222,7 @@ def test_auto_refuses_what_is_no_score(scores, message):
 
 
 def test_a_default_that_is_written_out_is_the_same_search(tmp_path):
-    data, settings = small_graph(), {"method": "auto", "epochs": 2, "hidden": 4}
+    data, settings = small_graph(), {"method": "auto", "epochs": 2, "hidden_channels": 4}
     first = teddy.find_ticket(data, "gcn", checkpoint=tmp_path, **settings)
     again = teddy.find_ticket(data, "gcn", checkpoint=tmp_path, scores=SCORES_TO_TRY, **settings)
     assert again.info == first.info

@@ -17,7 +17,7 @@ from teddy.weights.units import num_kept_units
 @pytest.mark.parametrize("layers", [2, 3])
 @pytest.mark.parametrize("name", ["gcn", "gat", "gin", "sage"])
 def test_as_many_units_are_left_as_there_is_room_for(name, layers):
-    options = {"hidden": 4 if name == "gat" else 32, "layers": layers}
+    options = {"hidden_channels": 4 if name == "gat" else 32, "num_layers": layers}
     ticket = teddy.find_ticket(
         small_graph(), name, 0.5, 0.64, epochs=4, structure="neurons", **options
     )
@@ -34,7 +34,7 @@ def test_as_many_units_are_left_as_there_is_room_for(name, layers):
 
 def test_the_last_unit_stays():
     ticket = teddy.find_ticket(
-        small_graph(), "gcn", 0.5, 1.0, epochs=3, structure="neurons", hidden=8
+        small_graph(), "gcn", 0.5, 1.0, epochs=3, structure="neurons", hidden_channels=8
     )
     assert 0 < ticket.info.weights.kept <= 15
     assert ticket.info.weight_sparsity == 1.0
@@ -43,7 +43,7 @@ def test_the_last_unit_stays():
 def test_without_sparsity_nothing_goes():
     data = small_graph()
     alike = [
-        teddy.find_ticket(data, "gin", 0.5, 0.0, epochs=3, hidden=8, structure=structure)
+        teddy.find_ticket(data, "gin", 0.5, 0.0, epochs=3, hidden_channels=8, structure=structure)
         for structure in ("none", "neurons")
     ]
     assert torch.equal(alike[0].logits(data), alike[1].logits(data))
@@ -51,19 +51,26 @@ def test_without_sparsity_nothing_goes():
 
 def test_any_score_can_be_structured():
     ticket = teddy.find_ticket(
-        small_graph(), "sage", 0.5, 0.5, method="random", epochs=3, hidden=8, structure="neurons"
+        small_graph(),
+        "sage",
+        0.5,
+        0.5,
+        method="random",
+        epochs=3,
+        hidden_channels=8,
+        structure="neurons",
     )
     assert ticket.info.weights.kept <= num_kept_weights(0.5, ticket.info.weights.total)
 
 
-@pytest.mark.parametrize("name", ["unimp", "nagphormer", "specformer", "gcn:layers=1"])
+@pytest.mark.parametrize("name", ["unimp", "nagphormer", "specformer", "gcn:num_layers=1"])
 def test_a_model_without_such_units_is_refused_before_the_work(name):
     def progress(*_):
         raise AssertionError("trained")
 
     with pytest.raises(teddy.InputError, match=r"can go whole|whole hidden units"):
         teddy.find_ticket(
-            small_graph(), name, epochs=3, hidden=8, structure="neurons", progress=progress
+            small_graph(), name, epochs=3, hidden_channels=8, structure="neurons", progress=progress
         )
 
 
@@ -77,7 +84,7 @@ def test_words_that_are_not_known_are_refused():
 
 def test_a_search_goes_on_from_its_checkpoint(tmp_path):
     data = small_graph()
-    settings = {"epochs": 5, "hidden": 8, "structure": "neurons"}
+    settings = {"epochs": 5, "hidden_channels": 8, "structure": "neurons"}
     whole = teddy.find_ticket(data, "gcn", 0.5, 0.5, **settings)
 
     class EndedError(Exception):

@@ -40,7 +40,9 @@ def smooth(monkeypatch):
 
 
 def test_an_option_of_your_own_task_reaches_its_loss(smooth):
-    teddy.find_ticket(small_graph(), "gcn", epochs=1, hidden=4, task="smooth:smoothing=0.5")
+    teddy.find_ticket(
+        small_graph(), "gcn", epochs=1, hidden_channels=4, task="smooth:smoothing=0.5"
+    )
     assert set(SEEN) == {0.5}
 
 
@@ -64,7 +66,18 @@ def test_another_file_of_a_task_is_refused(command, tmp_path):
         "sweep": ["sweep", "graph.npz", "--models", "gcn", "--simulations", "1", "--seeds", "1"],
         "tune": ["tune", "graph.npz", "--model", "gcn", "--trials", "1", "--seeds", "1"],
     }[command]
-    more = ["--load", "task.py", "--task", "half", "--epochs", "1", "--hidden", "4", "--out", "o"]
+    more = [
+        "--load",
+        "task.py",
+        "--task",
+        "half",
+        "--epochs",
+        "1",
+        "--hidden-channels",
+        "4",
+        "--out",
+        "o",
+    ]
     try:
         (tmp_path / "task.py").write_text(f"# {command}{TASK.format(divisor=2)}")
         done = run_here(*words, *more, cwd=tmp_path)
@@ -93,7 +106,7 @@ def test_inductive_tickets_know_their_own_split_of_several():
     for mask in ("train_mask", "val_mask", "test_mask"):
         data[mask] = torch.stack([data[mask], data[mask].roll(1)], dim=1)
     study = teddy.find_over_seeds(
-        data, seeds=[0, 1], model="gcn", epochs=1, hidden=4, method="ugs", inductive=True,
+        data, seeds=[0, 1], model="gcn", epochs=1, hidden_channels=4, method="ugs", inductive=True,
         graph_sparsity=0.05, weight_sparsity=0.05,
     )  # fmt: skip
     assert [ticket.info.split for ticket in study.tickets] == ["0", "1"]
@@ -136,7 +149,10 @@ def test_types_without_features_are_in_the_digest_of_data(tmp_path):
 @pytest.mark.parametrize(
     ("keywords", "line"),
     [
-        ({"model": "gcn:hidden=16", "hidden": 8}, "hidden is 8, and 16 in gcn:hidden=16"),
+        (
+            {"model": "gcn:hidden_channels=16", "hidden_channels": 8},
+            "hidden_channels is 8, and 16 in gcn:hidden_channels=16",
+        ),
         ({"train": teddy.TrainConfig(epochs=5), "epochs": 2}, "epochs is 2, and 5 in train"),
         ({"weight_exclude": 5}, "weight_exclude has 5, expected name patterns"),
         ({"task": "classification:x=1"}, "no option 'x', expected one of: none"),
@@ -151,7 +167,7 @@ def test_what_can_not_hold_is_one_line(keywords, line):
 def test_a_method_is_a_spec_without_options():
     ticket = teddy.find_ticket(
         small_graph(), "gcn", 0.05, 0.05, method=teddy.UGS, train=teddy.TrainConfig(epochs=1),
-        hidden=4, epochs=1,
+        hidden_channels=4, epochs=1,
     )  # fmt: skip
     assert ticket.info.method == "ugs"
     with pytest.raises(teddy.InputError, match="task is a LinkPrediction, expected a TaskConfig"):
@@ -160,7 +176,7 @@ def test_a_method_is_a_spec_without_options():
 
 def test_a_teacher_of_another_task_is_refused_and_of_another_split_warned_of():
     data = small_graph()
-    tiny = {"epochs": 1, "hidden": 4}
+    tiny = {"epochs": 1, "hidden_channels": 4}
     dense = teddy.find_ticket(data, "gcn", 0.0, 0.0, **tiny)
     with pytest.raises(teddy.InputError, match="a ticket of the task classification, expected one"):
         teddy.find_ticket(data, "gcn", task="link-prediction", teacher=dense, **tiny)
@@ -171,7 +187,7 @@ def test_a_teacher_of_another_task_is_refused_and_of_another_split_warned_of():
 
 
 def test_a_tuned_lambda_is_of_node_classification(citeseer):
-    tiny = {"model": "gin", "epochs": 1, "hidden": 4, "tuned": True}
+    tiny = {"model": "gin", "epochs": 1, "hidden_channels": 4, "tuned": True}
     assert teddy.find_ticket(citeseer, **tiny).info.config["distill"] != 10.0
     links = teddy.find_ticket(citeseer, task="link-prediction", **tiny)
     assert links.info.config["distill"] == 10.0

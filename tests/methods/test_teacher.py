@@ -20,7 +20,7 @@ from teddy.models import build_model
 from teddy.tracking.tracker import ticket_summary
 from teddy.training import TrainConfig, seeded, train
 
-TINY = {"epochs": 6, "hidden": 8}
+TINY = {"epochs": 6, "hidden_channels": 8}
 
 
 class Own(nn.Module):
@@ -120,7 +120,7 @@ def test_a_teacher_of_another_kind_teaches_by_its_logits():
 
     sparse = teddy.SparsifyEdges(0.4)(data)
     with seeded(3):
-        model = build_model("gin", 12, 3, hidden=8)
+        model = build_model("gin", 12, 3, hidden_channels=8)
         result = train(model, sparse, TrainConfig(6), teacher=logits, weight_sparsity=0.7)
     assert torch.equal(ticket.logits(data), result.logits)
     for name, mask in (("val", data.val_mask), ("test", data.test_mask)):
@@ -191,9 +191,9 @@ def test_inductive_logits_are_of_the_training_nodes_alone():
     changed = data.clone()
     changed.x[~data.train_mask] += 1.0
     again = teddy.find_ticket(changed, "gcn", 0.4, 0.5, inductive=True, teacher=teacher, epochs=1,
-                              hidden=8)  # fmt: skip
+                              hidden_channels=8)  # fmt: skip
     first = teddy.find_ticket(data, "gcn", 0.4, 0.5, inductive=True, teacher=teacher, epochs=1,
-                              hidden=8)  # fmt: skip
+                              hidden_channels=8)  # fmt: skip
     same(state_of(again), state_of(first))
 
 
@@ -305,7 +305,7 @@ def test_citeseer_taught_by_a_module_of_pyg(citeseer):
     teacher = taught(data, epochs=40, features=3703, outputs=6)
     with torch.no_grad():
         right = teacher.eval()(data.x, data.edge_index).argmax(dim=1) == data.y
-    settings = {"epochs": 60, "hidden": 16}
+    settings = {"epochs": 60, "hidden_channels": 16}
     ticket = teddy.find_ticket(citeseer, "gcn", 0.64, 0.64, teacher=teacher, **settings)
     expected = 100 * float(right[data.test_mask].float().mean())
     assert ticket.info.dense.test == pytest.approx(expected)

@@ -22,7 +22,7 @@ LEVELS = [Level.simulation(i) for i in (1, 2, 4)]
 
 
 def problem(model="gcn", epochs=6, seed=0, distill=0.0, **options):
-    settings = {"epochs": epochs, "distill": distill, "hidden": 8, **options}
+    settings = {"epochs": epochs, "distill": distill, "hidden_channels": 8, **options}
     return make_problem(small_graph(), model, Settings.from_dict(settings), seed)
 
 
@@ -78,7 +78,7 @@ def test_a_round_is_what_the_equations_say(decay):
     graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
     data.edge_index = graph.edge_index
     torch.manual_seed(0)
-    model = build_model("gcn", 12, 3, hidden=8, dropout=0.0).double()
+    model = build_model("gcn", 12, 3, hidden_channels=8, dropout=0.0).double()
     stays = [torch.rand_like(w) < 0.8 for w in model.weights]
     learned = Masks(model, graph.num_edges, stays)
     start = [w.detach().clone() for w in model.weights]
@@ -131,7 +131,7 @@ def test_weights_are_rewound_to_the_initial_ones():
     """One epoch of training is one step of Adam away from the initial weights."""
     (ticket,) = find("ugs", [LEVELS[0]], epochs=1)
     with seeded(0):
-        initial = build_model("gcn", 12, 3, hidden=8)
+        initial = build_model("gcn", 12, 3, hidden_channels=8)
     for trained, start in zip(ticket.model.weights, initial.weights, strict=True):
         kept = trained != 0
         assert (trained - start)[kept].abs().max() <= 0.0101
@@ -233,7 +233,9 @@ def test_a_module_that_can_not_weigh_edges_is_refused():
 
 def test_the_same_call_gives_the_same_bytes(tmp_path):
     for name in ("a", "b"):
-        ticket = teddy.find_ticket(small_graph(), "gat", 0.1, 0.1, epochs=3, hidden=4, method="ugs")
+        ticket = teddy.find_ticket(
+            small_graph(), "gat", 0.1, 0.1, epochs=3, hidden_channels=4, method="ugs"
+        )
         ticket.save(tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
@@ -275,7 +277,9 @@ def test_wd_glt_says_how_much_memory_it_needs(monkeypatch, caplog):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_has_one_interface(method):
     chosen = METHODS[method]()
-    ticket = teddy.find_ticket(small_graph(), "gcn", 0.1, 0.05, method=chosen, epochs=2, hidden=4)
+    ticket = teddy.find_ticket(
+        small_graph(), "gcn", 0.1, 0.05, method=chosen, epochs=2, hidden_channels=4
+    )
     assert ticket.info.method == method
     assert ticket.info.edges.kept == ticket.info.edges.total - math.ceil(
         0.1 * ticket.info.edges.total

@@ -78,15 +78,15 @@ def test_predictions_that_are_all_the_same_are_warned_of():
 
 
 def test_built_in_models_keep_the_papers_budget():
-    ticket = find("gcn", hidden=8)
+    ticket = find("gcn", hidden_channels=8)
     assert not [name for name in ticket.info.config if name.startswith("weight_s")]
     weights = list(ticket.model.parameters())
     total = sum(p.numel() for p in weights)
     assert ticket.info.weights.kept == num_kept_weights(0.5, total)
-    same = find("gcn", hidden=8, weight_scope="global")
+    same = find("gcn", hidden_channels=8, weight_scope="global")
     for ours, theirs in zip(weights, same.model.parameters(), strict=True):
         assert torch.equal(ours, theirs)
-    each = find("gcn", hidden=8, weight_scope="matrix")
+    each = find("gcn", hidden_channels=8, weight_scope="matrix")
     for weight in each.model.parameters():
         assert weight.count_nonzero() == num_kept_weights(0.5, weight.numel())
     assert each.info.config["weight_scope"] == "matrix"
@@ -120,7 +120,7 @@ def test_masks_are_chosen_of_each_matrix():
 @pytest.mark.parametrize("model", ["gcn", Normalised])
 @pytest.mark.parametrize("schedule", ["linear", "cubic"])
 def test_the_best_epoch_of_a_rising_sparsity_has_the_full_sparsity(model, schedule):
-    options = {"hidden": 8} if model == "gcn" else {}
+    options = {"hidden_channels": 8} if model == "gcn" else {}
     ticket = find(
         model, 0.8, epochs=20, weight_schedule=schedule, weight_ramp=0.6, patience=3, **options
     )
@@ -131,7 +131,7 @@ def test_the_best_epoch_of_a_rising_sparsity_has_the_full_sparsity(model, schedu
 
 
 def test_a_rising_sparsity_resumes(tmp_path):
-    settings = {"epochs": 12, "weight_schedule": "cubic", "hidden": 8}
+    settings = {"epochs": 12, "weight_schedule": "cubic", "hidden_channels": 8}
     whole = find("gcn", **settings)
 
     class StopError(Exception):
@@ -152,8 +152,8 @@ def test_a_rising_sparsity_resumes(tmp_path):
 
 
 def test_units_rise_to_their_sparsity_too():
-    ticket = find("gcn", 0.7, hidden=8, structure="neurons", weight_schedule="linear")
-    same = find("gcn", 0.7, hidden=8, structure="neurons")
+    ticket = find("gcn", 0.7, hidden_channels=8, structure="neurons", weight_schedule="linear")
+    same = find("gcn", 0.7, hidden_channels=8, structure="neurons")
     units = [(t.model.units()[0].squares() > 0).sum() for t in (ticket, same)]
     assert units[0] == units[1]
 
@@ -171,7 +171,7 @@ def test_units_rise_to_their_sparsity_too():
 )
 def test_bad_settings_are_one_line(settings, message):
     with pytest.raises(teddy.InputError, match=message):
-        find("gcn", hidden=8, **settings)
+        find("gcn", hidden_channels=8, **settings)
 
 
 SPEC = "teddy:weight_exclude=weights.0:weight_ramp=0.3:weight_schedule=cubic:weight_scope=matrix"
@@ -188,7 +188,7 @@ def test_a_method_spec_has_the_weight_budget():
 
 def test_sweeps_have_the_weight_budget(tmp_path):
     grid = Grid(["citeseer"], ["gcn"], ["teddy", SPEC], [20], [0])
-    settings = Settings(TrainConfig(epochs=4), model_options={"hidden": 8})
+    settings = Settings(TrainConfig(epochs=4), model_options={"hidden_channels": 8})
     run_sweep(grid, tmp_path / "sweep", settings, keep_tickets=True)
     found = {}
     for path in (tmp_path / "sweep").rglob("*.ticket"):
@@ -206,7 +206,17 @@ def test_sweeps_have_the_weight_budget(tmp_path):
 
 def test_the_command_line_has_the_weight_budget(tmp_path, capsys):
     out = tmp_path / "a.ticket"
-    arguments = ["find", "citeseer", "--model", "gcn", "--hidden", "8", "--epochs", "4", "--json"]
+    arguments = [
+        "find",
+        "citeseer",
+        "--model",
+        "gcn",
+        "--hidden-channels",
+        "8",
+        "--epochs",
+        "4",
+        "--json",
+    ]
     budget = ["--weight-scope", "matrix", "--weight-exclude", "weights.0", "--weight-schedule",
               "cubic", "--weight-ramp", "0.3"]  # fmt: skip
     with pytest.raises(SystemExit) as ended:
@@ -224,7 +234,8 @@ def test_the_command_line_has_the_weight_budget(tmp_path, capsys):
 
 
 def test_the_command_line_prints_a_warning_in_one_line(capsys):
-    arguments = ["find", "citeseer", "--model", "specformer", "--hidden", "8", "--epochs", "1",
+    arguments = ["find", "citeseer", "--model", "specformer", "--hidden-channels", "8",
+                 "--epochs", "1",
                  "--weight-sparsity", "0.999"]  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("always")

@@ -13,7 +13,7 @@ from teddy.models.spectrum import positions
 
 def make(features=12, **options):
     torch.manual_seed(0)
-    options = {"hidden": 8, "heads": 2, "hops": 3, "positions": 3, **options}
+    options = {"hidden_channels": 8, "heads": 2, "hops": 3, "positions": 3, **options}
     model = NAGphormer(features, 3, **options).double()
     for parameter in model.parameters():  # biases and LayerNorms too
         torch.nn.init.normal_(parameter, std=0.5)
@@ -36,7 +36,7 @@ def softmax(scores):
 def reference(model, x, edge_index):
     """A node at a time, a head at a time, tokens first."""
     own = {name: p.detach().numpy() for name, p in model.named_parameters()}
-    n, width = x.size(0), model.options["hidden"] // model.options["heads"]
+    n, width = x.size(0), model.options["hidden_channels"] // model.options["heads"]
 
     def linear(name, z):
         return z @ own[f"{name}.weight"].T + own[f"{name}.bias"]
@@ -58,7 +58,7 @@ def reference(model, x, edge_index):
     logits = []
     for node in range(n):
         z = linear("project", np.stack([hop[node] for hop in hops]))
-        for layer in range(model.options["layers"]):
+        for layer in range(model.options["num_layers"]):
             name = f"layers.{layer}"
             q, k, v = np.split(linear(f"{name}.attend", norm(f"{name}.attention_norm", z)), 3, 1)
             heads = [

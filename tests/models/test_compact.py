@@ -22,7 +22,7 @@ def zero(tensor, *index):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_of_a_dense_model_everything_stays(name):
-    model = build_model(name, 5, 3, hidden=16)
+    model = build_model(name, 5, 3, hidden_channels=16)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_()
@@ -34,7 +34,7 @@ def test_of_a_dense_model_everything_stays(name):
 
 
 def test_what_leads_only_to_a_dead_unit_is_dead():
-    model = GCN(4, 2, hidden=32, layers=3)
+    model = GCN(4, 2, hidden_channels=32, num_layers=3)
     zero(model.weights[2], slice(8, None))  # of the second layer, units 0 to 7 are seen,
     zero(model.weights[1], slice(16, 32), slice(0, 8))  # which units 0 to 15 of the first lead to,
     zero(model.weights[0], 3, slice(0, 16))  # and those look at features 0 to 2
@@ -46,7 +46,7 @@ def test_what_leads_only_to_a_dead_unit_is_dead():
 
 
 def test_a_unit_of_gin_stays_for_its_readout():
-    model = GIN(4, 2, hidden=16)
+    model = GIN(4, 2, hidden_channels=16)
     zero(model.weights[1])
     assert compact(model)[0].weights[0].shape == (4, 16)
     zero(model.readouts[0], slice(8, None))
@@ -55,7 +55,7 @@ def test_a_unit_of_gin_stays_for_its_readout():
 
 
 def test_a_unit_of_sage_stays_for_either_weight():
-    model = SAGE(4, 2, hidden=32)
+    model = SAGE(4, 2, hidden_channels=32)
     zero(model.self_weights[0], slice(None), slice(0, 16))
     zero(model.neighbour_weights[0], slice(None), slice(8, None))
     small, _ = compact(model)
@@ -64,7 +64,7 @@ def test_a_unit_of_sage_stays_for_either_weight():
 
 
 def test_heads_go_whole():
-    model = GAT(4, 3, hidden=2, heads=4)
+    model = GAT(4, 3, hidden_channels=2, heads=4)
     zero(model.weights[1], slice(2, 4))  # nothing sees head 1
     zero(model.weights[0], slice(None), slice(6, 8))  # head 3 is zero
     zero(model.weights[0], slice(None), slice(0, 1))  # of head 0 a unit, which attends all the same
@@ -78,7 +78,7 @@ def test_heads_go_whole():
 
 @pytest.mark.parametrize("name", MODELS)
 def test_of_no_weights_a_little_stays(name):
-    model = build_model(name, 5, 3, hidden=16)
+    model = build_model(name, 5, 3, hidden_channels=16)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.zero_()

@@ -91,7 +91,9 @@ DENSE = {name: globals()[f"dense_{name}"] for name in LAYERED}
 
 def model_of(name):
     torch.manual_seed(1)
-    options = {"hidden": 3, "dropout": 0.0} | ({"heads": 2} if name in ("gat", "unimp") else {})
+    options = {"hidden_channels": 3, "dropout": 0.0} | (
+        {"heads": 2} if name in ("gat", "unimp") else {}
+    )
     return build_model(name, 4, 2, **options).double()
 
 
@@ -146,7 +148,7 @@ def test_weights_that_cannot_be_are_said_clearly():
         model(x, twice, torch.ones(8))
     for name in ("nagphormer", "specformer"):
         with pytest.raises(InputError, match="takes no edge weights, expected data without"):
-            build_model(name, 4, 2, hidden=8)(x.float(), ARCS, torch.ones(7))
+            build_model(name, 4, 2, hidden_channels=8)(x.float(), ARCS, torch.ones(7))
 
 
 class Attributed(nn.Module):

@@ -24,17 +24,17 @@ EDGES = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     ],
 )
 def test_dense_weights_by_hand(name, expected):
-    assert count_macs(build_model(name, 4, 2, hidden=5), X, EDGES) == expected
+    assert count_macs(build_model(name, 4, 2, hidden_channels=5), X, EDGES) == expected
 
 
 def test_attention_by_hand():
-    model = build_model("gat", 4, 2, hidden=5, heads=2)
+    model = build_model("gat", 4, 2, hidden_channels=5, heads=2)
     first = 3 * 10 + 2 * 3 * 10 + 7 * 10
     assert count_macs(model, X, EDGES) == [first, 3 * 10 * 2 + 2 * 3 * 2 + 7 * 2]
 
 
 def test_zero_weights_cost_nothing():
-    model = build_model("gcn", 4, 2, hidden=5)
+    model = build_model("gcn", 4, 2, hidden_channels=5)
     with torch.no_grad():
         model.weights[0][0] = 0  # meets one entry of X
         model.weights[0][2] = 0  # meets none

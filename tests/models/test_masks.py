@@ -34,7 +34,7 @@ def masked_logits(model, data, graph, edge_mask):
 
 def model_of(name, seed=0):
     torch.manual_seed(seed)
-    model = build_model(name, 12, 3, hidden=8).double()
+    model = build_model(name, 12, 3, hidden_channels=8).double()
     with torch.no_grad():  # no weight is at a special value
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter), alpha=0.3)

@@ -108,7 +108,9 @@ PYG = {"unimp": pyg_unimp, "gcn": pyg_gcn, "gin": pyg_gin, "sage": pyg_sage, "ga
 def make(name, data, layers=2, **options):
     torch.manual_seed(0)
     heads = {"heads": 3} if name in ("gat", "unimp") else {}
-    model = build_model(name, data.x.size(1), 3, hidden=8, layers=layers, **heads, **options)
+    model = build_model(
+        name, data.x.size(1), 3, hidden_channels=8, num_layers=layers, **heads, **options
+    )
     if name == "gin":
         nn.init.normal_(model.eps)
     for parameter in model.parameters():  # what starts at 0 or 1 is to matter
@@ -217,16 +219,16 @@ def test_the_sizes_are_the_papers():
     assert counts["gin"] == 3703 * 512 + 2 * 512 * 6 + 2
     assert counts["gat"] == 3703 * 512 + 512 * 6 + 2 * 512 + 2 * 6
     assert counts["sage"] == 2 * (3703 * 512 + 512 * 6)
-    assert repr(sizes["gcn"]) == "GCN(3703, 6, hidden=512, layers=2, dropout=0.5)"
+    assert repr(sizes["gcn"]) == "GCN(3703, 6, hidden_channels=512, num_layers=2, dropout=0.5)"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"layers": 0}, "layers is 0, expected a whole number from 1"),
-        ({"hidden": 0}, "hidden is 0"),
+        ({"num_layers": 0}, "num_layers is 0, expected a whole number from 1"),
+        ({"hidden_channels": 0}, "hidden_channels is 0"),
         ({"dropout": 1.0}, "dropout is 1.0"),
-        ({"heads": 2}, "gcn has no option 'heads', expected one of: hidden, layers, dropout"),
+        ({"heads": 2}, "no option 'heads', expected one of: hidden_channels, num_layers, dropout"),
     ],
 )
 def test_bad_options_are_said_clearly(options, message):

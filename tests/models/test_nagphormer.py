@@ -27,7 +27,7 @@ from teddy.models.nagphormer import Hops, NAGphormer, hop_tokens
 def test_the_logits_are_those_of_the_equations(form, count, hops, layers, heads):
     data = small_graph()
     x = forms(data.x.double())[form]
-    model = make(positions=count, hops=hops, layers=layers, heads=heads)
+    model = make(positions=count, hops=hops, num_layers=layers, heads=heads)
     kind = torch.Tensor if form == "dense" else SparseMatrix
     assert isinstance(model.prepare(x, data.edge_index)[0], kind)
     expected = reference(model, x, data.edge_index)
@@ -62,7 +62,7 @@ def test_projection_first_is_tokens_first():
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 def test_a_gradient_reaches_every_parameter(form):
     data = small_graph()
-    model = make(layers=2).train()
+    model = make(num_layers=2).train()
     model(forms(data.x.double())[form], data.edge_index).square().sum().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad.abs().max() > 0, name
@@ -74,7 +74,7 @@ def test_a_gradient_reaches_every_parameter(form):
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 def test_gradients_against_finite_differences(form):
     data = small_graph(nodes=6, features=4)
-    model = make(4, hidden=4)
+    model = make(4, hidden_channels=4)
     x, structure = model.prepare(forms(data.x.double())[form], data.edge_index)
     parameters = dict(model.named_parameters())
 
@@ -127,7 +127,7 @@ def test_graphs_smaller_than_hops_and_positions(nodes, edges, form):
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 def test_rows_of_some_nodes_are_those_of_all(form):
     data = small_graph()
-    model, nodes = make(layers=2), torch.tensor([7, 3, 39, 3])
+    model, nodes = make(num_layers=2), torch.tensor([7, 3, 39, 3])
     x, structure = model.prepare(forms(data.x.double())[form], data.edge_index)
     whole = model.head(model.stem(x, structure), structure)
     some = model.head(model.stem(x, structure, nodes), structure)
@@ -161,7 +161,7 @@ def test_what_is_prepared_passes_through(form):
 
 
 def test_tokens_by_hand():
-    model = NAGphormer(1, 2, hidden=2, heads=1, hops=2, positions=0)
+    model = NAGphormer(1, 2, hidden_channels=2, heads=1, hops=2, positions=0)
     x, structure = model.prepare(torch.tensor([[1.0], [3.0]]), torch.tensor([[0, 1], [1, 0]]))
     torch.testing.assert_close(x[:, :, 0], torch.tensor([[1.0, 2.0, 2.0], [3.0, 2.0, 2.0]]))
     assert isinstance(structure, Hops)
@@ -213,7 +213,7 @@ def test_multiply_accumulates_by_hand():
     # Three nodes on a path (7 entries with loops), 3 stored features; 2 hops: 9 tokens.
     x = torch.tensor([[1.0, 0, 0, 2], [0, 0, 0, 0], [0, 3.0, 0, 0]])
     edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
-    model = NAGphormer(4, 2, hidden=6, heads=2, hops=2, positions=1, layers=2)
+    model = NAGphormer(4, 2, hidden_channels=6, heads=2, hops=2, positions=1, num_layers=2)
     layer = 9 * (6 * 18 + 6 * 6 + 2 * 6 * 12) + 2 * 9 * 3 * 6
     readout = 3 * 6 + 6 * 6 + 6 * 6 + 3 * (6 * 3 + 3 * 2)
     sparse = 3 * 6 + 3 * 6 + 2 * 7 * 6
@@ -254,9 +254,12 @@ def test_any_graph_gives_finite_logits(graph, hops):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"hidden": 10, "heads": 4}, "hidden is 10, expected a multiple of heads, 4"),
+        (
+            {"hidden_channels": 10, "heads": 4},
+            "hidden_channels is 10, expected a multiple of heads, 4",
+        ),
         ({"heads": 0}, "heads is 0, expected a whole number from 1"),
-        ({"layers": 0}, "layers is 0, expected a whole number from 1"),
+        ({"num_layers": 0}, "num_layers is 0, expected a whole number from 1"),
         ({"hops": -1}, "hops is -1, expected a whole number from 0"),
         ({"positions": 0.5}, "positions is 0.5, expected a whole number from 0"),
         ({"dropout": 1.0}, "dropout is 1.0, expected 0 or more and below 1"),

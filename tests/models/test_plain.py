@@ -17,7 +17,7 @@ NAMES = ("gcn", "gat:heads=3", "gin", "sage", "unimp", "unimp:gated=false")
 
 def random_model(name, layers, seed=0, zeros=0.5):
     torch.manual_seed(seed)
-    model = build_model(name, 5, 3, hidden=4, layers=layers).eval()
+    model = build_model(name, 5, 3, hidden_channels=4, num_layers=layers).eval()
     with torch.no_grad():
         for weight in model.parameters():
             weight.normal_().mul_(torch.rand_like(weight) > zeros)
@@ -53,11 +53,11 @@ def test_attention_of_any_size_is_finite(name):
 @pytest.mark.parametrize("name", ["nagphormer", "specformer"])
 def test_models_that_take_edges_before_they_compute_have_none(name):
     with pytest.raises(teddy.InputError, match="has no plain form, expected a GCN"):
-        Plain(build_model(name, 5, 3, hidden=8))
+        Plain(build_model(name, 5, 3, hidden_channels=8))
 
 
 def test_a_model_that_is_shown_labels_has_none():
-    model = build_model("unimp:label_rate=0.5", 5, 3, hidden=4)
+    model = build_model("unimp:label_rate=0.5", 5, 3, hidden_channels=4)
     model.learn_labels(torch.tensor([0, 1, 2]), torch.tensor([0, 2]))
     with pytest.raises(teddy.InputError, match="belongs to the nodes of its graph"):
         Plain(model)

@@ -24,7 +24,11 @@ PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
 def make(seed=0, features=12, classes=3, random=True, **options):
     """A small model in float64; its weights random where they begin as constants."""
     torch.manual_seed(seed)
-    model = Specformer(features, classes, **{"hidden": 8, "heads": 3, **options}).double().eval()
+    model = (
+        Specformer(features, classes, **{"hidden_channels": 8, "heads": 3, **options})
+        .double()
+        .eval()
+    )
     if random:
         with torch.no_grad():
             for parameter in model.parameters():
@@ -33,13 +37,13 @@ def make(seed=0, features=12, classes=3, random=True, **options):
 
 
 @pytest.mark.parametrize("count", [None, 20])
-@pytest.mark.parametrize("options", [{}, {"hidden": 5}, {"heads": 1}])
+@pytest.mark.parametrize("options", [{}, {"hidden_channels": 5}, {"heads": 1}])
 @pytest.mark.parametrize("layers", [1, 2, 3])
 def test_the_logits_are_the_equations(layers, options, count):
     data = small_graph(nodes=60)
     edge_index = data.edge_index[:, data.edge_index.max(dim=0).values < 50]  # and lone nodes
     x, structure = data.x.double(), decomposed(edge_index, 60, count)
-    model = make(layers=layers, **options)
+    model = make(num_layers=layers, **options)
     expected = logits(model, x, structure)
     for given_x in (x, x.to_sparse_csr(), SparseMatrix.of(x)):
         found = model(given_x, structure).detach().numpy()
@@ -77,7 +81,7 @@ def test_the_gradient_reaches_every_parameter(random):
 
 def test_gradients_against_finite_differences():
     data = small_graph(nodes=9)
-    model = make(hidden=4, heads=2)
+    model = make(hidden_channels=4, heads=2)
     x, structure = model.prepare(data.x.double(), data.edge_index)
     parameters = dict(model.named_parameters())
 
@@ -189,7 +193,7 @@ def test_a_seed_fixes_the_initial_weights():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_filter_begins_as_a_low_pass(seed):
-    model = make(seed=seed, hidden=32, heads=4, random=False)
+    model = make(seed=seed, hidden_channels=32, heads=4, random=False)
     values = torch.linspace(0, 2, 200).double()
     new = model.eigenvalues(values, torch.ones(200)).detach()
     assert float((new - (1 - values[:, None])).abs().mean()) < 0.25
@@ -199,7 +203,7 @@ def test_the_filter_begins_as_a_low_pass(seed):
 def test_macs_by_hand():
     # Three nodes on a path, three of the features non-zero; eigenvalues 0, 1, 2.
     x = torch.tensor([[1.0, 0, 0, 2], [0, 0, 0, 0], [0, 3.0, 0, 0]]).to_sparse_csr()
-    model = make(features=4, classes=2, hidden=5, heads=2, layers=3).float()
+    model = make(features=4, classes=2, hidden_channels=5, heads=2, num_layers=3).float()
     encoder = 3 * 5 + 3 * 5 * 2
     # encoding 7 x 5; query, key, value 5 x 6; back 6 x 5; two of 5 x 5; decoder 5 x 2
     weights = 7 * 5 + 3 * 5 * 6 + 6 * 5 + 2 * 5 * 5 + 5 * 2
@@ -227,7 +231,7 @@ def test_pruned_weights_and_equal_eigenvalues_cost_nothing():
 def test_it_learns_and_every_weight_can_be_pruned():
     data = small_graph(nodes=90)
     with seeded(0):
-        model = Specformer(12, 3, hidden=16)
+        model = Specformer(12, 3, hidden_channels=16)
         result = train(model, data, TrainConfig(epochs=60, lr=0.02))
         assert result.test > 60
         train(model, data, TrainConfig(epochs=3), weight_sparsity=0.5)
@@ -241,7 +245,7 @@ def test_it_learns_and_every_weight_can_be_pruned():
     [
         ({"eigenvalues": -1}, "eigenvalues is -1, expected a whole number from 0"),
         ({"heads": 0}, "heads is 0, expected a whole number from 1"),
-        ({"layers": 0}, "layers is 0"),
+        ({"num_layers": 0}, "num_layers is 0"),
         ({"dropout": 1.0}, "dropout is 1.0"),
     ],
 )
@@ -260,7 +264,7 @@ def test_a_spectrum_that_does_not_fit_is_said(monkeypatch):
 def test_its_form():
     model = Specformer(1433, 7)
     assert repr(model) == (
-        "Specformer(1433, 7, hidden=32, layers=2, dropout=0.6, heads=4, eigenvalues=0)"
+        "Specformer(1433, 7, hidden_channels=32, num_layers=2, dropout=0.6, heads=4, eigenvalues=0)"
     )
     assert sum(p.numel() for p in model.parameters()) == (
         1433 * 32

@@ -13,7 +13,9 @@ from teddy.training import TrainConfig, seeded, train
 
 def with_labels(data, rate=0.5, **options):
     torch.manual_seed(0)
-    model = build_model(f"unimp:label_rate={rate}", data.x.size(1), 3, hidden=4, heads=2, **options)
+    model = build_model(
+        f"unimp:label_rate={rate}", data.x.size(1), 3, hidden_channels=4, heads=2, **options
+    )
     model.learn_labels(data.y, data.train_mask.nonzero().flatten())
     return model
 
@@ -21,7 +23,7 @@ def with_labels(data, rate=0.5, **options):
 def test_labels_are_added_to_the_features_they_belong_to():
     data = small_graph()
     model = with_labels(data).eval()
-    plain = build_model("unimp", data.x.size(1), 3, hidden=4, heads=2).eval()
+    plain = build_model("unimp", data.x.size(1), 3, hidden_channels=4, heads=2).eval()
     state = {k: v for k, v in model.state_dict().items() if k != "labels"}
     plain.load_state_dict(state)
     nodes = data.train_mask.nonzero().flatten()
@@ -60,11 +62,11 @@ def test_the_loss_is_that_of_the_nodes_to_predict():
     data = small_graph()
     config = TrainConfig(epochs=1)
     with seeded(0):
-        model = build_model("unimp:label_rate=0.9", 12, 3, hidden=4, dropout=0.0)
+        model = build_model("unimp:label_rate=0.9", 12, 3, hidden_channels=4, dropout=0.0)
         state = {name: value.clone() for name, value in model.state_dict().items()}
         start = torch.get_rng_state()
         result = train(model, data, config)
-        again = build_model("unimp:label_rate=0.9", 12, 3, hidden=4, dropout=0.0)
+        again = build_model("unimp:label_rate=0.9", 12, 3, hidden_channels=4, dropout=0.0)
         again.load_state_dict(state)
         again.learn_labels(data.y, data.train_mask.nonzero().flatten())
         torch.set_rng_state(start)
@@ -76,7 +78,7 @@ def test_the_loss_is_that_of_the_nodes_to_predict():
 
 def test_a_ticket_takes_the_labels_along(tmp_path):
     data = small_graph()
-    ticket = teddy.find_ticket(data, "unimp:label_rate=0.6", 0.3, 0.3, epochs=3, hidden=4)
+    ticket = teddy.find_ticket(data, "unimp:label_rate=0.6", 0.3, 0.3, epochs=3, hidden_channels=4)
     ticket.save(tmp_path / "t.ticket")
     again = teddy.Ticket.load(tmp_path / "t.ticket")
     assert again.model.known_nodes.tolist() == data.train_mask.nonzero().flatten().tolist()
@@ -85,7 +87,7 @@ def test_a_ticket_takes_the_labels_along(tmp_path):
 
 def test_a_node_without_edges_has_its_residual_only():
     data = small_graph()
-    model = build_model("unimp:gated=false", 12, 3, hidden=4, heads=2, layers=1).eval()
+    model = build_model("unimp:gated=false", 12, 3, hidden_channels=4, heads=2, num_layers=1).eval()
     width = model.queries[0].size(1)
     expected = data.x @ model.skips[0] + model.biases[0][2 * width :]
     torch.testing.assert_close(model(data.x, torch.empty(2, 0, dtype=torch.long)), expected)

@@ -85,7 +85,7 @@ def large(ours, theirs):
     rows = []
     for dataset, layers in (("arxiv", 3), ("reddit", 2)):
         for name in ("gcn", "sage"):
-            model = f"{name}:hidden=256:layers={layers}"
+            model = f"{name}:hidden_channels=256:num_layers={layers}"
             rows += curve(dataset, model, "teddy", ours)
             rows += curve(dataset, model, "ugs:stride=5", theirs)
     scope = Scope(datasets=("arxiv", "arxiv-surrogate", "reddit"))

@@ -134,6 +134,7 @@ def test_names_of_nodes_do_not_matter(graph, seed):
     assert torch.equal(renamed.pairs, edges.sort(dim=0).values)
 
 
+@pytest.mark.slow
 def test_citeseer_equals_direct(citeseer):
     graph, _ = Edges.from_columns(citeseer.edge_index, citeseer.num_nodes)
     calls = []

@@ -7,7 +7,12 @@ from teddy.numbers import simulation_sparsity
 EVIL = "</script><script>window.evil=1</script><img src=x onerror='window.evil=2'>&amp;"
 
 FACTS = {
-    "settings": {"epochs": 200, "lr": 0.01, "model_options": {"hidden": 16}, "patience": None},
+    "settings": {
+        "epochs": 200,
+        "lr": 0.01,
+        "model_options": {"hidden_channels": 16},
+        "patience": None,
+    },
     "data": {"citeseer": "ab" * 32},
     "methods": {"citeseer gcn teddy": {"distill": 10.0, "file": None}},
 }

@@ -162,7 +162,7 @@ def test_verdicts_are_listed_by_method_and_dense_ones_only_alone():
 
 def test_settings_are_listed():
     assert settings_rows(FACTS) == [
-        ("epochs", "200"), ("lr", "0.01"), ("hidden", "16"), ("patience", "default"),
+        ("epochs", "200"), ("lr", "0.01"), ("hidden_channels", "16"), ("patience", "default"),
         ("lambda, gcn on citeseer", "10"), ("graph of citeseer", "abababababab"),
     ]  # fmt: skip
     assert settings_rows({}) == []

@@ -28,7 +28,7 @@ pytest.importorskip("optuna")
 pytest.importorskip("pymetis")
 
 LEVEL = 20
-BASE = {"epochs": 3, "hidden": 8, "split": "30/30/40"}
+BASE = {"epochs": 3, "hidden_channels": 8, "split": "30/30/40"}
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,13 @@ CASES: dict[str, Case] = {
         "epochs": 2, "lr": 0.02, "weight_decay": 0.1, "distill": 3.0, "temperature": 2.0,
         "divergence": "sparse-dense", "patience": 1, "distill_nodes": "training",
         "evaluate_every": 2, "weight_scope": "matrix", "weight_exclude": ("weights.0",),
-        "weight_schedule": "cubic", "threads": 3, "hidden": 4, "layers": 3, "dropout": 0.1,
+        "weight_schedule": "cubic", "threads": 3, "hidden_channels": 4, "num_layers": 3,
+    "dropout": 0.1,
     }.items()},
     "weight_ramp": same("weight_ramp", 0.2, base={**BASE, "weight_schedule": "linear"}),
     "loader": same("loader", "partitions:parts=3:batch=2:together=2"),
     "heads": same("heads", 2, model="gat"),
-    "tuned": Case(True, {"distill": STRENGTH}, {"epochs": 1, "hidden": 4}, "citeseer"),
+    "tuned": Case(True, {"distill": STRENGTH}, {"epochs": 1, "hidden_channels": 4}, "citeseer"),
     "split": Case("50/25/25", {"masks"}),
     "split_seed": Case(1, {"masks"}),
     "nodes": Case("other.csv", {"y"}, {**BASE, "nodes": "usual.csv"}, "edges.csv"),

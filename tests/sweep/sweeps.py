@@ -9,11 +9,11 @@ from teddy.sweep import Grid, Settings
 from teddy.sweep.results_table import read_table
 from teddy.training import TrainConfig
 
-SETTINGS = Settings(TrainConfig(epochs=4), model_options={"hidden": 8})
+SETTINGS = Settings(TrainConfig(epochs=4), model_options={"hidden_channels": 8})
 
 
 SWEEP = ["--methods", "teddy,ugs,random", "--models", "gcn", "--simulations", "0,1,2,4", "--seeds",
-         "3", "--hidden", "64", "--epochs", "30"]  # fmt: skip
+         "3", "--hidden-channels", "64", "--epochs", "30"]  # fmt: skip
 
 
 def grid_of(graph, methods=("teddy", "ugs"), simulations=(0, 1, 3), seeds=(0, 1)):

@@ -20,7 +20,9 @@ def test_a_sweep_takes_weights_and_notices_others(tmp_path):
     (row,) = run_sweep(grid, tmp_path / "out", SETTINGS).rows
     level = row["graph_sparsity"]
     data = teddy.load_dataset(graph)
-    ticket = teddy.find_ticket(data, "gcn", level, level, epochs=4, hidden=8, weighted=True)
+    ticket = teddy.find_ticket(
+        data, "gcn", level, level, epochs=4, hidden_channels=8, weighted=True
+    )
     assert row["test"] == ticket.info.ticket.test
     assert row["dense_test"] == ticket.info.dense.test
     save_npz(tmp_path / "graph.npz", edge_weight=np.ones(weights.size))

@@ -11,7 +11,7 @@ from teddy.sweep.resolution import HeldOut
 from teddy.sweep.row import ticket_row
 from teddy.training import TrainConfig
 
-TINY = Settings(TrainConfig(epochs=2), model_options={"hidden": 4})
+TINY = Settings(TrainConfig(epochs=2), model_options={"hidden_channels": 4})
 
 
 def test_a_sweep_over_a_set_of_graphs(tmp_path):
@@ -46,14 +46,14 @@ def test_the_row_of_a_heterogeneous_ticket_is_of_all_relations_together():
 
 def test_the_row_of_a_homogeneous_ticket_has_homophily():
     data = small_graph()
-    ticket = find_ticket(data, "gcn", 0.5, 0.5, epochs=2, hidden=4)
+    ticket = find_ticket(data, "gcn", 0.5, 0.5, epochs=2, hidden_channels=4)
     row = ticket_row(Cell("small", "gcn", "teddy", 0, 13), ticket, data, HeldOut(10, 10.0))
     assert 0 <= row["homophily"] <= 1
 
 
 def test_health_where_links_are_predicted():
     study = find_over_seeds(
-        small_graph(), seeds=[0], model="gcn", task="link-prediction", epochs=2, hidden=4
+        small_graph(), seeds=[0], model="gcn", task="link-prediction", epochs=2, hidden_channels=4
     )
     edges = study.best.info.edges
     assert study.health["before"].edges == edges.total

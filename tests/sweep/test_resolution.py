@@ -26,15 +26,18 @@ FAST = {"seeds": [0], "epochs": 1}
 
 def test_rows_are_nodes_links_or_graphs_that_the_split_leaves_for_the_test():
     data = small_graph()
-    assert find_over_seeds(data, model="gcn", hidden=4, **FAST).test_rows == data.test_mask.sum()
+    assert (
+        find_over_seeds(data, model="gcn", hidden_channels=4, **FAST).test_rows
+        == data.test_mask.sum()
+    )
     linked = teddy.split_links(data)
-    links = {"model": "gcn", "hidden": 4, "task": "link-prediction"}
+    links = {"model": "gcn", "hidden_channels": 4, "task": "link-prediction"}
     for graph in (data, linked):  # split by the search, or before
         found = find_over_seeds(graph, **links, **FAST)
         assert found.test_rows == int(linked.test_mask.sum())
     graphs = rings_and_trees()
     graphs_found = find_over_seeds(
-        graphs, model="gcn", hidden=4, task="graph-classification", **FAST
+        graphs, model="gcn", hidden_channels=4, task="graph-classification", **FAST
     )
     assert graphs_found.test_rows == sum(bool(graph.test_mask) for graph in graphs)
     hetero = library()
@@ -71,7 +74,7 @@ def test_one_example_changes_the_metric_by_the_resolution():
 
 def test_the_size_of_a_test_set_is_that_of_the_task():
     data = teddy.split_links(small_graph())
-    found = find_over_seeds(data, model="gcn", hidden=4, task="link-prediction", **FAST)
+    found = find_over_seeds(data, model="gcn", hidden_channels=4, task="link-prediction", **FAST)
     half = int(data.test_mask.sum()) // 2
     assert found.tested == HeldOut(2 * half, 100 / half**2)
 

@@ -49,7 +49,7 @@ def test_training_nodes_can_be_the_only_ones_that_are_taught(graph, tmp_path):
     rows = run_sweep(Grid([graph], ["gcn"], methods, [5], [0]), tmp_path / "o", SETTINGS).rows
     assert len(rows) == 3
     data = teddy.load_dataset(graph)
-    settings = {"model": "gcn", "graph_sparsity": 0.3, "epochs": 4, "hidden": 8}
+    settings = {"model": "gcn", "graph_sparsity": 0.3, "epochs": 4, "hidden_channels": 8}
     one, other, none = (
         teddy.find_ticket(data, **settings, distill_nodes="all"),
         teddy.find_ticket(data, **settings, distill_nodes="training"),
@@ -64,7 +64,7 @@ def test_training_nodes_can_be_the_only_ones_that_are_taught(graph, tmp_path):
 def test_tickets_found_by_hand_have_rows_too():
     data = small_graph()
     study = find_over_seeds(
-        data, seeds=[0, 1], model="gcn", graph_sparsity=0.64, epochs=2, hidden=8
+        data, seeds=[0, 1], model="gcn", graph_sparsity=0.64, epochs=2, hidden_channels=8
     )
     rows = study.rows(data, "teddy:distill=10")
     assert [(row["seed"], row["simulation"], row["method"]) for row in rows] == [

@@ -30,7 +30,14 @@ def test_a_sweep_finds_what_find_ticket_finds(graph, tmp_path):
             continue
         sparsity = row["graph_sparsity"]
         ticket = teddy.find_ticket(
-            data, "gcn", sparsity, sparsity, row["seed"], method=row["method"], epochs=4, hidden=8
+            data,
+            "gcn",
+            sparsity,
+            sparsity,
+            row["seed"],
+            method=row["method"],
+            epochs=4,
+            hidden_channels=8,
         )
         assert row["test"] == ticket.info.ticket.test
         assert row["dense_test"] == ticket.info.dense.test
@@ -103,7 +110,11 @@ def test_other_settings_or_data_are_refused_and_nothing_is_lost(graph, tmp_path)
     run_sweep(grid_of(graph), out, SETTINGS)
     before = results(out)
     with pytest.raises(teddy.InputError, match="holds results with epochs 4, got 5"):
-        run_sweep(grid_of(graph), out, Settings(TrainConfig(epochs=5), model_options={"hidden": 8}))
+        run_sweep(
+            grid_of(graph),
+            out,
+            Settings(TrainConfig(epochs=5), model_options={"hidden_channels": 8}),
+        )
     from conftest import small_graph
 
     save_npz(Path(graph), y=small_graph().y.numpy()[::-1].copy())
@@ -152,7 +163,7 @@ def test_ray_runs_the_same_tasks(graph, tmp_path):
         (["--threads", "0"], "threads is 0"),
         (["--memory", "-1"], "memory is -1.0, expected a number of GiB above 0"),
         (["--memory", "nan"], "memory is nan"),
-        (["--hidden", "0"], "hidden is 0"),
+        (["--hidden-channels", "0"], "hidden_channels is 0"),
         (["--distill", "-1"], "distill is -1.0"),
         (["--methods", "ugs:weights=foo"], "weights is 'foo', expected one of: projection, masks"),
         (["--methods", "ugs:l1_edges=-5"], "l1_edges is -5.0, expected a number from 0"),

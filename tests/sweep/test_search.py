@@ -301,7 +301,8 @@ def test_points_off_the_diagonal_are_what_they_say(graph, tmp_path):
     assert candidates.computed == 4
 
 
-COMMAND = ["--model", "gcn", "--epochs", "4", "--hidden", "8", "--tolerance", WIDE, "--seeds", 5,
+COMMAND = ["--model", "gcn", "--epochs", "4", "--hidden-channels", "8", "--tolerance", WIDE,
+           "--seeds", 5,
            "--most", 20, "--step", 10]  # fmt: skip
 
 
@@ -358,7 +359,8 @@ def test_the_command_refuses_in_a_line(tmp_path, arguments, message):
 
 @pytest.mark.slow
 def test_kill_9_and_ctrl_c_then_the_same_command_ends_with_the_same_answer(graph, tmp_path):
-    arguments = ["search", graph, "--model", "gcn", "--epochs", "60", "--hidden", "64", "--seeds",
+    arguments = ["search", graph, "--model", "gcn", "--epochs", "60", "--hidden-channels", "64",
+                 "--seeds",
                  "8", "--tolerance", "0", "--most", "8", "--json"]  # fmt: skip
     whole = json.loads(run_here(*arguments, "--out", "whole", cwd=tmp_path).stdout)
     out = tmp_path / "killed"

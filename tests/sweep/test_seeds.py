@@ -61,7 +61,7 @@ def test_a_difference_without_the_number_of_test_rows_is_refused():
 
 def test_seeds_are_paired_and_the_best_is_chosen_on_validation():
     data = small_graph()
-    study = find_over_seeds(data, seeds=[4, 5, 6], model="gin", epochs=5, hidden=8)
+    study = find_over_seeds(data, seeds=[4, 5, 6], model="gin", epochs=5, hidden_channels=8)
     result = study.to_dict()
     assert result["seeds"] == [4, 5, 6]
     for ticket, dense, sparse in zip(
@@ -73,7 +73,7 @@ def test_seeds_are_paired_and_the_best_is_chosen_on_validation():
         result["ticket"]["test_std"], np.std(result["ticket"]["test"], ddof=1)
     )
     assert study.health["after"].edges == study.best.info.edges.kept
-    alone = teddy.find_ticket(data, seed=5, model="gin", epochs=5, hidden=8)
+    alone = teddy.find_ticket(data, seed=5, model="gin", epochs=5, hidden_channels=8)
     assert alone.info == study.tickets[1].info
 
 
@@ -86,7 +86,7 @@ def test_a_study_compares_the_ticket_with_the_dense_model_not_the_other_way():
     data = small_graph()
     study = find_over_seeds(
         data, seeds=range(3), model="gcn", graph_sparsity=0.0, weight_sparsity=1.0, epochs=30,
-        hidden=16,
+        hidden_channels=16,
     )  # fmt: skip
     result = study.to_dict()
     assert result["ticket"]["test_mean"] < result["dense"]["test_mean"]  # nothing is left of it
@@ -97,7 +97,9 @@ def test_a_study_compares_the_ticket_with_the_dense_model_not_the_other_way():
 
 def test_a_study_reports_both_graphs_epochs_and_costs():
     data = small_graph()
-    study = find_over_seeds(data, seeds=[0], model="gcn", graph_sparsity=0.5, epochs=4, hidden=8)
+    study = find_over_seeds(
+        data, seeds=[0], model="gcn", graph_sparsity=0.5, epochs=4, hidden_channels=8
+    )
     result, info = study.to_dict(), study.best.info
     assert result["health"]["before"]["edges"] == info.edges.total
     assert result["health"]["after"]["edges"] == info.edges.kept

@@ -66,7 +66,7 @@ def test_a_method_that_is_not_there_is_said():
 def test_the_command_says_it_all(tmp_path):
     graph = save_npz(tmp_path / "graph.npz")
     grid = ["--methods", "teddy,random", "--models", "gcn", "--simulations", "0,1-2", "--seeds",
-            "2", "--epochs", "3", "--hidden", "8", "--out", "runs"]  # fmt: skip
+            "2", "--epochs", "3", "--hidden-channels", "8", "--out", "runs"]  # fmt: skip
     done = run_here("sweep", graph, *grid, "--against", "random", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for words in ("test accuracy %, 2 seeds, dense", "f too few seeds (a verdict takes 3)",

@@ -61,7 +61,7 @@ def test_a_result_under_another_name_is_not_taken(graph, tmp_path):
 
 def test_the_summary_says_what_is_left_out(graph, tmp_path):
     arguments = ["--models", "gcn", "--methods", "teddy,random", "--simulations", "1", "--epochs",
-                 "2", "--hidden", "4"]  # fmt: skip
+                 "2", "--hidden-channels", "4"]  # fmt: skip
     command = ["sweep", graph, *arguments, "--seeds", "3", "--out", "x"]
     assert run_here(*command, cwd=tmp_path).returncode == 0
     cells = sorted((tmp_path / "x" / "cells").iterdir())
@@ -106,7 +106,7 @@ def whole(tmp_path_factory):
     ("jobs", "stops"),
     [
         ("1", [(5, signal.SIGKILL), (14, signal.SIGKILL), (23, signal.SIGKILL)]),
-        ("2", [(5, signal.SIGINT), (18, signal.SIGKILL)]),
+        pytest.param("2", [(5, signal.SIGINT), (18, signal.SIGKILL)], marks=pytest.mark.slow),
     ],
     ids=["1", "2"],
 )

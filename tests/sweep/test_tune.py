@@ -15,7 +15,7 @@ from teddy.sweep.grid import Settings
 from teddy.sweep.tune import RANGES, Search, tune
 from teddy.training import TrainConfig
 
-SETTINGS = Settings(TrainConfig(epochs=4), model_options={"hidden": 8})
+SETTINGS = Settings(TrainConfig(epochs=4), model_options={"hidden_channels": 8})
 pytest.importorskip("optuna")
 
 
@@ -39,7 +39,9 @@ def test_a_trial_is_the_mean_validation_accuracy_of_tickets(search, tmp_path):
         low, high = RANGES["distill"]
         assert low <= trial.settings["distill"] <= high
         vals = [
-            teddy.find_ticket(data, "gcn", 0.4, 0.4, s, epochs=4, hidden=8, **trial.settings)
+            teddy.find_ticket(
+                data, "gcn", 0.4, 0.4, s, epochs=4, hidden_channels=8, **trial.settings
+            )
             for s in (0, 1)
         ]
         assert trial.val == pytest.approx(sum(t.info.ticket.val for t in vals) / 2)
@@ -116,7 +118,7 @@ def test_lr_and_weight_decay_have_dense_models_of_their_own(search, tmp_path):
 
 def test_kill_9_then_the_same_command_goes_on(search, tmp_path):
     command = ["tune", search.dataset, "--model", "gcn", "--trials", "8", "--seeds", "2",
-               "--epochs", "40", "--hidden", "16", "--simulation", "10"]  # fmt: skip
+               "--epochs", "40", "--hidden-channels", "16", "--simulation", "10"]  # fmt: skip
     whole = run_here(*command, "--out", tmp_path / "whole", "--json", cwd=tmp_path)
     out = tmp_path / "out"
     process = Started(*command, "--out", out)
@@ -162,7 +164,7 @@ def test_another_search_in_the_folder_is_refused(search, tmp_path):
         (["--seeds", "0"], "seeds is 0"),
         (["--jobs", "0"], "jobs is 0"),
         (["--threads", "0"], "threads is 0"),
-        (["--hidden", "0"], "hidden is 0"),
+        (["--hidden-channels", "0"], "hidden_channels is 0"),
         (["--device", "foo"], "device is 'foo'"),
         (["--search", ""], "got nothing to search"),
     ],

@@ -13,7 +13,7 @@ from teddy.training import train
 
 pytest.importorskip("optuna")
 
-BASE = {"epochs": 3, "hidden": 8, "split": "30/30/40"}
+BASE = {"epochs": 3, "hidden_channels": 8, "split": "30/30/40"}
 
 
 def test_a_value_that_is_tried_goes_before_settings_and_options(graph, tmp_path, monkeypatch):
@@ -45,6 +45,6 @@ def test_nodes_that_are_distilled_on_change_what_is_tuned(graph, tmp_path):
         tuning = tune(search, tmp_path / nodes, 2, settings)
         for trial in tuning.trials:
             ticket = teddy.find_ticket(
-                data, **wanted, **trial.settings, distill_nodes=nodes, hidden=8
+                data, **wanted, **trial.settings, distill_nodes=nodes, hidden_channels=8
             )
             assert trial.val == ticket.info.ticket.val

@@ -25,7 +25,7 @@ from teddy.prune import SCORES
 from teddy.settings import Settings
 from teddy.tasks import TASKS, GraphKind, Kind, LinkPrediction, Regression, kind_for, parse_task
 
-FAST = {"epochs": 2, "hidden": 4}
+FAST = {"epochs": 2, "hidden_channels": 4}
 
 
 class Noted(Kind):
@@ -97,7 +97,13 @@ def test_graph_regression_takes_kind_and_loss_from_two_tasks(tmp_path):
     TASKS.register("graph-regression")(GraphRegression)
     try:
         ticket = teddy.find_ticket(
-            graphs, "gin", 0.3, 0.3, task="graph-regression:readout=sum", epochs=30, hidden=8
+            graphs,
+            "gin",
+            0.3,
+            0.3,
+            task="graph-regression:readout=sum",
+            epochs=30,
+            hidden_channels=8,
         )
         assert ticket.predict(graphs).shape == (40,)
         assert ticket.evaluate(graphs)["test"] == pytest.approx(ticket.info.ticket.test)
@@ -164,7 +170,7 @@ def test_a_ticket_of_your_own_regression_teaches_in_the_scale_of_the_user():
     data.y = 1000 + 50 * data.x[:, 0]
     TASKS.register("numbers")(Numbers2)
     try:
-        settings = {"task": "numbers", "epochs": 40, "hidden": 8}
+        settings = {"task": "numbers", "epochs": 40, "hidden_channels": 8}
         teacher = teddy.find_ticket(data, "sage", 0.0, 0.0, **settings)
         taught = teddy.find_ticket(data, "sage", 0.0, 0.0, teacher=teacher, **settings)
         assert taught.info.dense.test == pytest.approx(teacher.info.ticket.test, abs=0.01)
@@ -266,7 +272,7 @@ def run(*words):
 def test_classes_of_links_by_the_command_line(signed):
     own = ["--load", "sign.py"]
     task = ["--task", "edge-sign:above=0.25", "--model", "sage", "--out", "a.ticket"]
-    small = ["--epochs", "20", "--hidden", "8", "--seeds", "1"]
+    small = ["--epochs", "20", "--hidden-channels", "8", "--seeds", "1"]
     run("find", "signed.npz", *own, *task, *small)
     ticket = teddy.Ticket.load("a.ticket")
     assert ticket.task.options() == {"above": 0.25, "dimensions": 8}

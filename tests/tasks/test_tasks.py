@@ -230,7 +230,7 @@ def test_balanced_weights():
 def test_bad_class_weights_are_said_clearly(task, weight, message):
     data = small_graph()
     with pytest.raises(teddy.InputError, match=message):
-        teddy.find_ticket(data, "gcn", task=task, class_weight=weight, epochs=1, hidden=4)
+        teddy.find_ticket(data, "gcn", task=task, class_weight=weight, epochs=1, hidden_channels=4)
 
 
 def of_task(name, seed=0):
@@ -251,7 +251,7 @@ def test_every_kind_of_step_learns(name, model):
     task = TASKS[name].fit(data.y, data.train_mask)
     data.y = task.encode(data.y)
     with seeded(0):
-        network = build_model(model, 12, task.num_outputs(data.y), hidden=8, dropout=0.0)
+        network = build_model(model, 12, task.num_outputs(data.y), hidden_channels=8, dropout=0.0)
         loader = None
         if model == "sage":
             loader = FromFunction(lambda graph: [graph])
@@ -275,7 +275,7 @@ def test_one_batch_of_all_nodes_is_the_whole_graph(name):
     results = []
     for loader in (None, FromFunction(lambda graph: [graph])):
         with seeded(0):
-            network = build_model("gin", 12, outputs, hidden=8)
+            network = build_model("gin", 12, outputs, hidden_channels=8)
             config = TrainConfig(epochs=4)
             results.append(train(network, data, config, teacher=teacher, loader=loader, task=task))
     torch.testing.assert_close(results[0].logits, results[1].logits, rtol=1e-4, atol=1e-5)

@@ -13,4 +13,4 @@ def data():
 
 @pytest.fixture
 def ticket(data):
-    return teddy.find_ticket(data, "gcn", 0.5, 0.6, epochs=5, hidden=8)
+    return teddy.find_ticket(data, "gcn", 0.5, 0.6, epochs=5, hidden_channels=8)

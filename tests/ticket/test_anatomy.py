@@ -15,12 +15,12 @@ from teddy.ticket.anatomy import NodeLoss, graph_anatomy, layer_counts, paramete
 
 def test_layers_add_up_to_the_network():
     for name in ("gcn", "gat", "gin", "sage", "unimp", "nagphormer", "specformer"):
-        model = build_model(name, 5, 3, hidden=8)
+        model = build_model(name, 5, 3, hidden_channels=8)
         counts = parameter_counts(dict(model.named_parameters()))
         layers = layer_counts(counts)
         assert sum(n.total for n in layers.values()) == sum(p.numel() for p in model.parameters())
         assert sum(n.kept for n in layers.values()) == sum(n.kept for n in counts.values())
-    gin = build_model("gin", 5, 3, hidden=8)
+    gin = build_model("gin", 5, 3, hidden_channels=8)
     layers = layer_counts(parameter_counts(dict(gin.named_parameters())))
     assert {name: n.total for name, n in layers.items()} == {
         "layer 1": 5 * 8 + 8 * 3, "layer 2": 8 * 3, "eps": 2,

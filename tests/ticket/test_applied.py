@@ -24,7 +24,7 @@ from ticket.test_pruned import without_an_edge
 from training.modules import Own
 
 LISTINGS = ("as it is", "once", "both", "duplicates", "self-loops", "shuffled")
-TINY = {"epochs": 2, "hidden": 8}
+TINY = {"epochs": 2, "hidden_channels": 8}
 
 
 def columns_of(edge_index, how, directed):
@@ -137,7 +137,7 @@ def test_apply_returns_what_a_module_of_ones_own_runs_on(directed, loops, how, t
 @pytest.mark.parametrize("how", LISTINGS)
 def test_apply_returns_what_links_are_predicted_on(how, own, tmp_path):
     links = teddy.split_links(small_graph(nodes=60), 0.2, 0.2, seed=4)
-    model, options = (Own(), {}) if own else ("gcn", {"hidden": 8, "dimensions": 6})
+    model, options = (Own(), {}) if own else ("gcn", {"hidden_channels": 8, "dimensions": 6})
     ticket = teddy.find_ticket(links, model, 0.3, 0.3, epochs=2, task="link-prediction", **options)
     again = links if own and how == "self-loops" else listed(links, how)
     sparse = check(ticket, again, tmp_path / "a.ticket", Own() if own else None)

@@ -34,7 +34,7 @@ def with_edges(data, pairs, num_nodes=None):
 
 @pytest.fixture(scope="module")
 def found():
-    return teddy.find_ticket(small_graph(), "gcn", 0.5, 0.6, epochs=1, hidden=4)
+    return teddy.find_ticket(small_graph(), "gcn", 0.5, 0.6, epochs=1, hidden_channels=4)
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def test_it_is_a_ticket_that_can_be_saved_and_says_where_it_is_from(ticket, adde
 
 
 def test_learned_edges_have_no_score_to_choose_by(data, added):
-    ticket = teddy.find_ticket(data, "gcn", 0.1, 0.1, method="ugs", epochs=2, hidden=4)
+    ticket = teddy.find_ticket(data, "gcn", 0.1, 0.1, method="ugs", epochs=2, hidden_channels=4)
     with pytest.raises(teddy.InputError, match="chosen by ugs without a score, expected inference"):
         ticket.transfer(added, "scored")
     there = ticket.transfer(added, "training", original=data)
@@ -194,7 +194,9 @@ def test_learned_edges_have_no_score_to_choose_by(data, added):
 
 
 def test_a_score_that_draws_draws_with_the_tickets_seed(data, added):
-    ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, method="random", seed=3, epochs=1, hidden=4)
+    ticket = teddy.find_ticket(
+        data, "gcn", 0.5, 0.5, method="random", seed=3, epochs=1, hidden_channels=4
+    )
     keep = teddy.prune_edges(added.edge_index, 0.5, 41, "random", seed=3)
     expected = {frozenset(p) for p in added.edge_index[:, keep].t().tolist()}
     assert pairs_of(added, ticket.transfer(added)) == expected
@@ -214,12 +216,12 @@ def test_what_a_rule_needs_is_said(ticket, data, added):
 
 
 def test_an_inductive_ticket_needs_no_transfer(data, added):
-    ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, epochs=1, hidden=4, inductive=True)
+    ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, epochs=1, hidden_channels=4, inductive=True)
     with pytest.raises(teddy.InputError, match=r"takes any graph as it is \(scored\)"):
         ticket.transfer(added)
 
 
 def test_a_model_that_knows_nodes_by_number_is_refused(data, added):
-    ticket = teddy.find_ticket(data, "unimp:label_rate=0.5", 0.5, 0.5, epochs=1, hidden=4)
+    ticket = teddy.find_ticket(data, "unimp:label_rate=0.5", 0.5, 0.5, epochs=1, hidden_channels=4)
     with pytest.raises(teddy.InputError, match="is shown labels of nodes by their number"):
         ticket.transfer(added)

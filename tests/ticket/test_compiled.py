@@ -64,7 +64,7 @@ def same(found, expected):
 )
 def test_the_logits_are_those_of_the_masked_model(name, seed, layers, kind, share, dense, edges):
     torch.manual_seed(seed)
-    model = build_model(name, FEATURES, 3, hidden=16, layers=layers)
+    model = build_model(name, FEATURES, 3, hidden_channels=16, num_layers=layers)
     mask(model, kind, share)
     x = torch.rand(NODES, FEATURES) * (torch.rand(NODES, FEATURES) < (1.0 if dense else 0.15))
     graph, _ = Edges.from_columns(torch.randint(0, NODES, (2, edges)), NODES)
@@ -82,7 +82,7 @@ def test_the_logits_are_those_of_the_masked_model(name, seed, layers, kind, shar
 @pytest.mark.parametrize("dense", [True, False])
 def test_options_that_add_inputs(options, dense):
     torch.manual_seed(0)
-    model = build_model(options, FEATURES, 3, hidden=16)
+    model = build_model(options, FEATURES, 3, hidden_channels=16)
     mask(model, "columns", 0.5) if "nag" in options else mask(model, "rows", 0.1)
     x = torch.rand(NODES, FEATURES) * (torch.rand(NODES, FEATURES) < (1.0 if dense else 0.15))
     edge_index = Edges.from_columns(torch.randint(0, NODES, (2, 30)), NODES)[0].edge_index
@@ -95,7 +95,7 @@ def test_options_that_add_inputs(options, dense):
 @pytest.mark.parametrize("name", MODELS)
 def test_a_ticket_compiles_on_its_graph(name, monkeypatch):
     data = small_graph()
-    ticket = teddy.find_ticket(data, name, 0.5, 0.9, epochs=3, hidden=8)
+    ticket = teddy.find_ticket(data, name, 0.5, 0.9, epochs=3, hidden_channels=8)
     compiled = ticket.compile(data)
     same(compiled(), ticket.logits(data))
     monkeypatch.setattr(jit, "numba", None)
@@ -146,7 +146,9 @@ def test_another_graph_is_an_error(ticket, data):
 def test_results_do_not_share_their_memory(ticket, data):
     """Large results are in memory that is used again once they are gone."""
     x = torch.rand(40_000, 4)
-    compiled = CompiledTicket(build_model("gcn", 4, 16, hidden=16), x, torch.tensor([[0], [1]]))
+    compiled = CompiledTicket(
+        build_model("gcn", 4, 16, hidden_channels=16), x, torch.tensor([[0], [1]])
+    )
     first = compiled()
     kept = first.clone()
     compiled(x * 2)
@@ -166,12 +168,14 @@ def test_a_module_of_the_users_runs_as_it_is():
 
 def test_an_inductive_ticket_compiles_on_the_whole_graph():
     data = small_graph()
-    ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, epochs=3, hidden=8, inductive=True)
+    ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, epochs=3, hidden_channels=8, inductive=True)
     same(ticket.compile(data)(), ticket.logits(data))
 
 
 def test_passes_are_timed_way_by_way(data):
-    ticket = teddy.find_ticket(data, "gcn", 0.5, 0.6, epochs=3, hidden=32, structure="neurons")
+    ticket = teddy.find_ticket(
+        data, "gcn", 0.5, 0.6, epochs=3, hidden_channels=32, structure="neurons"
+    )
     dense, graph, weights, compiled = measure(ticket, data, seconds=0.0)
     assert [p.way for p in (dense, graph, weights, compiled)] == [
         "dense", "sparse graph", "sparse weights", "compiled",
@@ -184,7 +188,7 @@ def test_passes_are_timed_way_by_way(data):
 
 
 def test_the_ways_differ_by_what_they_say(data):
-    ticket = teddy.find_ticket(data, "gcn", 0.5, 0.6, epochs=3, hidden=8)
+    ticket = teddy.find_ticket(data, "gcn", 0.5, 0.6, epochs=3, hidden_channels=8)
     ways = four_ways(ticket, data)
     graph, keep = ticket.prune(data)
     dense = dense_like(ticket.model)

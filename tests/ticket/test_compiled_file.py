@@ -36,7 +36,7 @@ def test_every_model_gives_the_same_bits(name, dense, tmp_path):
     data = small_graph()
     if dense:
         data.x = data.x + 0.5
-    ticket = teddy.find_ticket(data, name, **SETTINGS, hidden=16)
+    ticket = teddy.find_ticket(data, name, **SETTINGS, hidden_channels=16)
     compiled = ticket.compile(data)
     again = roundtrip(compiled, tmp_path / "a")
     other = torch.rand_like(data.x) * (torch.rand_like(data.x) < (1.0 if dense else 0.3))
@@ -47,9 +47,9 @@ def test_every_model_gives_the_same_bits(name, dense, tmp_path):
 @pytest.mark.parametrize("name", ["gcn", "gat", "gin", "sage"])
 def test_units_and_features_that_are_gone_stay_gone(name, tmp_path):
     data = small_graph()
-    hidden = {"hidden": 8 if name == "gat" else 128}
+    hidden = {"hidden_channels": 8 if name == "gat" else 128}
     ticket = teddy.find_ticket(
-        data, name, 0.4, 0.8, epochs=3, layers=3, structure="neurons", **hidden
+        data, name, 0.4, 0.8, epochs=3, num_layers=3, structure="neurons", **hidden
     )
     for part in ticket.model.feature_weights().outgoing:  # and two features
         part.tensor.data.index_fill_(part.dim, torch.tensor([1, 4]), 0.0)
@@ -61,7 +61,7 @@ def test_units_and_features_that_are_gone_stay_gone(name, tmp_path):
 
 def test_weights_that_are_multiplied_by_their_entries_still_are(tmp_path):
     data = small_graph()
-    ticket = teddy.find_ticket(data, "gcn", 0.4, 0.95, epochs=2, hidden=64)
+    ticket = teddy.find_ticket(data, "gcn", 0.4, 0.95, epochs=2, hidden_channels=64)
     compiled = ticket.compile(data)
     weights = compiled.model.weights  # whichever was faster, this one is to be sparse
     dense = weights[0].detach() if isinstance(weights[0], torch.Tensor) else None
@@ -74,16 +74,16 @@ def test_weights_that_are_multiplied_by_their_entries_still_are(tmp_path):
 
 def test_links_weights_directions_and_labels(tmp_path):
     links = teddy.split_links(small_graph(nodes=60))
-    ticket = teddy.find_ticket(links, "gcn", **SETTINGS, hidden=8, task="link-prediction")
+    ticket = teddy.find_ticket(links, "gcn", **SETTINGS, hidden_channels=8, task="link-prediction")
     roundtrip(ticket.compile(links), tmp_path / "links")
     data = small_graph()
     source, target = data.edge_index
     data.edge_weight = 1.0 + (source * 40 + target) % 7
     for name in ("gcn", "gat"):
-        ticket = teddy.find_ticket(data, name, **SETTINGS, hidden=8, directed=True)
+        ticket = teddy.find_ticket(data, name, **SETTINGS, hidden_channels=8, directed=True)
         roundtrip(ticket.compile(data), tmp_path / name)
     plain = small_graph()
-    ticket = teddy.find_ticket(plain, "unimp:label_rate=0.5", **SETTINGS, hidden=8)
+    ticket = teddy.find_ticket(plain, "unimp:label_rate=0.5", **SETTINGS, hidden_channels=8)
     roundtrip(ticket.compile(plain), tmp_path / "unimp")
 
 

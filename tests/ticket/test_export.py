@@ -29,7 +29,7 @@ GRAPHS = {
 @pytest.fixture(scope="module", params=MODELS)
 def exported(request, tmp_path_factory):
     """A ticket, and both of its files."""
-    ticket = teddy.find_ticket(small_graph(), request.param, 0.5, 0.6, epochs=3, hidden=4)
+    ticket = teddy.find_ticket(small_graph(), request.param, 0.5, 0.6, epochs=3, hidden_channels=4)
     folder = tmp_path_factory.mktemp("exported")
     for kind in ("onnx", "pt2"):
         ticket.export(folder / f"a.{kind}")
@@ -99,7 +99,7 @@ def test_sums_do_not_go_through_an_operation_whose_threads_race(exported):
 
 
 def test_unimp_is_exported_and_leaves_the_model_as_it_was(data, tmp_path):
-    ticket = teddy.find_ticket(data, "unimp", 0.5, 0.6, epochs=2, hidden=4)
+    ticket = teddy.find_ticket(data, "unimp", 0.5, 0.6, epochs=2, hidden_channels=4)
     before = {name: value.clone() for name, value in ticket.model.state_dict().items()}
     ticket.export(tmp_path / "a.pt2")
     program = torch.export.load(tmp_path / "a.pt2").module()
@@ -154,7 +154,7 @@ def test_a_module_that_can_not_be_exported_is_said_so(module, data, tmp_path):
 
 
 def test_models_without_a_plain_form_are_said_so(data, tmp_path):
-    ticket = teddy.find_ticket(data, "nagphormer", 0.5, 0.6, epochs=2, hidden=8)
+    ticket = teddy.find_ticket(data, "nagphormer", 0.5, 0.6, epochs=2, hidden_channels=8)
     with pytest.raises(teddy.InputError, match="a NAGphormer has no plain form"):
         ticket.export(tmp_path / "a.onnx")
     assert list(tmp_path.iterdir()) == []
@@ -204,7 +204,7 @@ def test_the_table_has_names_and_what_belongs_to_edges(ticket, data, tmp_path):
 
 
 def test_a_table_without_edges_has_its_columns(data, tmp_path):
-    ticket = teddy.find_ticket(data, "gcn", 1.0, 0.6, epochs=2, hidden=4)
+    ticket = teddy.find_ticket(data, "gcn", 1.0, 0.6, epochs=2, hidden_channels=4)
     data.node_ids = [f"node {i}" for i in range(40)]
     ticket.export(tmp_path / "a.parquet", data)
     assert read_edges(tmp_path / "a.parquet") == {"source": [], "target": []}

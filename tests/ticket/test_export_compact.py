@@ -36,9 +36,9 @@ def check(ticket, data, path):
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("layers", [2, 3])
 def test_dead_units_of_a_model_are_not_in_the_file(name, layers, tmp_path):
-    data, hidden = small_graph(), {"hidden": 8 if name == "gat" else 64}
+    data, hidden = small_graph(), {"hidden_channels": 8 if name == "gat" else 64}
     ticket = teddy.find_ticket(
-        data, name, 0.5, 0.8, epochs=3, layers=layers, structure="neurons", **hidden
+        data, name, 0.5, 0.8, epochs=3, num_layers=layers, structure="neurons", **hidden
     )
     stored = check(ticket, data, tmp_path)
     assert stored <= 0.2 * ticket.info.weights.total + 64

@@ -21,7 +21,7 @@ def named(x=None, names=NAMES):
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    ticket = teddy.find_ticket(named(), "gcn", 0.5, 0.6, epochs=5, hidden=8)
+    ticket = teddy.find_ticket(named(), "gcn", 0.5, 0.6, epochs=5, hidden_channels=8)
     path = tmp_path_factory.mktemp("found") / "a.ticket"
     ticket.save(path)
     return teddy.Ticket.load(path)
@@ -64,7 +64,9 @@ def test_without_names_columns_are_taken_as_they_come(found, ticket, data):
 def test_names_of_other_columns_are_not_recorded(data):
     """As a transform leaves them."""
     data.feature_names = NAMES[:5]
-    assert teddy.find_ticket(data, "gcn", 0.5, 0.6, epochs=1, hidden=4).info.features is None
+    assert (
+        teddy.find_ticket(data, "gcn", 0.5, 0.6, epochs=1, hidden_channels=4).info.features is None
+    )
 
 
 @pytest.mark.parametrize("nodes", [39, 41])

@@ -87,7 +87,7 @@ FORGERIES = {
     "wrong shape": lambda h: h["shapes"].update({"weights.0": [3, 3]}),
     "huge shape": lambda h: h["shapes"].update({"weights.0": [10**9, 10**9]}),
     "unknown model": lambda h: h["info"]["model"].update(name="gnn"),
-    "other hidden": lambda h: h["info"]["model"]["options"].update(hidden=9),
+    "other hidden": lambda h: h["info"]["model"]["options"].update(hidden_channels=9),
 }
 
 

@@ -54,7 +54,7 @@ class OfNodes(TwoGCN):
 
 def find(graphs, model="gcn", readout="mean", **settings):
     task = TASK if readout is None else f"{TASK}:readout={readout}"
-    options = {"hidden": 8} if isinstance(model, str) else {}
+    options = {"hidden_channels": 8} if isinstance(model, str) else {}
     torch.manual_seed(0)
     model = model if isinstance(model, str) else model()
     return teddy.find_ticket(graphs, model, **{**SETTINGS, **options, "task": task, **settings})
@@ -193,7 +193,7 @@ def check_programs(ticket, several, folder):
     ("model", "readout"), [("gcn", "mean"), ("gin", "sum"), ("gat", "max"), ("sage", "max")]
 )
 def test_programs_take_any_graphs(graphs, new, model, readout, tmp_path):
-    ticket = find(graphs, model, readout, structure="neurons", hidden=16)
+    ticket = find(graphs, model, readout, structure="neurons", hidden_channels=16)
     session = check_programs(ticket, [graphs, without_labels(new), new[:1]], tmp_path)
     assert [(i.name, i.shape) for i in session.get_inputs()] == [
         ("x", ["nodes", 4]), ("edge_index", [2, "edges"]), ("batch", ["nodes"])
@@ -203,18 +203,21 @@ def test_programs_take_any_graphs(graphs, new, model, readout, tmp_path):
     assert sum(value.numel() for value in stored) < ticket.info.weights.total
 
 
-@pytest.mark.parametrize("make", [Pooled, PooledByLayer, OfNodes])
+@pytest.mark.parametrize(
+    "make",
+    [Pooled, *(pytest.param(make, marks=pytest.mark.slow) for make in (PooledByLayer, OfNodes))],
+)
 def test_programs_of_your_own_module(graphs, new, make, tmp_path):
     ticket = find(graphs, make, None, structure="neurons")
     check_programs(ticket, [graphs, without_labels(new), new[:1]], tmp_path)
 
 
-def test_programs_with_weights(tmp_path):
+@pytest.mark.parametrize("model", ["gcn", pytest.param(PooledByLayer, marks=pytest.mark.slow)])
+def test_programs_with_weights(model, tmp_path):
     graphs, new = (weighted(rings_and_trees(seed=seed)) for seed in (0, 5))
-    for model in ("gcn", PooledByLayer):
-        session = check_programs(find(graphs, model, None), [graphs, new[:9]], tmp_path)
-        names = [given.name for given in session.get_inputs()]
-        assert names == ["x", "edge_index", "batch", "edge_weight"]
+    session = check_programs(find(graphs, model, None), [graphs, new[:9]], tmp_path)
+    names = [given.name for given in session.get_inputs()]
+    assert names == ["x", "edge_index", "batch", "edge_weight"]
 
 
 def test_what_has_no_program_is_said(graphs, tmp_path):
@@ -256,7 +259,7 @@ def test_the_table_names_the_graph(tmp_path):
     ]
     split = list(range(12)), list(range(12, 16)), list(range(16, 20))
     data = teddy.graph_set(graphs * 10, split=split)
-    ticket = find(data, "gcn", graph_sparsity=0.5, hidden=4)
+    ticket = find(data, "gcn", graph_sparsity=0.5, hidden_channels=4)
     ticket.export(tmp_path / "a.parquet", graphs)
     # Scores are highest between nodes of low degree; hashes decide between equal ones.
     kept = [graph.edge_index for graph in teddy.prune_graphs(graphs, 0.5)]

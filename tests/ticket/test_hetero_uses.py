@@ -183,7 +183,7 @@ def inputs_of(ticket, data):
     return found
 
 
-@pytest.mark.parametrize("make", [None, Declared])
+@pytest.mark.parametrize("make", [pytest.param(None, marks=pytest.mark.slow), Declared])
 def test_programs_take_any_graph_of_these_types(data, ticket, make, tmp_path):
     import onnxruntime
 

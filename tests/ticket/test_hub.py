@@ -23,7 +23,7 @@ def saved(tmp_path_factory):
     """A ticket's file, with the name of a data set that has Markdown and YAML in it."""
     data = small_graph()
     data.name = "a|b: 'c' *d*"
-    ticket = teddy.find_ticket(data, "gcn", 0.5, 0.6, epochs=2, hidden=8)
+    ticket = teddy.find_ticket(data, "gcn", 0.5, 0.6, epochs=2, hidden_channels=8)
     path = tmp_path_factory.mktemp("saved") / "a.ticket"
     ticket.save(path)
     return path

@@ -32,7 +32,7 @@ def links(data):
 @pytest.fixture(scope="module")
 def ticket(links):
     return teddy.find_ticket(
-        links, "gcn", 0.3, 0.3, epochs=5, hidden=8, dimensions=6, task="link-prediction"
+        links, "gcn", 0.3, 0.3, epochs=5, hidden_channels=8, dimensions=6, task="link-prediction"
     )
 
 
@@ -85,7 +85,7 @@ def test_a_split_of_ones_own_is_not_drawn_anew(data, links):
     own = copy.copy(links)
     for key in ("split", "split_seed"):
         del own[key]
-    ticket = teddy.find_ticket(own, "gcn", epochs=1, hidden=8, task="link-prediction")
+    ticket = teddy.find_ticket(own, "gcn", epochs=1, hidden_channels=8, task="link-prediction")
     assert (ticket.info.split, ticket.info.split_seed) == ("given", None)
     assert ticket.evaluate(own) == ticket.evaluate(links)
     with pytest.raises(InputError, match="no edge_label_index, expected links"):
@@ -116,7 +116,9 @@ def test_a_table_of_edges_has_their_own_weights_whichever_graph_comes(data, tmp_
     low, high = data.edge_index.min(dim=0).values, data.edge_index.max(dim=0).values
     data.edge_weight = 100.0 * low + high + 1
     links = teddy.split_links(data, 0.1, 0.2)
-    ticket = teddy.find_ticket(links, "gcn", 0.5, 0.5, epochs=1, hidden=4, task="link-prediction")
+    ticket = teddy.find_ticket(
+        links, "gcn", 0.5, 0.5, epochs=1, hidden_channels=4, task="link-prediction"
+    )
     # As many links as columns: they aren't what edges have.
     some = copy.copy(links)
     for key in ("edge_label", *MASKS):

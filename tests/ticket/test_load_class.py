@@ -103,7 +103,7 @@ def test_a_compiled_layer_has_the_names_of_the_layer(tmp_path):
 
 
 def test_a_built_in_model_is_not_loaded_into_a_module(tmp_path):
-    ticket = teddy.find_ticket(small_graph(), "gcn", epochs=1, hidden=8)
+    ticket = teddy.find_ticket(small_graph(), "gcn", epochs=1, hidden_channels=8)
     ticket.save(tmp_path / "a.ticket")
     with pytest.raises(teddy.InputError, match=r"its model is a GCN \(teddy.*, got a Own"):
         teddy.Ticket.load(tmp_path / "a.ticket", Own)

@@ -161,7 +161,7 @@ def test_weights_that_do_not_fit_are_an_error_alone(tmp_path):
 
 
 def test_built_in_models_record_no_settings(tmp_path):
-    ticket = teddy.find_ticket(small_graph(), "gcn", epochs=1, hidden=8)
+    ticket = teddy.find_ticket(small_graph(), "gcn", epochs=1, hidden_channels=8)
     assert "structure" not in ticket.info.model
 
 

@@ -18,7 +18,7 @@ from teddy.models.plain import Plain
 from teddy.ticket.speed import dense_like, four_ways
 from ticket.test_export import onnx_session, read_edges
 
-TINY = {"epochs": 2, "hidden": 4}
+TINY = {"epochs": 2, "hidden_channels": 4}
 
 
 def by_hand(ticket, name, data, pairs):
@@ -100,7 +100,7 @@ def test_what_is_timed_has_the_weights(weighted):
 @pytest.mark.parametrize("name", LAYERED)
 def test_the_plain_form_weighs_edges(name):
     torch.manual_seed(0)
-    model = build_model(name, 3, 2, hidden=4).double().eval()
+    model = build_model(name, 3, 2, hidden_channels=4).double().eval()
     x = torch.randn(6, 3, dtype=torch.float64)
     weights = WEIGHTS.clone()
     weights[1], weights[4] = -weights[1], 0.0
@@ -260,7 +260,15 @@ def test_whole_neurons_go_whatever_the_task(task):
     data = own_graph(True, "edge_weight")
     data.y = (data.x[:, :3] > 0.3).long() if task == "multilabel" else data.x[:, 0]
     ticket = teddy.find_ticket(
-        data, "gcn", 0.5, 0.5, epochs=2, hidden=16, structure="neurons", task=task, directed=True
+        data,
+        "gcn",
+        0.5,
+        0.5,
+        epochs=2,
+        hidden_channels=16,
+        structure="neurons",
+        task=task,
+        directed=True,
     )
     dead = (ticket.model.weights[0] == 0).all(dim=0)
     assert dead.sum() >= 8

@@ -27,7 +27,7 @@ def test_classes_have_probabilities(ticket, data):
 def test_graphs_have_probabilities():
     graphs = rings_and_trees()
     ticket = teddy.find_ticket(
-        graphs, "gcn", 0.3, 0.5, epochs=3, hidden=8, task="graph-classification"
+        graphs, "gcn", 0.3, 0.5, epochs=3, hidden_channels=8, task="graph-classification"
     )
     found = ticket.predict_proba(graphs)
     np.testing.assert_allclose(found, softmax(ticket.logits(graphs).numpy()), atol=1e-6)
@@ -36,12 +36,16 @@ def test_graphs_have_probabilities():
 def test_labels_and_links_have_a_probability_each(data):
     several = data.clone()
     several.y = torch.nn.functional.one_hot(data.y, 3).float()
-    ticket = teddy.find_ticket(several, "gcn", 0.3, 0.5, epochs=3, hidden=8, task="multilabel")
+    ticket = teddy.find_ticket(
+        several, "gcn", 0.3, 0.5, epochs=3, hidden_channels=8, task="multilabel"
+    )
     z = ticket.logits(several).double().numpy()
     np.testing.assert_allclose(ticket.predict_proba(several), 1 / (1 + np.exp(-z)), atol=1e-6)
 
     links = teddy.split_links(small_graph(nodes=60))
-    ticket = teddy.find_ticket(links, "gcn", 0.3, 0.5, epochs=3, hidden=8, task="link-prediction")
+    ticket = teddy.find_ticket(
+        links, "gcn", 0.3, 0.5, epochs=3, hidden_channels=8, task="link-prediction"
+    )
     found, z = ticket.predict_proba(links), ticket.logits(links).double().numpy()[:, 0]
     np.testing.assert_allclose(found, 1 / (1 + np.exp(-z)), atol=1e-6)
     assert torch.equal((found > 0.5).long(), ticket.predict(links))
@@ -49,7 +53,9 @@ def test_labels_and_links_have_a_probability_each(data):
 
 def test_numbers_have_none(data):
     data.y = data.x[:, 0] * 3
-    ticket = teddy.find_ticket(data, "gcn", 0.3, 0.5, epochs=3, hidden=8, task="regression")
+    ticket = teddy.find_ticket(
+        data, "gcn", 0.3, 0.5, epochs=3, hidden_channels=8, task="regression"
+    )
     with pytest.raises(teddy.InputError, match=r"regression has no probabilities, expected pred"):
         ticket.predict_proba(data)
 
@@ -63,7 +69,7 @@ def test_it_moves_whole_and_is_the_same_back(ticket, data):
     assert ticket.to("meta") is ticket
     tensors = [ticket.keep, *ticket.model.parameters()]
     assert {tensor.device.type for tensor in tensors} == {"meta"}
-    again = teddy.find_ticket(data, "gcn", 0.3, 0.5, epochs=3, hidden=8)
+    again = teddy.find_ticket(data, "gcn", 0.3, 0.5, epochs=3, hidden_channels=8)
     expected = again.logits(data)
     assert torch.equal(again.to(torch.device("cpu")).logits(data), expected)
 

@@ -17,7 +17,7 @@ from teddy.errors import TeddyWarning
 from teddy.graph import Edges
 from training.modules import Own
 
-TINY = {"epochs": 2, "hidden": 8}
+TINY = {"epochs": 2, "hidden_channels": 8}
 
 
 def test_the_graph_it_was_tested_on_needs_no_mark():

@@ -15,7 +15,7 @@ from teddy.models import MODELS, build_model
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_saved_ticket_is_the_same_ticket(name, data, tmp_path):
-    ticket = teddy.find_ticket(data, name, 0.5, 0.6, epochs=5, hidden=8)
+    ticket = teddy.find_ticket(data, name, 0.5, 0.6, epochs=5, hidden_channels=8)
     ticket.save(tmp_path / "a.ticket")
     again = teddy.Ticket.load(tmp_path / "a.ticket")
     assert again.info == ticket.info
@@ -85,7 +85,7 @@ def test_the_listing_of_the_edges_does_not_matter(name, data):
     for edge_index in listings:
         listed = data.clone()
         listed.edge_index = edge_index
-        tickets.append(teddy.find_ticket(listed, name, 0.5, 0.6, epochs=5, hidden=8))
+        tickets.append(teddy.find_ticket(listed, name, 0.5, 0.6, epochs=5, hidden_channels=8))
         logits.append(tickets[0].logits(listed))
     for ticket, z in zip(tickets[1:], logits[1:], strict=True):
         assert ticket.info == tickets[0].info
@@ -102,7 +102,7 @@ def test_the_listing_of_the_edges_does_not_matter(name, data):
 )
 def test_what_finds_a_ticket_can_use_it(change, data):
     data.x, data.y = change(data), data.y[:, None]
-    ticket = teddy.find_ticket(data, "gcn", epochs=3, hidden=8)
+    ticket = teddy.find_ticket(data, "gcn", epochs=3, hidden_channels=8)
     assert ticket.evaluate(data)["test"] == ticket.info.ticket.test
 
 
@@ -126,7 +126,9 @@ def test_bad_data_for_a_ticket_are_said_clearly(ticket, data):
 
 
 def test_a_model_of_ours_given_as_a_module_loads_without_it(data, tmp_path):
-    ticket = teddy.find_ticket(data, build_model("gcn", 12, 3, hidden=8), 0.5, 0.6, epochs=3)
+    ticket = teddy.find_ticket(
+        data, build_model("gcn", 12, 3, hidden_channels=8), 0.5, 0.6, epochs=3
+    )
     ticket.save(tmp_path / "a")
     assert torch.equal(teddy.Ticket.load(tmp_path / "a").logits(data), ticket.logits(data))
 

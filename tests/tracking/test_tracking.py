@@ -15,7 +15,7 @@ from teddy.tracking import TRACKERS, as_trackers
 from teddy.tracking.tracker import need
 from teddy.training import World
 
-SMALL = {"epochs": 3, "hidden": 8}
+SMALL = {"epochs": 3, "hidden_channels": 8}
 
 
 class Notes:
@@ -53,7 +53,7 @@ def test_a_search_is_told_from_start_to_finish(tmp_path):
     assert [what for what, *_ in notes.told] == ["start", *["log"] * 15, "finish"]
     params = notes.told[0][1]
     assert (params["dataset"], params["model"], params["method"]) == ("data", "gcn", "ugs")
-    assert (params["seed"], params["epochs"], params["hidden"]) == (0, 3, 8)
+    assert (params["seed"], params["epochs"], params["hidden_channels"]) == (0, 3, 8)
     assert (params["graph_sparsity"], params["weight_sparsity"]) == (0.1, 0.1)
     names = [next(iter(values)).split("/")[0] for _, values in notes.epochs]
     # Two of the paper's levels are 9.75%, so 10% takes a third round.

@@ -182,7 +182,7 @@ def made(kind):
 
 def settings_of(kind, **more):
     _, model, settings, _, _ = KINDS[kind]
-    by_name = {"hidden": 8, "dropout": 0.0} if isinstance(model, str) else {}
+    by_name = {"hidden_channels": 8, "dropout": 0.0} if isinstance(model, str) else {}
     return {"epochs": 4, **settings, **by_name, **more}
 
 
@@ -455,7 +455,7 @@ def test_a_search_that_was_ended_gives_the_same_ticket(kind, tmp_path):
 def test_an_inductive_training_takes_weights_in_batches():
     data = weighted()
     ticket = teddy.find_ticket(
-        data, "sage", 0.3, 0.3, epochs=3, hidden=8, inductive=True, loader=PARTS
+        data, "sage", 0.3, 0.3, epochs=3, hidden_channels=8, inductive=True, loader=PARTS
     )
     assert ticket.evaluate(data)["test"] == pytest.approx(ticket.info.ticket.test)
 

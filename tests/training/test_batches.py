@@ -15,7 +15,7 @@ from teddy.tasks import CrossEntropy
 from teddy.training import TrainConfig, seeded, train
 from teddy.training.steps import Batches
 
-TINY = {"hidden": 8, "heads": 2, "hops": 2, "positions": 0}
+TINY = {"hidden_channels": 8, "heads": 2, "hops": 2, "positions": 0}
 SHORT = Settings.from_dict({"epochs": 1, **TINY})
 
 
@@ -95,7 +95,7 @@ def test_losses_of_batches_add_up():
 def test_a_ticket_trained_in_batches(tmp_path):
     data = small_graph(nodes=90)
     ticket = teddy.find_ticket(
-        data, "nagphormer:batch=16:hops=2:heads=2", 0.3, 0.5, epochs=30, hidden=8, lr=0.01
+        data, "nagphormer:batch=16:hops=2:heads=2", 0.3, 0.5, epochs=30, hidden_channels=8, lr=0.01
     )
     assert ticket.info.weights.kept == -(-ticket.info.weights.total // 2)
     assert ticket.info.model["options"]["batch"] == 16

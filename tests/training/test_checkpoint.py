@@ -37,7 +37,7 @@ def find(path, checkpoint=None, end_after=None, **settings):
 
     settings = {"model": "gcn", "epochs": 10, **settings}
     if isinstance(settings["model"], str):
-        settings = {"hidden": 8, **settings}
+        settings = {"hidden_channels": 8, **settings}
     ticket = teddy.find_ticket(
         small_graph(), graph_sparsity=0.3, weight_sparsity=0.3,
         checkpoint=SearchFolder(checkpoint, 0), progress=look, **settings,
@@ -52,7 +52,7 @@ def find(path, checkpoint=None, end_after=None, **settings):
         {"model": "gcn"},
         {"model": "gin"},
         {"model": "gat"},
-        {"model": "nagphormer:batch=16", "hidden": 8},
+        {"model": "nagphormer:batch=16", "hidden_channels": 8},
         {"model": Own},
         {"patience": 3, "epochs": 40},
         {"evaluate_every": 4},
@@ -95,7 +95,7 @@ def test_what_is_damaged_is_done_again(tmp_path):
         ({"epochs": 11}, "holds a search with epochs 10, got 11; expected the same, or another"),
         ({"seed": 1}, "holds a search with seed 0, got 1"),
         ({"model": "gin"}, "holds a search with model gcn, got gin"),
-        ({"hidden": 4}, "holds a search with hidden 8, got 4"),
+        ({"hidden_channels": 4}, "holds a search with hidden_channels 8, got 4"),
         ({"loader": "partitions"}, "holds a search with loader None, got partitions:parts=32"),
     ],
 )
@@ -151,7 +151,7 @@ def test_a_training_goes_on_from_its_file(tmp_path, loader):
 
     def weights(epochs, checkpoint, seed=0):
         with seeded(seed):
-            model = build_model("gcn", 12, 3, hidden=8)
+            model = build_model("gcn", 12, 3, hidden_channels=8)
             train(model, data, TrainConfig(epochs=epochs), loader=loader, checkpoint=checkpoint)
         return torch.cat([p.detach().flatten() for p in model.parameters()])
 
@@ -193,7 +193,7 @@ def test_a_module_of_other_settings_is_refused(first, then, factory, tmp_path):
 def test_a_loader_function_with_another_number_is_refused(tmp_path):
     def find(loader):
         return teddy.find_ticket(
-            small_graph(), "gcn", epochs=2, hidden=8, loader=loader, checkpoint=tmp_path
+            small_graph(), "gcn", epochs=2, hidden_channels=8, loader=loader, checkpoint=tmp_path
         )
 
     def parts(number):

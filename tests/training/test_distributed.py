@@ -53,7 +53,7 @@ def _process(rank, count, work, folder):
 def ticket(rank, folder, model="gcn", **settings):
     """A ticket's bytes and weights."""
     if isinstance(model, str):
-        settings = {"hidden": 8, **settings}
+        settings = {"hidden_channels": 8, **settings}
     found = teddy.find_ticket(
         small_graph(), model, 0.3, 0.3, epochs=6,
         **{"loader": Partitions(parts=8, batch=2, together=2), **settings},
@@ -101,7 +101,7 @@ def test_a_module_of_the_users_own_learns_the_same_weights(tmp_path):
 def test_processes_share_the_evaluation(tmp_path):
     data = small_graph()
     with seeded(0):
-        model = build_model("gat", 12, 3, hidden=4, layers=3)
+        model = build_model("gat", 12, 3, hidden_channels=4, num_layers=3)
 
     def logits(*_):
         return LayerwiseAdapter(model, data.x, data.edge_index, block=7).evaluation_outputs()
@@ -123,7 +123,9 @@ def test_a_checkpoint_is_of_the_first_process_and_for_all(tmp_path):
     loader = Partitions(parts=8, batch=2, together=2)
     settings = {"loader": loader, "checkpoint": SearchFolder(tmp_path / "0", 0)}
     with pytest.raises(KeyboardInterrupt):
-        teddy.find_ticket(data, "gcn", 0.3, 0.3, epochs=6, hidden=8, progress=begin, **settings)
+        teddy.find_ticket(
+            data, "gcn", 0.3, 0.3, epochs=6, hidden_channels=8, progress=begin, **settings
+        )
 
     def go_on(rank, folder):
         settings = {"checkpoint": SearchFolder(folder / str(rank), 0)}
@@ -136,7 +138,7 @@ def test_a_checkpoint_is_of_the_first_process_and_for_all(tmp_path):
 def test_weights_that_differ_are_an_error(tmp_path):
     def work(rank, folder):
         with seeded(rank):
-            model = build_model("gcn", 12, 3, hidden=8)
+            model = build_model("gcn", 12, 3, hidden_channels=8)
         loader = Partitions(parts=4, batch=1)
         return train(model, small_graph(), TrainConfig(epochs=2), loader=loader)
 
@@ -176,7 +178,8 @@ def test_processes_that_have_nothing_to_share_say_so(loader, message, tmp_path):
 
 
 COMMAND = (
-    "find", "graph.npz", "--model", "gcn", "--hidden", "16", "--epochs", "60", "--threads", "1",
+    "find", "graph.npz", "--model", "gcn", "--hidden-channels", "16", "--epochs", "60",
+    "--threads", "1",
     "--loader", "partitions:parts=8:batch=2",
 )  # fmt: skip
 
@@ -224,6 +227,7 @@ def times(folder):
         return {}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="sends signals as Linux has them")
 def test_a_job_that_is_killed_anywhere_goes_on_to_the_same_ticket(tmp_path):
     save_npz(tmp_path / "graph.npz")

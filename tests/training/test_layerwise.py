@@ -22,7 +22,7 @@ BY_LAYER = ("gcn", "gat", "gin", "sage")
 
 def model_of(name, layers=2, **options):
     with seeded(0):
-        model = build_model(name, 12, 3, hidden=8, layers=layers, **options)
+        model = build_model(name, 12, 3, hidden_channels=8, num_layers=layers, **options)
         for parameter in model.parameters():  # eps of GIN is 0 at first
             parameter.data += 0.1 * torch.randn_like(parameter)
     return model

@@ -47,7 +47,7 @@ def whole(graph):
 def trained(data, loader, name="gin", config=CONFIG, teacher=TEACHER, **options):
     """Weights and result of a training without dropout."""
     with seeded(0):
-        model = build_model(name, 12, 3, hidden=8, dropout=0.0, **options)
+        model = build_model(name, 12, 3, hidden_channels=8, dropout=0.0, **options)
         result = train(model, data, config, teacher=teacher, weight_sparsity=0.5, loader=loader)
     return torch.cat([p.detach().flatten() for p in model.parameters()]), result
 
@@ -85,7 +85,7 @@ def test_a_step_a_batch_takes_one_step_for_each():
     for teacher, expected in ((TEACHER, 4), (None, 3)):  # nothing to learn from the second
         with seeded(0):
             train(
-                build_model("gcn", 12, 3, hidden=4),
+                build_model("gcn", 12, 3, hidden_channels=4),
                 data,
                 TrainConfig(epochs=1),
                 teacher=teacher,
@@ -126,7 +126,7 @@ def test_the_same_search_gives_the_same_ticket(model, loader, sparse, tmp_path):
         data.x = data.x.to_sparse_csr()
     if loader is RandomNodeLoader:
         loader = lambda graph: RandomNodeLoader(graph, num_parts=3, shuffle=True)  # noqa: E731
-    options = {} if model == "own" else {"hidden": 8}
+    options = {} if model == "own" else {"hidden_channels": 8}
     paths = []
     for turn in range(2):
         torch.manual_seed(turn)  # of no account
@@ -150,7 +150,7 @@ def test_an_inductive_training_sees_batches_of_its_own_graph():
         return [graph]
 
     ticket = teddy.find_ticket(
-        data, "sage", 0.3, 0.3, epochs=3, hidden=8, inductive=True, loader=look
+        data, "sage", 0.3, 0.3, epochs=3, hidden_channels=8, inductive=True, loader=look
     )
     assert seen == [int(data.train_mask.sum())] * 2
     assert ticket.evaluate(data)["test"] == pytest.approx(ticket.info.ticket.test)
@@ -207,7 +207,7 @@ def test_the_epochs_that_are_validated():
 )
 def test_a_loader_that_gives_something_else_is_one_line(make, message):
     with pytest.raises(InputError, match=message):
-        teddy.find_ticket(small_graph(), "gcn", epochs=1, hidden=4, loader=make)
+        teddy.find_ticket(small_graph(), "gcn", epochs=1, hidden_channels=4, loader=make)
 
 
 def test_a_loader_that_misses_a_package_is_one_line():
@@ -218,7 +218,7 @@ def test_a_loader_that_misses_a_package_is_one_line():
         pass
     with pytest.raises(InputError, match=r"the loader can't be used: .*pyg-lib"):
         teddy.find_ticket(
-            small_graph(), "gcn", epochs=1, hidden=4,
+            small_graph(), "gcn", epochs=1, hidden_channels=4,
             loader=lambda graph: NeighborLoader(graph, [2], batch_size=4),
         )  # fmt: skip
 

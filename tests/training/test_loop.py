@@ -61,7 +61,9 @@ def compare(name, data, hidden, tolerance, dtype=torch.float32, **options):
     teacher = torch.randn(data.num_nodes, classes, generator=torch.Generator().manual_seed(1))
     teacher = teacher.to(dtype)
     with seeded(0):
-        model = build_model(name, data.x.size(1), classes, hidden=hidden, **options).to(dtype)
+        model = build_model(name, data.x.size(1), classes, hidden_channels=hidden, **options).to(
+            dtype
+        )
         reference = Reference(name, model, data, data.edge_index, model.dropout.p)
         state = torch.get_rng_state()
         ours = every_epoch(model, data, config=config, teacher=teacher, weight_sparsity=0.64)
@@ -90,7 +92,7 @@ def compare(name, data, hidden, tolerance, dtype=torch.float32, **options):
 def test_logits_of_ten_epochs_equal_the_plain_loop(name, layers):
     data = small_graph()
     data.x = data.x.to_sparse_csr()
-    assert compare(name, data, 16, 1e-4, layers=layers) == 10
+    assert compare(name, data, 16, 1e-4, num_layers=layers) == 10
 
 
 @pytest.mark.parametrize("name", LAYERED)
@@ -112,7 +114,7 @@ def test_logits_of_ten_epochs_equal_the_plain_loop_on_citeseer(name, citeseer):
 def test_the_last_of_the_best_epochs_is_kept():
     data = small_graph()
     with seeded(0):
-        model = build_model("gcn", 12, 3, hidden=8)
+        model = build_model("gcn", 12, 3, hidden_channels=8)
         result = train(model, data, TrainConfig(epochs=40))
     best = max(epoch.val for epoch in result.history)
     assert result.best.val == best
@@ -123,7 +125,7 @@ def test_the_last_of_the_best_epochs_is_kept():
 def test_early_stopping_waits_for_its_patience():
     data = small_graph()
     with seeded(0):
-        result = train(build_model("gin", 12, 3, hidden=8), data, TrainConfig(patience=7))
+        result = train(build_model("gin", 12, 3, hidden_channels=8), data, TrainConfig(patience=7))
     best = max(epoch.val for epoch in result.history)
     first = next(epoch.index for epoch in result.history if epoch.val == best)
     assert result.history[-1].index == first + 7 < 199
@@ -132,7 +134,7 @@ def test_early_stopping_waits_for_its_patience():
 def test_projected_training_has_the_exact_number_of_weights_at_every_epoch():
     data = small_graph()
     with seeded(0):
-        model = build_model("gcn", 12, 3, hidden=10)
+        model = build_model("gcn", 12, 3, hidden_channels=10)
         counts = []
         train(
             model,

@@ -67,7 +67,11 @@ def head(data):
 
 
 def encoder_of(name: str | None, data, **options) -> nn.Module:
-    return Own() if name is None else build_model(name, data.x.size(1), 3, hidden=8, **options)
+    return (
+        Own()
+        if name is None
+        else build_model(name, data.x.size(1), 3, hidden_channels=8, **options)
+    )
 
 
 @pytest.mark.parametrize("name", ["gcn", "gin", "nagphormer", None])

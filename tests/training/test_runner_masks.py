@@ -125,7 +125,7 @@ EDGES = torch.tensor([[0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]])
 GRAPHS = torch.tensor([0, 0, 0, 1, 1])
 
 
-@pytest.mark.parametrize("network", [ByItself, lambda: build_model("gin", 2, 3, hidden=8)])
+@pytest.mark.parametrize("network", [ByItself, lambda: build_model("gin", 2, 3, hidden_channels=8)])
 @pytest.mark.parametrize("weight", [None, torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])])
 def test_masks_of_graphs_remove_their_edges_and_have_gradients(network, weight):
     torch.manual_seed(0)

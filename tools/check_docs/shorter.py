@@ -16,13 +16,15 @@ from tools.check_docs.blocks import ROOT
 
 #: Of a command, options and values that take the place of those written, or come to them.
 OPTIONS: dict[str, dict[str, str | None]] = {
-    "find": {"--epochs": "2", "--hidden": "8", "--seeds": "1"},
+    "find": {"--epochs": "2", "--hidden-channels": "8", "--seeds": "1"},
     "sweep": {
-        "--epochs": "1", "--hidden": "4", "--seeds": "1", "--simulations": "0,1", "--jobs": "1",
+        "--epochs": "1", "--hidden-channels": "4", "--seeds": "1", "--simulations": "0,1",
+        "--jobs": "1",
     },
-    "search": {"--epochs": "1", "--hidden": "4", "--seeds": "3", "--most": "2", "--step": "2"},
+    "search": {"--epochs": "1", "--hidden-channels": "4", "--seeds": "3", "--most": "2",
+        "--step": "2"},
     "tune": {
-        "--epochs": "1", "--hidden": "4", "--seeds": "1", "--trials": "1", "--jobs": "1",
+        "--epochs": "1", "--hidden-channels": "4", "--seeds": "1", "--trials": "1", "--jobs": "1",
     },
     "reproduce": {"--dry-run": None},
     "bench": {"--epochs": "3", "--models": "gcn"},
@@ -47,7 +49,7 @@ def shortened(words: list[str]) -> list[str]:
 
     Example:
         >>> shortened(["find", "cora", "--seeds", "5", "--epochs", "90"])
-        ['find', 'other-graph/', '--seeds', '1', '--epochs', '2', '--hidden', '8']
+        ['find', 'other-graph/', '--seeds', '1', '--epochs', '2', '--hidden-channels', '8']
     """
     name, *rest = words
     if name in OPTIONS and not CHEAP.get(name, set()) & set(rest):
@@ -56,8 +58,10 @@ def shortened(words: list[str]) -> list[str]:
                 rest[rest.index(option) + 1] = value
             elif option not in rest:
                 rest += [option] if value is None else [option, value]
-    if any(".py:" in word for word in rest) and "--hidden" in rest:  # an option of our models
-        place = rest.index("--hidden")
+    if (
+        any(".py:" in word for word in rest) and "--hidden-channels" in rest
+    ):  # an option of our models
+        place = rest.index("--hidden-channels")
         rest = rest[:place] + rest[place + 2 :]
     small = [w for w in SMALL if w != "citeseer" or name in ALL_SMALL]
     if name == "find" or name in ALL_SMALL:
@@ -96,9 +100,9 @@ def prepare(folder: Path) -> None:
     with chdir(folder):
         for graph, ticket in (("citeseer", "my.ticket"), ("my-graph/", "mine.ticket")):
             data = teddy.load_dataset(graph)
-            teddy.find_ticket(data, "gcn", epochs=1, hidden=4).save(ticket)
+            teddy.find_ticket(data, "gcn", epochs=1, hidden_channels=4).save(ticket)
         grid = Grid(["my-graph/"], ["gcn"], ["teddy", "ugs"], simulations=[0, 1], seeds=range(2))
-        settings = Settings(TrainConfig(epochs=1), model_options={"hidden": 4})
+        settings = Settings(TrainConfig(epochs=1), model_options={"hidden_channels": 4})
         run_sweep(grid, "runs/x", settings, jobs=1)
 
 

@@ -96,12 +96,12 @@ def find_ticket(
             such as ``epochs``, ``lr``, ``distill``, ``loader``, ``weight_scope``, ``inductive``,
             ``directed``, ``class_weight``, ``target`` or ``device``; options of the method, such as
             ``structure="neurons"`` to remove whole hidden units; options of the task; and of a
-            named model: hidden, layers, dropout, heads.
+            named model: hidden_channels, num_layers, dropout, heads.
 
     Example:
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
-        >>> ticket = teddy.find_ticket(data, "gin", 0.64, 0.64, epochs=5, hidden=16)
+        >>> ticket = teddy.find_ticket(data, "gin", 0.64, 0.64, epochs=5, hidden_channels=16)
         >>> ticket.info.edges.kept, ticket.info.weights
         (1638, Count(total=59442, kept=21400))
     """

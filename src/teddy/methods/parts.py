@@ -45,7 +45,7 @@ def problem_parts(data: Any, model: Any, settings: Settings) -> list[Part]:
 
     Example:
         >>> from torch_geometric.data import Data
-        >>> str(problem_parts(Data(), "gcn:hidden=8", Settings())[-1])
+        >>> str(problem_parts(Data(), "gcn:hidden_channels=8", Settings())[-1])
         'model gcn'
     """
     parts = settings_parts(settings)

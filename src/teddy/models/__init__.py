@@ -44,8 +44,8 @@ def build_model(name: str, in_channels: int, out_channels: int, **options: Any) 
     """Build a registered model; options in its name, as in ``gat:heads=4``, go first.
 
     Example:
-        >>> build_model("gat:heads=4", 1433, 7, hidden=32)
-        GAT(1433, 7, hidden=32, layers=2, dropout=0.6, heads=4)
+        >>> build_model("gat:heads=4", 1433, 7, hidden_channels=32)
+        GAT(1433, 7, hidden_channels=32, num_layers=2, dropout=0.6, heads=4)
     """
     name, own = parse_model(name)
     model, options = MODELS[name], {**options, **own}

@@ -38,7 +38,7 @@ def compact(model: GNN, units_only: bool = False) -> tuple[GNN, Tensor]:
 
     Example:
         >>> from teddy.models import GCN
-        >>> model = GCN(3, 2, hidden=64)
+        >>> model = GCN(3, 2, hidden_channels=64)
         >>> with torch.no_grad():
         ...     model.weights[0][:, 16:] = 0  # most hidden units have no input
         ...     model.weights[0][1] = 0  # nor the second feature a weight

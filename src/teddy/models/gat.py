@@ -35,15 +35,20 @@ class GAT(AttentionGNN):
     Args:
         in_channels: Features of a node.
         out_channels: Classes.
-        options: ``hidden`` (of each head), ``layers``, ``dropout``, ``heads``.
+        options: ``hidden_channels`` (of each head), ``num_layers``, ``dropout``, ``heads``.
 
     Example:
-        >>> model = GAT(3, 2, hidden=4)
+        >>> model = GAT(3, 2, hidden_channels=4)
         >>> model(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
         torch.Size([2, 2])
     """
 
-    OPTIONS: ClassVar[dict[str, Any]] = {"hidden": 64, "layers": 2, "dropout": 0.6, "heads": 8}
+    OPTIONS: ClassVar[dict[str, Any]] = {
+        "hidden_channels": 64,
+        "num_layers": 2,
+        "dropout": 0.6,
+        "heads": 8,
+    }
 
     by_layer: ClassVar[bool] = True
     PRODUCTS: ClassVar[tuple[str, ...]] = ("weights",)

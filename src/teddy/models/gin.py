@@ -28,12 +28,12 @@ class GIN(LayeredGNN):
     asked for.
 
     Example:
-        >>> model = GIN(3, 2, hidden=4)
+        >>> model = GIN(3, 2, hidden_channels=4)
         >>> model(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
         torch.Size([2, 2])
     """
 
-    OPTIONS: ClassVar[dict[str, Any]] = {"hidden": 512, "layers": 2, "dropout": 0.0}
+    OPTIONS: ClassVar[dict[str, Any]] = {"hidden_channels": 512, "num_layers": 2, "dropout": 0.0}
 
     by_layer: ClassVar[bool] = True
     PRODUCTS: ClassVar[tuple[str, ...]] = ("weights",)

@@ -25,11 +25,11 @@ class LayeredGNN(GNN):
     Args:
         in_channels: Features of a node.
         out_channels: Classes.
-        options: ``hidden`` units (of each head, where there are heads), ``layers``, at least 1,
-            ``dropout``.
+        options: ``hidden_channels`` (of each head, where there are heads), ``num_layers``, at
+            least 1, ``dropout``.
     """
 
-    OPTIONS: ClassVar[dict[str, Any]] = {"hidden": 512, "layers": 2, "dropout": 0.5}
+    OPTIONS: ClassVar[dict[str, Any]] = {"hidden_channels": 512, "num_layers": 2, "dropout": 0.5}
 
     #: Whether a layer can be evaluated for some nodes at a time: ``project``, then ``gather``.
     by_layer: ClassVar[bool] = False
@@ -39,12 +39,12 @@ class LayeredGNN(GNN):
     @property
     def num_layers(self) -> int:
         """Number of layers."""
-        return int(self.options["layers"])
+        return int(self.options["num_layers"])
 
     @property
     def channels(self) -> list[int]:
         """Width before, between and after the layers."""
-        hidden = self.options["hidden"] * self.options.get("heads", 1)
+        hidden = self.options["hidden_channels"] * self.options.get("heads", 1)
         return [self.in_channels, *[hidden] * (self.num_layers - 1), self.out_channels]
 
     @property

@@ -27,7 +27,7 @@ def count_macs(model: nn.Module, x: Features, edge_index: Any, **of_edges: Any) 
 
     Example:
         >>> from teddy.models import GCN
-        >>> model = GCN(3, 2, hidden=4)  # two nodes, one edge: 4 entries in A
+        >>> model = GCN(3, 2, hidden_channels=4)  # two nodes, one edge: 4 entries in A
         >>> count_macs(model, torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]]))
         [40, 24]
     """

@@ -66,20 +66,21 @@ class NAGphormer(GNN):
     Args:
         in_channels: Features of a node.
         out_channels: Classes.
-        options: ``hidden``, a multiple of ``heads``; ``layers`` :math:`L`, ``hops`` :math:`K`,
-            ``positions``, the columns of :math:`P` (the paper has 3 to 15), ``dropout``, and
+        options: ``hidden_channels``, a multiple of ``heads``; ``num_layers`` :math:`L`,
+            ``hops`` :math:`K`, ``positions``, the columns of :math:`P` (the paper has 3 to 15),
+            ``dropout``, and
             ``batch``, the nodes of a step of training (0: all): a node's logits need its own
             tokens only.
 
     Example:
-        >>> model = NAGphormer(3, 2, hidden=4, heads=2)
+        >>> model = NAGphormer(3, 2, hidden_channels=4, heads=2)
         >>> model(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
         torch.Size([2, 2])
     """
 
     OPTIONS: ClassVar[dict[str, Any]] = {
-        "hidden": 64,
-        "layers": 1,
+        "hidden_channels": 64,
+        "num_layers": 1,
         "dropout": 0.5,
         "heads": 8,
         "hops": 7,
@@ -101,13 +102,13 @@ class NAGphormer(GNN):
 
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
         super().__init__(in_channels, out_channels, **options)
-        hidden, heads = self.options["hidden"], self.options["heads"]
+        hidden, heads = self.options["hidden_channels"], self.options["heads"]
         if hidden % heads:
-            raise InputError(f"hidden is {hidden}, expected a multiple of heads, {heads}")
+            raise InputError(f"hidden_channels is {hidden}, expected a multiple of heads, {heads}")
         self.batch_size = self.options["batch"]
         self.project = nn.Linear(in_channels + self.options["positions"], hidden)
         self.layers = nn.ModuleList(
-            EncoderLayer(hidden, heads, self.dropout) for _ in range(self.options["layers"])
+            EncoderLayer(hidden, heads, self.dropout) for _ in range(self.options["num_layers"])
         )
         self.norm = nn.LayerNorm(hidden)
         # Without hops there is nothing to attend to.
@@ -196,7 +197,7 @@ class NAGphormer(GNN):
         together as wide as the hidden units. The readout: a score and a weighted token a hop.
         """
         weight, rows, hops = self.project.weight, x.shape[0], self.options["hops"]
-        tokens, hidden = rows * (hops + 1), self.options["hidden"]
+        tokens, hidden = rows * (hops + 1), self.options["hidden_channels"]
         entries = hops * structure.adjacency.pattern.nnz
         if isinstance(x, SparseMatrix):
             of_features, of_positions = self._project_weights()
@@ -219,7 +220,7 @@ class NAGphormer(GNN):
 class EncoderLayer(nn.Module):
     """A layer of a transformer with LayerNorm first: attention of all heads, then two products.
 
-    Dropout is on the attention and on what is added; ``hidden`` is a multiple of ``heads``.
+    Dropout is on the attention and on what is added. ``heads`` divides ``hidden_channels``.
     """
 
     def __init__(self, hidden: int, heads: int, dropout: Dropout) -> None:

@@ -32,7 +32,7 @@ class Plain(nn.Module):
     SAGE, or a UniMP without labels as inputs.
 
     Example:
-        >>> model = GCN(3, 2, hidden=4).eval()
+        >>> model = GCN(3, 2, hidden_channels=4).eval()
         >>> x, edge_index = torch.ones(3, 3), torch.tensor([[0, 1], [1, 0]])
         >>> bool(torch.allclose(Plain(model)(x, edge_index), model(x, edge_index)))
         True

@@ -28,7 +28,7 @@ class SAGE(LayeredGNN):
     :class:`~teddy.models.layered.LayeredGNN`.
 
     Example:
-        >>> model = SAGE(3, 2, hidden=4)
+        >>> model = SAGE(3, 2, hidden_channels=4)
         >>> model(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
         torch.Size([2, 2])
     """

@@ -33,8 +33,8 @@ class ModelSource:
         data: The graph, for a function whose one argument is ``data``.
 
     Example:
-        >>> ModelSource("gcn", {"hidden": 8}).make(features=3, outputs=2)
-        GCN(3, 2, hidden=8, layers=2, dropout=0.5)
+        >>> ModelSource("gcn", {"hidden_channels": 8}).make(features=3, outputs=2)
+        GCN(3, 2, hidden_channels=8, num_layers=2, dropout=0.5)
     """
 
     model: ModelLike

@@ -53,19 +53,19 @@ class Specformer(GNN):
     Args:
         in_channels: Features of a node.
         out_channels: Classes.
-        options: ``hidden`` units, of features and of eigenvalues, ``layers``, ``heads``,
+        options: ``hidden_channels``, of features and of eigenvalues, ``num_layers``, ``heads``,
             ``dropout``, ``eigenvalues``: how many, 0 for all of them; see
             :func:`~teddy.models.spectrum.spectrum`.
 
     Example:
-        >>> model = Specformer(3, 2, hidden=4)
+        >>> model = Specformer(3, 2, hidden_channels=4)
         >>> model(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
         torch.Size([2, 2])
     """
 
     OPTIONS: ClassVar[dict[str, Any]] = {
-        "hidden": 32,
-        "layers": 2,
+        "hidden_channels": 32,
+        "num_layers": 2,
         "dropout": 0.6,
         "heads": 4,
         "eigenvalues": 0,
@@ -84,12 +84,12 @@ class Specformer(GNN):
 
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
         super().__init__(in_channels, out_channels, **options)
-        hidden, heads = self.options["hidden"], self.options["heads"]
+        hidden, heads = self.options["hidden_channels"], self.options["heads"]
         self.encoder = nn.Linear(in_channels, hidden)
         self.classifier = nn.Linear(hidden, out_channels)
         self.eigenvalues = EigenvalueTransformer(hidden, heads)
         self.combinations = nn.ParameterList(
-            torch.empty(heads + 1, out_channels) for _ in range(self.options["layers"])
+            torch.empty(heads + 1, out_channels) for _ in range(self.options["num_layers"])
         )
         self.reset_parameters()
 

@@ -46,17 +46,18 @@ class UniMP(AttentionGNN):
     Args:
         in_channels: Features of a node.
         out_channels: Classes.
-        options: ``hidden`` (of each head), ``layers``, ``dropout``, ``heads``, ``gated``,
-            ``label_rate`` (0: labels aren't shown; the paper has 0.625).
+        options: ``hidden_channels`` (of each head), ``num_layers``, ``dropout``, ``heads``,
+            ``gated``, ``label_rate`` (0: labels aren't shown; the paper has 0.625).
 
     Example:
-        >>> model = UniMP(3, 2, hidden=4)
+        >>> model = UniMP(3, 2, hidden_channels=4)
         >>> model(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])).shape
         torch.Size([2, 2])
     """
 
     OPTIONS: ClassVar[dict[str, Any]] = {
-        "hidden": 64, "layers": 2, "dropout": 0.6, "heads": 2, "gated": True, "label_rate": 0.0,
+        "hidden_channels": 64, "num_layers": 2, "dropout": 0.6, "heads": 2, "gated": True,
+        "label_rate": 0.0,
     }  # fmt: skip
     TRAINING: ClassVar[dict[str, float]] = {"lr": 0.003, "weight_decay": 0.02}
     UNSUPPORTED: ClassVar[Mapping[str, str]] = {

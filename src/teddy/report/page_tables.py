@@ -78,8 +78,9 @@ def settings_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What the cells have in common, a line each.
 
     Example:
-        >>> settings_rows({"settings": {"epochs": 200, "model_options": {"hidden": 8}, "lr": None}})
-        [('epochs', '200'), ('hidden', '8'), ('lr', 'default')]
+        >>> options = {"hidden_channels": 8}
+        >>> settings_rows({"settings": {"epochs": 200, "model_options": options, "lr": None}})
+        [('epochs', '200'), ('hidden_channels', '8'), ('lr', 'default')]
         >>> settings_rows({"methods": {"cora gin teddy": {"distill": 2.34}}})
         [('lambda, gin on cora', '2.34')]
     """

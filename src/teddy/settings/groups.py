@@ -83,11 +83,13 @@ class ModelConfig(Config):
     Options of one model alone follow its name, as in ``nagphormer:hops=3``.
     """
 
-    hidden: int | None = setting(
+    hidden_channels: int | None = setting(
         None, "Hidden units, of each head in gat and unimp; default: the model's own.", low=1,
         panel="Model",
     )  # fmt: skip
-    layers: int | None = setting(None, "Layers; default: the model's own.", low=1, panel="Model")
+    num_layers: int | None = setting(
+        None, "Layers; default: the model's own.", low=1, panel="Model"
+    )
     heads: int | None = setting(
         None, "Attention heads; default: the model's own.", low=1, panel="Model"
     )

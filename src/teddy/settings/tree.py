@@ -30,8 +30,8 @@ class Settings:
         model_options: Options of a model that is given by name.
 
     Example:
-        >>> settings = Settings(TrainConfig(epochs=20), model_options={"hidden": 8})
-        >>> settings == Settings.from_dict({"epochs": 20, "hidden": 8})
+        >>> settings = Settings(TrainConfig(epochs=20), model_options={"hidden_channels": 8})
+        >>> settings == Settings.from_dict({"epochs": 20, "hidden_channels": 8})
         True
         >>> settings.updated(weight_scope="matrix", lr=0.1).train.lr
         0.1

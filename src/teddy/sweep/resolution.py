@@ -57,7 +57,7 @@ def tested_on(info: TicketInfo, data: Any) -> HeldOut:
     Example:
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
-        >>> ticket = teddy.find_ticket(data, "gcn", epochs=1, hidden=8)
+        >>> ticket = teddy.find_ticket(data, "gcn", epochs=1, hidden_channels=8)
         >>> tested_on(ticket.info, data)
         HeldOut(rows=1000, resolution=0.1)
     """

@@ -40,7 +40,7 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Any, tested: HeldOut) -> dict[s
     Example:
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
-        >>> ticket = teddy.find_ticket(data, "gcn", 0.05, 0.05, epochs=2, hidden=8)
+        >>> ticket = teddy.find_ticket(data, "gcn", 0.05, 0.05, epochs=2, hidden_channels=8)
         >>> row = ticket_row(
         ...     Cell("citeseer", "gcn", "teddy", 0, 1), ticket, data, HeldOut(1000, 0.1))
         >>> row["edges_kept"], row["isolated"], row["pruned_degree"]

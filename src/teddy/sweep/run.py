@@ -88,7 +88,7 @@ def run_sweep(
         >>> import tempfile
         >>> from teddy.training import TrainConfig
         >>> grid = Grid(["citeseer"], ["gcn"], ["teddy"], [0, 1], [0])
-        >>> settings = Settings(TrainConfig(epochs=2), model_options={"hidden": 8})
+        >>> settings = Settings(TrainConfig(epochs=2), model_options={"hidden_channels": 8})
         >>> outcome = run_sweep(grid, tempfile.mkdtemp(), settings)
         >>> len(outcome.rows), outcome.computed, outcome.failures
         (2, 2, [])

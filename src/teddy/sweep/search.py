@@ -66,7 +66,7 @@ def search_sparsest(
     Example:
         >>> import tempfile
         >>> from teddy.training import TrainConfig
-        >>> settings = Settings(TrainConfig(epochs=2), model_options={"hidden": 8})
+        >>> settings = Settings(TrainConfig(epochs=2), model_options={"hidden_channels": 8})
         >>> found = search_sparsest("citeseer", "gcn", tempfile.mkdtemp(), tolerance=30, seeds=2,
         ...     levels=[5, 10], settings=settings)
         >>> found.sparsest.tried.point, found.tickets, found.grid

@@ -143,7 +143,8 @@ def find_over_seeds(
     Example:
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
-        >>> study = teddy.find_over_seeds(data, seeds=range(3), model="gcn", epochs=2, hidden=8)
+        >>> study = teddy.find_over_seeds(
+        ...     data, seeds=range(3), model="gcn", epochs=2, hidden_channels=8)
         >>> len(study.tickets), study.best.info.edges
         (3, Count(total=4552, kept=1638))
         >>> study.difference.seeds, study.test_rows

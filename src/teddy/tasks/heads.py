@@ -168,7 +168,7 @@ def readout_for(
 
     Example:
         >>> from teddy.models import GCN
-        >>> readout_for(GCN(3, 2, hidden=4), "max").kind
+        >>> readout_for(GCN(3, 2, hidden_channels=4), "max").kind
         'max'
     """
     head = Readout(readout, graph_of_node)

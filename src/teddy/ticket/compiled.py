@@ -56,7 +56,7 @@ class CompiledTicket(nn.Module):
 
     Example:
         >>> from teddy.models import GCN
-        >>> model, path = GCN(3, 2, hidden=16), torch.tensor([[0, 1], [1, 0]])
+        >>> model, path = GCN(3, 2, hidden_channels=16), torch.tensor([[0, 1], [1, 0]])
         >>> compiled = CompiledTicket(model, torch.ones(2, 3), path)
         >>> compiled
         CompiledTicket(GCN, nodes=2, features=3, weights=80)

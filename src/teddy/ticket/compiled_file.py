@@ -28,6 +28,7 @@ from teddy.models.specformer import Filter
 from teddy.store.atomic import StrPath
 from teddy.store.tensors import Entry, read_entry, write_entry
 from teddy.tasks.heads import Head, head_from
+from teddy.ticket.info import with_current_options
 from teddy.ticket.state import STRUCTURE, module_for, same_settings, warn_of_settings
 
 KIND = "compiled ticket"
@@ -184,7 +185,7 @@ def _network(
     model: nn.Module | Callable[[], nn.Module] | None,
 ) -> nn.Module:
     """The small network: one of its class, with the tensors that were stored."""
-    spec = header["model"]
+    spec = with_current_options(header["model"])
     if model is None and "name" not in spec:
         raise InputError(
             f"{path}: its model is a {spec.get('class')}, expected one like it: "

@@ -17,7 +17,7 @@ def describe(info: TicketInfo) -> str:
     Example:
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
-        >>> print(teddy.find_ticket(data, "gcn", epochs=2, hidden=8))
+        >>> print(teddy.find_ticket(data, "gcn", epochs=2, hidden_channels=8))
         Ticket for citeseer: gcn, method teddy, seed 0
           test accuracy  ..., dense ... (...)
           edges          1,638 of 4,552 kept (64.0% removed)
@@ -63,7 +63,7 @@ def model_card(info: TicketInfo, repo_id: str) -> str:
     Example:
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
-        >>> ticket = teddy.find_ticket(data, "gcn", 0.2, 0.5, epochs=2, hidden=8)
+        >>> ticket = teddy.find_ticket(data, "gcn", 0.2, 0.5, epochs=2, hidden_channels=8)
         >>> model_card(ticket.info, "me/citeseer-gcn").splitlines()[:3]
         ['---', 'library_name: teddy-glt', 'pipeline_tag: graph-ml']
     """

@@ -11,6 +11,22 @@ from typing import Any
 #: The task of a ticket that doesn't say.
 CLASSIFICATION = {"name": "classification", "metric": "accuracy"}
 
+#: Options of models under the names that earlier versions wrote.
+_EARLIER_NAMES = {"hidden": "hidden_channels", "layers": "num_layers"}
+
+
+def with_current_options(model: dict[str, Any]) -> dict[str, Any]:
+    """Return a header's entries about the model, with today's names of its options.
+
+    Example:
+        >>> with_current_options({"name": "gcn", "options": {"hidden": 8}})
+        {'name': 'gcn', 'options': {'hidden_channels': 8}}
+    """
+    if "options" not in model:
+        return model
+    options = {_EARLIER_NAMES.get(name, name): v for name, v in model["options"].items()}
+    return {**model, "options": options}
+
 
 @dataclass(frozen=True)
 class Accuracy:
@@ -155,6 +171,7 @@ class TicketInfo:
             "macs": Macs,
         }
         known = {f.name: plain[f.name] for f in fields(TicketInfo) if f.name in plain}
+        known["model"] = with_current_options(known["model"])
         return TicketInfo(**{k: parts[k](**v) if k in parts else v for k, v in known.items()})
 
 

@@ -56,7 +56,7 @@ def measure(ticket: Ticket, data: DataLike, seconds: float = 1.0) -> list[Pass]:
     Example:
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
-        >>> ticket = teddy.find_ticket(data, "gcn", epochs=2, hidden=8)
+        >>> ticket = teddy.find_ticket(data, "gcn", epochs=2, hidden_channels=8)
         >>> [p.way for p in measure(ticket, data, seconds=0.0)]
         ['dense', 'sparse graph', 'sparse weights', 'compiled']
     """

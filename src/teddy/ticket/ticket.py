@@ -51,7 +51,7 @@ class Ticket(ChosenEdges):
     Example:
         >>> import teddy, tempfile, pathlib
         >>> data = teddy.load_dataset("citeseer")
-        >>> ticket = teddy.find_ticket(data, model="gcn", graph_sparsity=0.2, epochs=2, hidden=8)
+        >>> ticket = teddy.find_ticket(data, "gcn", 0.2, epochs=2, hidden_channels=8)
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "citeseer-gcn.ticket"
         >>> ticket.save(path)
         >>> again = teddy.Ticket.load(path)
@@ -152,7 +152,7 @@ class Ticket(ChosenEdges):
         Example:
             >>> import teddy
             >>> data = teddy.load_dataset("citeseer")
-            >>> ticket = teddy.find_ticket(data, "gcn", epochs=2, hidden=8)
+            >>> ticket = teddy.find_ticket(data, "gcn", epochs=2, hidden_channels=8)
             >>> sparse = ticket.apply(data)
             >>> outputs = ticket.model(sparse.x, sparse.edge_index)
             >>> bool(torch.allclose(outputs, ticket.logits(data), atol=1e-5))
@@ -201,7 +201,7 @@ class Ticket(ChosenEdges):
             >>> import teddy
             >>> data = teddy.load_dataset("citeseer")
             >>> ticket = teddy.find_ticket(
-            ...     data, "gcn", epochs=2, hidden=128, structure="neurons")
+            ...     data, "gcn", epochs=2, hidden_channels=128, structure="neurons")
             >>> compiled = ticket.compile(data)
             >>> bool(torch.allclose(compiled(), ticket.logits(data), atol=1e-5))
             True
@@ -235,7 +235,7 @@ class Ticket(ChosenEdges):
         Example:
             >>> import teddy
             >>> data = teddy.load_dataset("citeseer")
-            >>> ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, epochs=2, hidden=8)
+            >>> ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, epochs=2, hidden_channels=8)
             >>> ticket.predict_proba(data).shape
             torch.Size([3327, 6])
         """

@@ -102,7 +102,7 @@ class ChosenEdges:
         Example:
             >>> import teddy
             >>> data = teddy.load_dataset("citeseer")
-            >>> view = teddy.find_ticket(data, "gcn", 0.5, epochs=2, hidden=8).view(data)
+            >>> view = teddy.find_ticket(data, "gcn", 0.5, epochs=2, hidden_channels=8).view(data)
             >>> view.edges.num_edges, int(view.keep.sum())
             (4552, 2276)
         """

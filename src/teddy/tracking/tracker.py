@@ -28,7 +28,7 @@ class Tracker(Protocol):
         ...     def finish(self, summary): print(summary["edges_kept"])
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
-        >>> ticket = teddy.find_ticket(data, "gcn", epochs=1, hidden=8, track=Printer())
+        >>> ticket = teddy.find_ticket(data, "gcn", epochs=1, hidden_channels=8, track=Printer())
         gcn 0
         0 ['dense/loss', 'dense/val']
         0 ['sparse/loss', 'sparse/val']
@@ -200,7 +200,7 @@ def ticket_summary(ticket: Ticket) -> dict[str, float]:
     Example:
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
-        >>> found = ticket_summary(teddy.find_ticket(data, "gcn", epochs=1, hidden=8))
+        >>> found = ticket_summary(teddy.find_ticket(data, "gcn", epochs=1, hidden_channels=8))
         >>> found["edges_kept"], found["edges_total"]
         (1638, 4552)
         >>> [name for name in found if name.startswith("ticket")]

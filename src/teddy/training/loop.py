@@ -121,7 +121,7 @@ def train(
         ...     y=torch.tensor([0, 0, 1, 1]), train_mask=torch.tensor([1, 0, 1, 0]).bool(),
         ...     val_mask=torch.tensor([0, 1, 0, 0]).bool(),
         ...     test_mask=torch.tensor([0, 0, 0, 1]).bool())
-        >>> result = train(GCN(4, 2, hidden=8), data, TrainConfig(epochs=50))
+        >>> result = train(GCN(4, 2, hidden_channels=8), data, TrainConfig(epochs=50))
         >>> result.logits.shape, len(result.history)
         (torch.Size([4, 2]), 50)
     """

@@ -43,7 +43,8 @@ class Runner:
         >>> import torch
         >>> from teddy.models import GCN
         >>> from teddy.tasks.heads import LinkHead
-        >>> network, x, path = GCN(3, 2, hidden=4), torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]])
+        >>> network, x = GCN(3, 2, hidden_channels=4), torch.ones(2, 3)
+        >>> path = torch.tensor([[0, 1], [1, 0]])
         >>> Runner(network, x, path).evaluation_logits().shape
         torch.Size([2, 2])
         >>> head = LinkHead(torch.tensor([[0], [1]]))
