@@ -95,13 +95,13 @@ def _main(what: str, *arguments: str) -> None:
     num_nodes = num_columns // 10
     edge_index = random_graph(num_columns, num_nodes)
     small = random_graph(1000, 100)
-    teddy.prune_edges(small, SPARSITY, 100)  # kernels are loaded
+    teddy.prune_edges(small, SPARSITY, num_nodes=100)  # kernels are loaded
     before = memory("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     times = []
     for _ in range(3):
         started = time.perf_counter()
-        keep = teddy.prune_edges(edge_index, SPARSITY, num_nodes)
+        keep = teddy.prune_edges(edge_index, SPARSITY, num_nodes=num_nodes)
         times.append(time.perf_counter() - started)
     print(
         json.dumps(

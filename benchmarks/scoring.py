@@ -52,7 +52,7 @@ def scoring(num_columns: int = 10_000_000) -> Iterator[Comparison]:
     size = f"{num_columns // 10**6}M directed edges"
 
     def ours() -> list[float]:
-        return milliseconds(lambda: teddy.prune_edges(edge_index, SPARSITY, num_nodes))
+        return milliseconds(lambda: teddy.prune_edges(edge_index, SPARSITY, num_nodes=num_nodes))
 
     yield compare(
         f"scores and selection, {size}",

@@ -51,7 +51,7 @@ class Layers(torch.nn.Module):
 
 module = to_hetero(Layers(), data.metadata())
 ticket = teddy.find_ticket(data, module, 0.64, 0.64, epochs=60, target="paper")
-together = teddy.find_ticket(data, module, 0.64, 0.64, epochs=60, target="paper", relations="all")
+together = teddy.find_ticket(data, module, 0.64, 0.64, epochs=60, target="paper", budget="all")
 
 
 def counts(found):

@@ -34,4 +34,4 @@ for name, ticket in {"own": own, "gcn": gcn}.items():
 pentane, cyclopentane = data[0], data[1]
 predicted = own.predict([pentane, cyclopentane])
 print([own.info.classes[c] for c in predicted])
-sparse = teddy.prune_graphs([pentane, cyclopentane], 0.2)  # the edges alone
+sparse = teddy.SparsifyEdges(0.2)([pentane, cyclopentane])  # the edges alone

@@ -60,7 +60,7 @@ def test_the_opponent_scores_the_same_edges():
     edges = random_graph(20_000, 2000)
     graph, _ = Edges.from_columns(edges, 2000)
     assert torch.equal(graph.edge_index, edges)
-    ours = teddy.prune_edges(edges, 0.64, 2000)
+    ours = teddy.prune_edges(edges, 0.64, num_nodes=2000)
     theirs = published_prune(edges, 2000, 0.64)
     # In single precision, and one direction at a time: a few at the threshold differ.
     assert int((ours != theirs).sum()) <= 20

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from teddy.prune import SparsifyEdges as SparsifyEdges
     from teddy.prune import edge_scores as edge_scores
     from teddy.prune import prune_edges as prune_edges
-    from teddy.prune import prune_graphs as prune_graphs
-    from teddy.prune import prune_relations as prune_relations
-    from teddy.prune import relation_scores as relation_scores
     from teddy.settings import Settings as Settings
     from teddy.settings import TrainConfig as TrainConfig
     from teddy.settings import WeightBudget as WeightBudget
@@ -76,9 +73,6 @@ _HOME = {
     "load_dataset": "teddy.tasks",
     "project_l0_": "teddy.weights",
     "prune_edges": "teddy.prune",
-    "prune_graphs": "teddy.prune",
-    "prune_relations": "teddy.prune",
-    "relation_scores": "teddy.prune",
     "split_links": "teddy.tasks",
 }
 __all__ = list(_HOME)

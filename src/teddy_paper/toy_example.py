@@ -36,7 +36,7 @@ def toy_example(results: Results, scope: Scope) -> Result:
     graph = toy_graph()
     edges = [(1, 2), (2, 3), (1, 3)]
     one, two, teddy = (
-        edge_scores(graph.pairs, graph.num_nodes, score)
+        edge_scores(graph.pairs, score, num_nodes=graph.num_nodes)
         for score in ("degree-low", "two-hop", "teddy")
     )
     two = -two  # the score is low where the degree is high

@@ -89,7 +89,7 @@ def test_an_epoch_of_any_task_is_timed(folder):
 
 def test_a_list_of_ones_own(folder):
     done = run_here("find", "rings.pt", *TINY, "--task",
-                    "graph-classification:budget=all:readout=sum", "--split", "50/25/25",
+                    "graph-classification:readout=sum", "--budget", "all", "--split", "50/25/25",
                     "--out", "r.ticket", cwd=folder)  # fmt: skip
     assert done.returncode == 0, done.stderr
     info = teddy.Ticket.load(folder / "r.ticket").info
@@ -112,7 +112,7 @@ def test_a_list_of_ones_own(folder):
         (["find", "solubility"], "is a set of graphs, expected one graph for the task"),
         (["find", "citeseer", *TASK], "citeseer: is one graph, expected several for the task"),
         (
-            ["find", "solubility", "--task", "graph-classification:budget=every"],
+            ["find", "solubility", *TASK, "--budget", "every"],
             "budget is 'every'",
         ),
         (

@@ -256,7 +256,7 @@ def test_a_search_takes_weights_of_edges(tmp_path):
     data = teddy.load_dataset(tmp_path / "graph.npz")
     assert ticket.verify(data)
     keep = teddy.prune_edges(
-        data.edge_index, ticket.info.graph_sparsity, 40, edge_weight=data.edge_weight
+        data.edge_index, ticket.info.graph_sparsity, num_nodes=40, edge_weight=data.edge_weight
     )
     kept = ticket.apply(data).edge_index
     assert torch.equal(kept, data.edge_index[:, keep])

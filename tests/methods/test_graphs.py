@@ -92,7 +92,7 @@ def test_logits_are_those_of_one_graph_after_the_other(graphs, model, readout):
     join = {"mean": torch.mean, "sum": torch.sum, "max": torch.amax}[readout]
     expected = []
     for graph in graphs:
-        keep = prune_edges(graph.edge_index, 0.5, graph.num_nodes)
+        keep = prune_edges(graph.edge_index, 0.5, num_nodes=graph.num_nodes)
         outputs = ticket.model.eval()(graph.x, graph.edge_index[:, keep])
         expected.append(join(outputs, dim=0))
     logits = ticket.logits(graphs)
@@ -117,7 +117,7 @@ def test_a_module_gets_attributes_of_the_edges_that_stay(graphs):
         graph.edge_attr = (graph.edge_index.sum(dim=0) + 1.0).view(-1, 1)
     ticket = find(with_bonds, made(Bonds), graph_sparsity=0.3)
     for graph in (with_bonds[0], with_bonds[7]):
-        keep = prune_edges(graph.edge_index, 0.3, graph.num_nodes)
+        keep = prune_edges(graph.edge_index, 0.3, num_nodes=graph.num_nodes)
         pairs = torch.unique(graph.edge_index[:, keep], dim=1)  # each once
         own = (pairs.sum(dim=0) + 1.0).view(-1, 1)
         expected = ticket.model(graph.x, pairs, torch.zeros(graph.num_nodes).long(), own)
@@ -128,7 +128,7 @@ def test_a_module_gets_attributes_of_the_edges_that_stay(graphs):
 
 def kept_of(graph, method="teddy"):
     """The edges that a score keeps of a graph, as a model of ours is given them."""
-    keep = prune_edges(graph.edge_index, 0.5, graph.num_nodes, method)
+    keep = prune_edges(graph.edge_index, 0.5, method, num_nodes=graph.num_nodes)
     return Edges.from_index(graph.edge_index[:, keep], graph.num_nodes).edge_index
 
 
@@ -167,7 +167,7 @@ def test_a_checkpoint_goes_on_and_knows_its_graphs(graphs, ticket, tmp_path):
     find(graphs, checkpoint=tmp_path / "c")
     assert torch.equal(find(graphs, checkpoint=tmp_path / "c").logits(graphs),
                        ticket.logits(graphs))  # fmt: skip
-    with pytest.raises(teddy.InputError, match="got graph-classification:budget=all"):
+    with pytest.raises(teddy.InputError, match="budget each, got all"):
         find(graphs, checkpoint=tmp_path / "c", budget="all")
 
 
@@ -264,7 +264,7 @@ def searched(graphs, model, method, budget, epochs):
     """Losses of all epochs, the dense logits, the training graphs' edges, and the weights."""
     seen = []
     options = {"hidden_channels": 8} if isinstance(model, str) else {}
-    settings = {"epochs": epochs, "task": teddy.GraphClassification(budget=budget), **options}
+    settings = {"epochs": epochs, "task": "graph-classification", "budget": budget, **options}
     problem = make_problem(graphs, model, Settings.from_dict(settings))
     whole = problem.phases.report
 

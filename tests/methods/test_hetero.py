@@ -62,7 +62,7 @@ def test_budgets_are_exact_of_each_relation_and_over_all(data, ticket):
     total = sum(part["total"] for part in relations)
     assert ticket.info.edges == Count(total, sum(part["kept"] for part in relations))
     assert ticket.info.hetero["nodes"] == {"author": 30, "paper": 60, "venue": 6}
-    together = find(data, hetero_module(data), relations="all")
+    together = find(data, hetero_module(data), budget="all")
     assert together.info.edges == Count(total, total - math.ceil(0.5 * total))
     assert together.info.hetero["scope"] == "all"
     assert not together.keep.equal(ticket.keep)
@@ -241,14 +241,14 @@ def test_a_search_that_was_ended_goes_on_to_the_same_ticket(data, make, tmp_path
     resumed.save(tmp_path / "a")
     whole.save(tmp_path / "b")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    with pytest.raises(teddy.InputError, match="holds a search with relations each, got all"):
-        find(data, module, relations="all", **folder)
+    with pytest.raises(teddy.InputError, match="holds a search with budget each, got all"):
+        find(data, module, budget="all", **folder)
 
 
 @pytest.mark.parametrize("relations", ["each", "all"])
 @pytest.mark.parametrize("graph_sparsity", [0.0, 1.0])
 def test_all_edges_or_none(data, relations, graph_sparsity):
-    settings = {"graph_sparsity": graph_sparsity, "relations": relations, "epochs": 2}
+    settings = {"graph_sparsity": graph_sparsity, "budget": relations, "epochs": 2}
     ticket = find(data, hetero_module(data), class_weight="balanced", **settings)
     assert ticket.info.edges.kept == (1 - graph_sparsity) * ticket.info.edges.total
     assert ticket.logits(data).shape == (60, 3)
@@ -352,7 +352,7 @@ def two_targets(data: HeteroData) -> HeteroData:
         (two_targets, {"target": None}, "target is not given, expected a node type that has y:"),
         (None, {"target": "book"}, "target is 'book', expected a node type that has y: one of pap"),
         (None, {"target": "author"}, r"data\['author'\]: no y, expected an integer label"),
-        (None, {"relations": "one"}, "relations is 'one', expected one of: each, all"),
+        (None, {"budget": "one"}, "budget is 'one', expected one of: each, all"),
         (None, {"loader": "partitions"}, "partitions are of one type of nodes, expected a functi"),
         (None, {"method": "ugs"}, r"can't weigh edges, expected forward\(x_dict, edge_index_dic"),
         (None, {"method": "wd-glt"}, r"can't weigh edges, .*edge_weight_dict\) to learn edge mas"),

@@ -16,7 +16,6 @@ import teddy
 from hetero_graphs import CITES, REV, WRITES, hetero_graphs, hetero_module, library
 from teddy.graph import relation_edges
 from teddy.prune import choose_edges
-from teddy.prune.hetero import prune_relations
 from teddy.tasks.target_nodes import target_edges
 
 SETTINGS = {
@@ -107,7 +106,7 @@ def test_training_sees_the_training_papers_and_all_others():
 def test_nothing_of_a_held_out_paper_reaches_a_ticket(method, relations):
     """With one epoch there is none to choose by validation: all comes from training."""
     data = library()
-    settings = {"epochs": 1, "method": method, "relations": relations}
+    settings = {"epochs": 1, "method": method, "budget": relations}
     losses, ticket = trained(data, **settings)
     other_losses, other = trained(changed(data, ~data["paper"].train_mask), **settings)
     assert losses == other_losses
@@ -156,14 +155,14 @@ def test_a_reverse_by_its_edges_is_found_in_the_training_graph_alone():
 @pytest.mark.parametrize("relations", ["each", "all"])
 def test_the_whole_graph_is_pruned_by_the_rule(rule, relations, tmp_path):
     data = library()
-    _, ticket = trained(data, inference=rule, relations=relations)
+    _, ticket = trained(data, inference=rule, budget=relations)
     sparse = ticket.apply(data)
     simple = T.RemoveDuplicatedEdges()(copy.copy(data))
     count = {kind: simple[kind].num_edges for kind in data.edge_types}
     if rule == "none":
         assert all(sparse[kind].num_edges == count[kind] for kind in data.edge_types)
     elif rule == "scored":
-        keep = prune_relations(data, 0.5, relations=relations)
+        keep = teddy.prune_edges(data, 0.5, budget=relations)
         for kind in data.edge_types:
             expected = data[kind].edge_index[:, keep[kind]].unique(dim=1)
             assert torch.equal(sparse[kind].edge_index, expected)
@@ -186,7 +185,7 @@ def test_the_whole_graph_is_pruned_by_the_rule(rule, relations, tmp_path):
 def test_a_ticket_takes_other_graphs_and_prunes_them_once():
     _, ticket = trained(library())
     larger = library(seed=3, papers=90)
-    keep = prune_relations(larger, 0.5)
+    keep = teddy.prune_edges(larger, 0.5)
     sparse = ticket.apply(larger)
     for kind in larger.edge_types:
         expected = larger[kind].edge_index[:, keep[kind]].unique(dim=1)

@@ -98,8 +98,9 @@ def data() -> HeteroData:
 
 def graph_problem(graphs, model="gcn", budget="each", **settings):
     options = {"hidden_channels": 8} if isinstance(model, str) else {}
-    task = teddy.GraphClassification(budget=budget)
-    settings = {"epochs": 3, "task": task, **options, **settings}
+    settings = {
+        "epochs": 3, "task": "graph-classification", "budget": budget, **options, **settings
+    }  # fmt: skip
     return make_problem(graphs, model, Settings.from_dict(settings), method="ugs")
 
 
@@ -344,8 +345,8 @@ def test_graphs_without_edges_and_in_no_part(graphs):
 # HeteroData
 
 
-def typed_problem(data, make=typed, relations="each"):
-    settings = {"epochs": 3, "target": "paper", "relations": relations}
+def typed_problem(data, make=typed, budget="each"):
+    settings = {"epochs": 3, "target": "paper", "budget": budget}
     return make_problem(data, made(make, data), Settings.from_dict(settings), method="ugs")
 
 

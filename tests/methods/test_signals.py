@@ -96,7 +96,7 @@ def test_features_choose_in_a_grown_graph_and_a_dense_model_does_not():
         for m in ("cosine", "gain")
     )
     graph, keep = by_features.prune(data)
-    expected = teddy.prune_edges(graph.pairs, 0.5, 40, "cosine", x=data.x)
+    expected = teddy.prune_edges(graph.pairs, 0.5, "cosine", num_nodes=40, x=data.x)
     assert torch.equal(keep, expected)
     graph, keep = by_model.prune(data)
     both = data.train_mask[graph.pairs].all(dim=0)
@@ -111,7 +111,7 @@ def test_a_changed_graph():
         teddy.find_ticket(data, "gcn", 0.5, 0.5, method=m, **SHORT) for m in ("cosine", "gain")
     )
     graph, keep = by_features.transfer(changed).prune(changed)
-    expected = teddy.prune_edges(graph.pairs, 0.5, 40, "cosine", x=changed.x)
+    expected = teddy.prune_edges(graph.pairs, 0.5, "cosine", num_nodes=40, x=changed.x)
     assert torch.equal(keep, expected)
     with pytest.raises(InputError, match="chosen by gain by what its training knew of the nodes"):
         by_model.transfer(changed)

@@ -156,8 +156,8 @@ def test_methods_are_ours():
 
 def test_degree_names_mean_what_the_papers_do():
     star_and_far_edge = torch.tensor([[0, 0, 0, 4], [1, 2, 3, 5]])
-    low = edge_scores(star_and_far_edge, method="degree-low")
-    high = edge_scores(star_and_far_edge, method="degree-high")
+    low = edge_scores(star_and_far_edge, "degree-low")
+    high = edge_scores(star_and_far_edge, "degree-high")
     assert low.argmin() == 3  # the lowest score goes first: deg_low removes the far edge
     assert high.argmax() == 3
 

@@ -20,7 +20,8 @@ from teddy.graph import Edges
 from teddy.numbers import num_pruned_edges
 from teddy.prune import Signals
 from teddy.prune.choose import choose_edges, keep_highest, score_edges
-from teddy.prune.prune import batch_edges, prune_edges
+from teddy.prune.listed import listed_edges
+from teddy.prune.prune import prune_edges
 from teddy.prune.select import index_digests, lowest_edges, lowest_of_groups
 
 SCORES = ("teddy", "degree-high", "degree-low", "two-hop")
@@ -36,7 +37,7 @@ def simple(graph):
 @settings(max_examples=25)
 def test_a_graph_has_its_own_scores_in_a_union(method, seed, hub):
     graphs = drawn_graphs(seed) + drawn_graphs(seed + 1, most=2, hub=hub)
-    union, _ = batch_edges(Batch.from_data_list(graphs))
+    union = listed_edges(Batch.from_data_list(graphs)).edges
     alone = [score_edges(simple(g), method) for g in graphs]
     assert torch.equal(score_edges(union, method), torch.cat(alone))
 
@@ -47,10 +48,11 @@ def test_a_graph_has_its_own_scores_in_a_union(method, seed, hub):
 def test_of_each_graph_the_edges_go_that_go_of_it_alone(method, seed, sparsity):
     graphs = drawn_graphs(seed)
     expected = [
-        g.edge_attr[prune_edges(g.edge_index, sparsity, g.num_nodes, method)] for g in graphs
+        g.edge_attr[prune_edges(g.edge_index, sparsity, method, num_nodes=g.num_nodes)]
+        for g in graphs
     ]
-    listed = teddy.prune_graphs(graphs, sparsity, method)
-    batch = teddy.prune_graphs(Batch.from_data_list(graphs), sparsity, method)
+    listed = teddy.SparsifyEdges(sparsity, method)(graphs)
+    batch = teddy.SparsifyEdges(sparsity, method)(Batch.from_data_list(graphs))
     transformed = teddy.SparsifyEdges(sparsity, method)(Batch.from_data_list(graphs))
     for found in (listed, batch.to_data_list(), transformed.to_data_list()):
         assert len(found) == len(graphs)
@@ -66,7 +68,7 @@ def test_of_each_graph_the_edges_go_that_go_of_it_alone(method, seed, sparsity):
 @settings(max_examples=20)
 def test_budgets_are_exact_and_nested(method, budget, seed, one, other):
     graphs = drawn_graphs(seed)
-    union, _ = batch_edges(Batch.from_data_list(graphs), budget)
+    union = listed_edges(Batch.from_data_list(graphs), budget=budget).edges
     counts = [simple(g).num_edges for g in graphs]
     assert union.num_in_group.tolist() == counts
     less, more = (choose_edges(union, p, method, 3) for p in sorted([one, other]))
@@ -83,8 +85,8 @@ def test_budgets_are_exact_and_nested(method, budget, seed, one, other):
 @given(st.integers(0, 10_000), sparsities)
 def test_all_together_are_one_graph(seed, sparsity):
     batch = Batch.from_data_list(drawn_graphs(seed))
-    keep = prune_edges(batch.edge_index, sparsity, batch.num_nodes)
-    pruned = teddy.prune_graphs(batch, sparsity, budget="all")
+    keep = prune_edges(batch.edge_index, sparsity, num_nodes=batch.num_nodes)
+    pruned = teddy.SparsifyEdges(sparsity, budget="all")(batch)
     assert torch.equal(pruned.edge_index, batch.edge_index[:, keep])
 
 
@@ -118,13 +120,13 @@ def test_what_belongs_to_edges_graphs_and_nodes_goes_along():
     ]  # fmt: skip
     (batch,) = DataLoader(graphs, batch_size=2)
     batch.train_mask = torch.tensor([True, False])
-    pruned = teddy.prune_graphs(batch, 1.0)
+    pruned = teddy.SparsifyEdges(1.0)(batch)
     assert (pruned.num_graphs, pruned.num_edges) == (2, 0)
     assert pruned.y.tolist() == [1, 0]
     assert torch.equal(pruned.x, batch.x)
     assert [g.edge_attr.shape for g in pruned.to_data_list()] == [torch.Size([0, 2])] * 2
     assert batch.num_edges == 2  # the caller's stays as it is
-    whole = teddy.prune_graphs(batch, 0.0)
+    whole = teddy.SparsifyEdges(0.0)(batch)
     assert whole.to_data_list()[1].edge_index.tolist() == [[1], [0]]
 
 
@@ -133,10 +135,10 @@ def test_a_score_of_features_sees_them():
         Data(x=torch.rand(6, 3), edge_index=torch.randint(0, 6, (2, 12)), num_nodes=6)
         for _ in range(4)
     ]
-    expected = [prune_edges(g.edge_index, 0.5, 6, "cosine", x=g.x) for g in graphs]
+    expected = [prune_edges(g.edge_index, 0.5, "cosine", num_nodes=6, x=g.x) for g in graphs]
     sparse = [Data(**{**g.to_dict(), "x": g.x.to_sparse_csr()}) for g in graphs]
     for some in (graphs, sparse):
-        found = teddy.prune_graphs(some, 0.5, "cosine")
+        found = teddy.SparsifyEdges(0.5, "cosine")(some)
         for graph, pruned, keep in zip(graphs, found, expected, strict=True):
             assert torch.equal(pruned.edge_index, graph.edge_index[:, keep])
 
@@ -146,34 +148,24 @@ def test_a_score_of_features_sees_them():
     [
         (([Data(num_nodes=1)], 0.5), r"^graphs\[0\] is a Data, expected a Data with an edge_index"),
         ((["path"], 0.5), r"^graphs\[0\] is a str, expected"),
-        ((None, 0.5), "^graphs is a NoneType, expected a Batch or a list of Data"),
-        ((Data(num_nodes=1), 0.5), "^graphs is a Data, expected a Batch or a list of Data"),
+        ((None, 0.5), "^got a NoneType, expected an edge_index"),
+        ((Data(num_nodes=1), 0.5), "^Data has no edge_index, expected one"),
         (([], 1.5), "sparsity is 1.5"),
         (([], 0.5), None),
         (([Data(edge_index=torch.tensor([[0], [3]]), num_nodes=2)], 0.5), r"^graphs\[0\]: edge_in"),
         (([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], 1.5), "sparsity is 1.5"),
         (
             ([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], 0.5, "gain"),
-            "gain looks at .*of nodes",
-        ),
-        (
-            ([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], 0.5, "teddy", 0, "graph"),
-            "budget is 'graph'",
+            "gain reads .*of nodes",
         ),
     ],
 )
 def test_what_cant_be_is_said(arguments, message):
     if message is None:
-        assert teddy.prune_graphs(*arguments) == []
+        assert teddy.prune_edges(*arguments) == []
         return
     with pytest.raises(InputError, match=message):
-        teddy.prune_graphs(*arguments)
-
-
-def test_weighted_degrees_are_of_one_graph():
-    batch = Batch.from_data_list([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)])
-    with pytest.raises(InputError, match="got a Batch, expected one graph at a time"):
-        teddy.SparsifyEdges(0.5, weighted=True)(batch)
+        teddy.prune_edges(*arguments)
 
 
 def test_nodes_stay_where_there_are_as_many_as_columns():
@@ -188,7 +180,7 @@ def test_nodes_stay_where_there_are_as_many_as_columns():
         for n in (3, 5, 4)
     ]
     for graphs in (rings, rings[:1]):
-        pruned = teddy.prune_graphs(Batch.from_data_list(graphs), 0.5).to_data_list()
+        pruned = teddy.SparsifyEdges(0.5)(Batch.from_data_list(graphs)).to_data_list()
         for found, own in zip(pruned, graphs, strict=True):
             keep = prune_edges(own.edge_index, 0.5)
             assert torch.equal(found.edge_index, own.edge_index[:, keep])
@@ -203,7 +195,8 @@ def test_nodes_stay_where_there_are_as_many_as_columns():
 def test_alone_a_graph_loses_what_it_would_without_the_others(method, seed, sparsity):
     batch = Batch.from_data_list(drawn_graphs(seed))
     x = torch.rand(batch.num_nodes, 3, generator=torch.Generator().manual_seed(seed))
-    union, edge_of_column = batch_edges(batch)
+    listed = listed_edges(batch)
+    union, edge_of_column = listed.edges, listed.pair_of_column
     alone = replace(union, groups=replace(union.groups, alone=True))
     keep = choose_edges(alone, sparsity, method, 3, signals=Signals(x))
     columns = torch.cat([keep, torch.tensor([True])])[edge_of_column]
@@ -211,7 +204,9 @@ def test_alone_a_graph_loses_what_it_would_without_the_others(method, seed, spar
     for graph in batch.to_data_list():
         own = {"x": x[first : first + graph.num_nodes]} if method == "cosine" else {}
         size = graph.num_nodes
-        expected.append(prune_edges(graph.edge_index, sparsity, size, method, 3, **own))
+        expected.append(
+            prune_edges(graph.edge_index, sparsity, method, num_nodes=size, seed=3, **own)
+        )
         first += size
     assert torch.equal(columns, torch.cat(expected))
 
@@ -239,18 +234,20 @@ def test_features_are_looked_at_to_the_last_bit_as_alone():
         for edges, nodes in ((path, 5), (star, 91), (path, 5))
     ]
     batch = Batch.from_data_list(graphs)
-    union, _ = batch_edges(batch)
-    alone = [teddy.edge_scores(g.edge_index, g.num_nodes, method="cosine", x=g.x) for g in graphs]
+    union = listed_edges(batch).edges
+    alone = [
+        teddy.edge_scores(g.edge_index, "cosine", num_nodes=g.num_nodes, x=g.x) for g in graphs
+    ]
     assert score_edges(union, "cosine", signals=Signals(batch.x)).equal(torch.cat(alone))
 
 
 def test_features_of_other_widths_matter_to_scores_that_look_at_them():
     graphs = [Data(x=torch.rand(2, f), edge_index=torch.tensor([[0], [1]])) for f in (3, 4)]
-    assert [graph.num_edges for graph in teddy.prune_graphs(graphs, 0.5)] == [0, 0]
+    assert [graph.num_edges for graph in teddy.SparsifyEdges(0.5)(graphs)] == [0, 0]
     with pytest.raises(
-        InputError, match=r"graphs\[1\]: x has 4 columns, expected 3 as of graphs\[0\]"
+        InputError, match=r"graphs\[1\]: x has 4 columns, expected 3 as in graphs\[0\]"
     ):
-        teddy.prune_graphs(graphs, 0.5, "cosine")
+        teddy.SparsifyEdges(0.5, "cosine")(graphs)
 
 
 @given(st.integers(0, 10_000), sparsities, sparsities)
@@ -259,7 +256,7 @@ def test_the_lowest_values_of_each_graph_go(seed, lower, higher):
     """Any values, such as magnitudes of masks: by (value, md5), nested, exact in each graph."""
     graphs = drawn_graphs(seed)
     batch = Batch.from_data_list(graphs)
-    union, _ = batch_edges(batch)
+    union = listed_edges(batch).edges
     generator = torch.Generator().manual_seed(seed)
     values = torch.randint(4, (union.num_edges,), generator=generator).double()  # ties
     keep = keep_highest(union, values, lower)
@@ -269,11 +266,13 @@ def test_the_lowest_values_of_each_graph_go(seed, lower, higher):
     ]
     assert torch.equal(keep, torch.cat(alone))
     total = num_pruned_edges(lower, values.numel())
-    assert int((~keep_highest(batch_edges(batch, "all")[0], values, lower)).sum()) == total
+    assert (
+        int((~keep_highest(listed_edges(batch, budget="all").edges, values, lower)).sum()) == total
+    )
     # A later round: what is gone comes first, whatever the other values are by now.
     lower, higher = sorted([lower, higher])
     for budget in ("each", "all"):
-        union, _ = batch_edges(batch, budget)
+        union = listed_edges(batch, budget=budget).edges
         before = keep_highest(union, values, lower)
         later = keep_highest(union, values.neg().masked_fill(~before, -torch.inf), higher)
         assert not (later & ~before).any()

@@ -46,7 +46,7 @@ def small() -> HeteroData:
 
 
 def kept(data: HeteroData, sparsity: float, **settings) -> dict:
-    found = teddy.prune_relations(data, sparsity, **settings)
+    found = teddy.prune_edges(data, sparsity, **settings)
     return {kind[1]: keep.int().tolist() for kind, keep in found.items()}
 
 
@@ -76,7 +76,7 @@ def test_each_relation_is_pruned_by_itself(sparsity, writes, cites):
     ],
 )
 def test_all_relations_are_pruned_together(sparsity, writes, cites):
-    found = kept(small(), sparsity, method="degree-high", relations="all")
+    found = kept(small(), sparsity, score="degree-high", budget="all")
     assert (found["writes"], found["cites"]) == (writes, cites)
 
 
@@ -91,8 +91,8 @@ def test_the_transform_takes_along_what_belongs_to_edges_and_leaves_the_rest():
     assert sorted(set(sparse[CITES].edge_weight.tolist())) == [0.5, 2.5, 7.0]
     assert sparse["author"].num_nodes == 3
     assert data[WRITES].edge_index.size(1) == 5  # the original is as it was
-    assert repr(teddy.SparsifyEdges(0.2, relations="all")) == (
-        "SparsifyEdges(sparsity=0.2, method='teddy', relations='all')"
+    assert repr(teddy.SparsifyEdges(0.2, budget="all")) == (
+        "SparsifyEdges(sparsity=0.2, score='teddy', budget='all')"
     )
 
 
@@ -102,11 +102,11 @@ def test_edges_of_two_relations_between_the_same_nodes_are_two_edges():
     data[CITES].edge_index = pairs
     data["paper", "mentions", "paper"].edge_index = pairs
     assert [group[0][1] for group in relations_of(data)] == ["cites", "mentions"]
-    assert kept(data, 0.0, relations="all") == {"cites": [1, 1], "mentions": [1, 1]}
-    each, together = kept(data, 0.5), kept(data, 0.75, relations="all")
+    assert kept(data, 0.0, budget="all") == {"cites": [1, 1], "mentions": [1, 1]}
+    each, together = kept(data, 0.5), kept(data, 0.75, budget="all")
     assert [sum(keep) for keep in each.values()] == [1, 1]
     assert sum(sum(keep) for keep in together.values()) == 1
-    draws = teddy.relation_scores(data, "random", relations="all")
+    draws = teddy.edge_scores(data, "random", budget="all")
     assert len({float(v) for scores in draws.values() for v in scores}) == 4
 
 
@@ -163,7 +163,7 @@ def dense(data: HeteroData, kinds: list) -> tuple[np.ndarray, dict]:
 )
 @given(data=hetero_graphs())
 def test_scores_are_those_of_a_dense_reference(relations, method, matrix, data):
-    found = teddy.relation_scores(data, method, relations=relations)
+    found = teddy.edge_scores(data, method, budget=relations)
     assert found.keys() == set(data.edge_types)
     for group in relations_of(data):
         A, ids = dense(data, data.edge_types if relations == "all" else group)
@@ -180,7 +180,7 @@ def test_scores_are_those_of_a_dense_reference(relations, method, matrix, data):
 def test_budgets_are_exact_self_loops_stay_and_all_columns_of_an_edge_share_its_fate(
     data, percent, method, scope
 ):
-    found = teddy.prune_relations(data, percent / 100, method, relations=scope)
+    found = teddy.prune_edges(data, percent / 100, method, budget=scope)
     total, gone = [], []
     for relation in relations_of(data):
         fates: dict = {}
@@ -205,7 +205,7 @@ def test_budgets_are_exact_self_loops_stay_and_all_columns_of_an_edge_share_its_
 @given(data=hetero_graphs(), one=sparsities, other=sparsities, method=methods, scope=scopes)
 def test_what_goes_at_one_sparsity_goes_at_a_higher(data, one, other, method, scope):
     low, high = (
-        teddy.prune_relations(data, p / 100, method, relations=scope) for p in sorted((one, other))
+        teddy.prune_edges(data, p / 100, method, budget=scope) for p in sorted((one, other))
     )
     assert all((low[kind] | ~high[kind]).all() for kind in low)
 
@@ -227,15 +227,15 @@ def test_the_order_in_which_relations_and_edges_are_listed_does_not_matter(
     for kind in kinds:
         order[kind] = torch.randperm(data[kind].num_edges, generator=generator)
         other[kind].edge_index = data[kind].edge_index[:, order[kind]]
-    before = teddy.prune_relations(data, p / 100, method, relations=scope)
-    after = teddy.prune_relations(other, p / 100, method, relations=scope)
+    before = teddy.prune_edges(data, p / 100, method, budget=scope)
+    after = teddy.prune_edges(other, p / 100, method, budget=scope)
     assert all(before[kind][order[kind]].equal(after[kind]) for kind in kinds)
 
 
 @given(data=hetero_graphs(), percent=sparsities, method=methods)
 def test_a_relation_by_itself_is_what_prune_edges_keeps(data, percent, method):
     sparsity = percent / 100
-    found = teddy.prune_relations(data, sparsity, method)
+    found = teddy.prune_edges(data, sparsity, method)
     first = data["a"].num_nodes
     for kind in (("a", "s", "b"), ("a", "t", "a")):
         if any(kind in group for group in relations_of(data) if len(group) > 1):
@@ -243,7 +243,7 @@ def test_a_relation_by_itself_is_what_prune_edges_keeps(data, percent, method):
         index, count = data[kind].edge_index, first
         if kind[2] == "b":
             index, count = index + torch.tensor([[0], [first]]), first + data["b"].num_nodes
-        assert found[kind].equal(teddy.prune_edges(index, sparsity, count, method))
+        assert found[kind].equal(teddy.prune_edges(index, sparsity, method, num_nodes=count))
 
 
 @pytest.mark.parametrize("relations", ["each", "all"])
@@ -251,11 +251,11 @@ def test_weighted_degrees(relations):
     data = small()
     for kind in (WRITES, CITES):
         data[kind].edge_weight = torch.ones(data[kind].num_edges)
-    plain = teddy.relation_scores(data, relations=relations)
-    weighted = teddy.relation_scores(data, relations=relations, weighted=True)
+    plain = teddy.edge_scores(data, budget=relations)
+    weighted = teddy.edge_scores(data, budget=relations, weighted=True)
     assert all(plain[kind].equal(weighted[kind]) for kind in plain)  # weights of 1: the same bits
     data[WRITES].edge_weight[4] = 100.0
-    heavy = teddy.SparsifyEdges(0.2, weighted=True, relations=relations)(data)
+    heavy = teddy.SparsifyEdges(0.2, weighted=True, budget=relations)(data)
     assert [2, 3] not in heavy[WRITES].edge_index.t().tolist()
 
 
@@ -303,13 +303,13 @@ def test_what_is_wrong_with_a_graph_is_said_in_one_line(data, message):
 
 
 def test_wrong_arguments_are_said_at_once():
-    with pytest.raises(teddy.InputError, match="relations is 'some', expected one of: each, all"):
-        teddy.SparsifyEdges(0.5, relations="some")
+    with pytest.raises(teddy.InputError, match="budget is 'some', expected one of: each, all"):
+        teddy.SparsifyEdges(0.5, budget="some")
     with pytest.raises(teddy.InputError, match=r"\(author, writes, paper\) has no edge_weight"):
         teddy.SparsifyEdges(0.5, weighted=True)(small())
-    with pytest.raises(teddy.InputError, match=r"is a Data, expected a torch_geometric\.data\.Het"):
-        teddy.prune_relations(Data(num_nodes=1), 0.5)
-    with pytest.raises(teddy.InputError, match="cosine looks at x of one kind of node, expected a"):
+    with pytest.raises(teddy.InputError, match="Data has no edge_index"):
+        teddy.prune_edges(Data(num_nodes=1), 0.5)
+    with pytest.raises(teddy.InputError, match="the score cosine reads x of nodes of one type"):
         teddy.SparsifyEdges(0.5, "cosine")(small())
 
 

@@ -30,7 +30,7 @@ def all_pairs(edge_index):
 @given(graph=edge_lists(), p=st.floats(0, 1), method=st.sampled_from(METHODS))
 def test_the_budget_is_exact(graph, p, method):
     edge_index, num_nodes = graph
-    keep = teddy.prune_edges(edge_index, p, num_nodes, method)
+    keep = teddy.prune_edges(edge_index, p, method, num_nodes=num_nodes)
     total = len(all_pairs(edge_index))
     product = Fraction(p) * total
     nearest = round(product)
@@ -42,7 +42,7 @@ def test_the_budget_is_exact(graph, p, method):
 @given(graph=edge_lists(), p=st.floats(0, 1), method=st.sampled_from(METHODS))
 def test_pairs_share_a_fate_and_self_loops_stay(graph, p, method):
     edge_index, num_nodes = graph
-    keep = teddy.prune_edges(edge_index, p, num_nodes, method)
+    keep = teddy.prune_edges(edge_index, p, method, num_nodes=num_nodes)
     kept = kept_pairs(edge_index, keep)
     for (i, j), stays in zip(edge_index.t().tolist(), keep.tolist(), strict=True):
         assert stays == (i == j or (min(i, j), max(i, j)) in kept)
@@ -55,15 +55,15 @@ def test_pairs_share_a_fate_and_self_loops_stay(graph, p, method):
 )
 def test_budgets_are_nested(graph, p, method):
     edge_index, num_nodes = graph
-    less, more = (teddy.prune_edges(edge_index, share, num_nodes, method) for share in p)
+    less, more = (teddy.prune_edges(edge_index, share, method, num_nodes=num_nodes) for share in p)
     assert not (more & ~less).any()
 
 
 @given(graph=edge_lists(), p=st.floats(0, 1), method=st.sampled_from(METHODS))
 def test_the_lowest_scores_go(graph, p, method):
     edge_index, num_nodes = graph
-    scores = teddy.edge_scores(edge_index, num_nodes, method)
-    keep = teddy.prune_edges(edge_index, p, num_nodes, method)
+    scores = teddy.edge_scores(edge_index, method, num_nodes=num_nodes)
+    keep = teddy.prune_edges(edge_index, p, method, num_nodes=num_nodes)
     loop = edge_index[0] == edge_index[1]
     kept, gone = scores[keep & ~loop], scores[~keep]
     if kept.numel() and gone.numel():
@@ -76,8 +76,8 @@ def test_the_choice_does_not_depend_on_how_the_edges_are_listed(graph, p, seed):
     order = torch.randperm(edge_index.size(1), generator=torch.Generator().manual_seed(seed))
     both = torch.cat([edge_index.flip(0)[:, order], edge_index], dim=1)
     for method in METHODS:
-        keep = teddy.prune_edges(edge_index, p, num_nodes, method)
-        again = teddy.prune_edges(both, p, num_nodes, method)
+        keep = teddy.prune_edges(edge_index, p, method, num_nodes=num_nodes)
+        again = teddy.prune_edges(both, p, method, num_nodes=num_nodes)
         assert kept_pairs(both, again) == kept_pairs(edge_index, keep)
 
 
@@ -106,11 +106,11 @@ def test_ties_follow_the_md5_of_the_pair():
 )
 def test_tiny_graphs_by_hand(edges, p, kept):
     edge_index = torch.tensor(edges, dtype=torch.long).reshape(-1, 2).t()
-    assert kept_pairs(edge_index, teddy.prune_edges(edge_index, p, 5)) == set(kept)
+    assert kept_pairs(edge_index, teddy.prune_edges(edge_index, p, num_nodes=5)) == set(kept)
 
 
 def test_citeseer_at_the_twentieth_simulation(citeseer):
-    keep = teddy.prune_edges(citeseer.edge_index, 0.6415, citeseer.num_nodes)
+    keep = teddy.prune_edges(citeseer.edge_index, 0.6415, num_nodes=citeseer.num_nodes)
     assert int(keep.sum()) == 2 * (4552 - math.ceil(0.6415 * 4552)) == 2 * 1631
 
 
@@ -128,12 +128,13 @@ def test_the_simple_graph_of_no_nodes_is_empty():
 @pytest.mark.parametrize(
     ("edges", "num_nodes", "message"),
     [
-        ([[0, 1], [1, 0]], None, "edge_index is a list, expected a tensor"),
+        ([[0, 1], [1, 0]], None, r"graphs\[0\] is a list, expected a Data .*must be a tensor"),
         (torch.tensor([[0, 1], [1, 0]]), "5", "num_nodes is '5', expected a whole number"),
         (torch.tensor([[0, 1], [1, 0]]), 2.5, "num_nodes is 2.5, expected a whole number"),
     ],
 )
 def test_what_is_no_graph_is_said(edges, num_nodes, message):
-    for function in (teddy.edge_scores, lambda e, n: teddy.prune_edges(e, 0.5, n)):
-        with pytest.raises(teddy.InputError, match=message):
-            function(edges, num_nodes)
+    with pytest.raises(teddy.InputError, match=message):
+        teddy.edge_scores(edges, num_nodes=num_nodes)
+    with pytest.raises(teddy.InputError, match=message):
+        teddy.prune_edges(edges, 0.5, num_nodes=num_nodes)

@@ -31,7 +31,7 @@ MATRICES = {
 def test_scores_equal_the_dense_reference(method, graph):
     edge_index, num_nodes = graph
     expected = MATRICES[method](reference.adjacency(edge_index.numpy(), num_nodes))
-    scores = teddy.edge_scores(edge_index, num_nodes, method)
+    scores = teddy.edge_scores(edge_index, method, num_nodes=num_nodes)
     assert scores.dtype == torch.float64
     np.testing.assert_allclose(scores, expected[edge_index[0], edge_index[1]], rtol=1e-12)
 
@@ -40,7 +40,7 @@ def test_scores_equal_the_dense_reference_on_a_larger_graph():
     rng = np.random.default_rng(0)
     edge_index = rng.integers(0, 300, (2, 4000))
     expected = reference.teddy_matrix(reference.adjacency(edge_index, 300))
-    scores = teddy.edge_scores(torch.from_numpy(edge_index), 300)
+    scores = teddy.edge_scores(torch.from_numpy(edge_index), num_nodes=300)
     np.testing.assert_allclose(scores, expected[edge_index[0], edge_index[1]], rtol=1e-12)
 
 
@@ -61,8 +61,8 @@ def test_scores_do_not_depend_on_how_the_edges_are_listed(graph, seed):
     listed = torch.where(flip, edge_index.flip(0), edge_index)[:, order]
     twice = torch.cat([listed, listed.flip(0)], dim=1)
     for method in METHODS:
-        scores = teddy.edge_scores(edge_index, num_nodes, method, seed)
-        again = teddy.edge_scores(twice, num_nodes, method, seed)
+        scores = teddy.edge_scores(edge_index, method, num_nodes=num_nodes, seed=seed)
+        again = teddy.edge_scores(twice, method, num_nodes=num_nodes, seed=seed)
         loop = listed[0] == listed[1]
         assert torch.equal(again[: order.numel()][~loop], scores[order][~loop])
         assert torch.equal(again[order.numel() :][~loop], scores[order][~loop])
@@ -74,18 +74,22 @@ def test_scores_are_the_same_bits_after_relabelling(graph, seed):
     relabel = torch.randperm(num_nodes, generator=torch.Generator().manual_seed(seed))
     drawn = {"random", "k-neighbor", "local-degree", "forest-fire"}
     for method in set(METHODS) - drawn:
-        scores = teddy.edge_scores(edge_index, num_nodes, method)
-        assert torch.equal(teddy.edge_scores(relabel[edge_index], num_nodes, method), scores)
+        scores = teddy.edge_scores(edge_index, method, num_nodes=num_nodes)
+        assert torch.equal(
+            teddy.edge_scores(relabel[edge_index], method, num_nodes=num_nodes), scores
+        )
 
 
 def test_int32_edges_give_the_same_scores(citeseer):
-    scores = teddy.edge_scores(citeseer.edge_index, citeseer.num_nodes)
-    assert torch.equal(teddy.edge_scores(citeseer.edge_index.int(), citeseer.num_nodes), scores)
+    scores = teddy.edge_scores(citeseer.edge_index, num_nodes=citeseer.num_nodes)
+    assert torch.equal(
+        teddy.edge_scores(citeseer.edge_index.int(), num_nodes=citeseer.num_nodes), scores
+    )
 
 
 def test_random_scores_follow_the_seed(citeseer):
     first, same, other = (
-        teddy.edge_scores(citeseer.edge_index, method="random", seed=seed) for seed in (1, 1, 2)
+        teddy.edge_scores(citeseer.edge_index, "random", seed=seed) for seed in (1, 1, 2)
     )
     assert torch.equal(first, same)
     assert not torch.equal(first, other)
@@ -98,9 +102,9 @@ def test_the_toy_example_of_section_5():
     edges += [(1, 4), (1, 5), (2, 6), (2, 7), (3, 8), (3, 9)]
     edges += [(4, 10), (5, 10), (8, 11), (8, 12), (9, 11), (9, 12)]
     edge_index = torch.tensor(edges).t()
-    one_hop = teddy.edge_scores(edge_index, method="degree-low")[:3]
+    one_hop = teddy.edge_scores(edge_index, "degree-low")[:3]
     assert one_hop.unique().numel() == 1
-    e12, e13, e23 = (-teddy.edge_scores(edge_index, method="two-hop")[:3]).tolist()
+    e12, e13, e23 = (-teddy.edge_scores(edge_index, "two-hop")[:3]).tolist()
     assert e12 < e23 < e13
 
 
@@ -119,12 +123,12 @@ def test_the_toy_example_of_section_5():
 )
 def test_bad_edges_are_said_clearly(edge_index, num_nodes, message):
     with pytest.raises(teddy.InputError, match=message):
-        teddy.edge_scores(edge_index, num_nodes)
+        teddy.edge_scores(edge_index, num_nodes=num_nodes)
 
 
 def test_an_unknown_score_names_the_known_ones():
     with pytest.raises(teddy.InputError, match=r"unknown score 'tedy'.*did you mean 'teddy'"):
-        teddy.edge_scores(torch.tensor([[0], [1]]), method="tedy")
+        teddy.edge_scores(torch.tensor([[0], [1]]), "tedy")
 
 
 def test_g_is_correctly_rounded():

@@ -138,7 +138,7 @@ def test_scores_are_those_of_the_equations(name, graph, seed):
     simple, _ = Edges.from_columns(edge_index, num_nodes)
     pairs = [tuple(pair) for pair in simple.pairs.t().tolist()]
     expected = reference(name, pairs, signals, num_nodes)
-    found = teddy.edge_scores(edge_index, num_nodes, name, **some(signals, name))
+    found = teddy.edge_scores(edge_index, name, num_nodes=num_nodes, **some(signals, name))
     for (i, j), score in zip(edge_index.t().tolist(), found.tolist(), strict=True):
         if i == j:
             assert score == np.inf
@@ -156,7 +156,7 @@ def test_budgets_are_exact_and_nested(name, graph, p, seed):
     edge_index, num_nodes = graph
     signals = some(signals_of(num_nodes, seed), name)
     simple, edge = Edges.from_columns(edge_index, num_nodes)
-    less, more = (teddy.prune_edges(edge_index, q, num_nodes, name, **signals) for q in p)
+    less, more = (teddy.prune_edges(edge_index, q, name, num_nodes=num_nodes, **signals) for q in p)
     assert not (more & ~less).any()
     for q, keep in zip(p, (less, more), strict=True):
         kept = {e for e, k in zip(edge.tolist(), keep.tolist(), strict=True) if k and e >= 0}
@@ -174,35 +174,39 @@ def test_other_numbers_of_the_nodes_give_the_same_scores(name, graph, seed):
     moved = {key: torch.empty_like(value) for key, value in signals.items()}
     for key, value in signals.items():
         moved[key][number] = value
-    scores = teddy.edge_scores(edge_index, num_nodes, name, **some(signals, name))
-    again = teddy.edge_scores(number[edge_index], num_nodes, name, **some(moved, name))
+    scores = teddy.edge_scores(edge_index, name, num_nodes=num_nodes, **some(signals, name))
+    again = teddy.edge_scores(number[edge_index], name, num_nodes=num_nodes, **some(moved, name))
     assert torch.allclose(scores, again, rtol=1e-12, atol=1e-12)
 
 
 def test_sparse_features_are_as_good_as_dense():
     x = signals_of(30)["x"]
     edges = torch.randint(0, 30, (2, 80), generator=torch.Generator().manual_seed(0))
-    dense = teddy.edge_scores(edges, 30, "cosine", x=x)
+    dense = teddy.edge_scores(edges, "cosine", num_nodes=30, x=x)
     for sparse in (x.to_sparse_csr(), x.to_sparse()):
-        assert torch.allclose(teddy.edge_scores(edges, 30, "cosine", x=sparse), dense, rtol=1e-12)
+        assert torch.allclose(
+            teddy.edge_scores(edges, "cosine", num_nodes=30, x=sparse), dense, rtol=1e-12
+        )
 
 
 def test_outputs_with_a_gradient_and_short_integers_are_taken_as_they_are():
     signals = signals_of(30)
     edges = torch.randint(0, 30, (2, 80), generator=torch.Generator().manual_seed(0))
-    expected = teddy.prune_edges(edges, 0.5, 30, "gain", **some(signals, "gain"))
+    expected = teddy.prune_edges(edges, 0.5, "gain", num_nodes=30, **some(signals, "gain"))
     signals["logits"].requires_grad_()
     signals["labels"] = signals["labels"].int()
-    assert torch.equal(teddy.prune_edges(edges, 0.5, 30, "gain", **some(signals, "gain")), expected)
+    assert torch.equal(
+        teddy.prune_edges(edges, 0.5, "gain", num_nodes=30, **some(signals, "gain")), expected
+    )
 
 
 def test_long_lists_are_taken_in_parts(monkeypatch):
     x = signals_of(30)["x"]
     edges = torch.randint(0, 30, (2, 80), generator=torch.Generator().manual_seed(0))
-    whole = teddy.edge_scores(edges, 30, "cosine", x=x)
+    whole = teddy.edge_scores(edges, "cosine", num_nodes=30, x=x)
     monkeypatch.setattr("teddy.prune.scores.edge_values._AT_ONCE", 35)
-    assert torch.equal(teddy.edge_scores(edges, 30, "cosine", x=x), whole)
-    sparse = teddy.edge_scores(edges, 30, "cosine", x=x.to_sparse_csr())
+    assert torch.equal(teddy.edge_scores(edges, "cosine", num_nodes=30, x=x), whole)
+    sparse = teddy.edge_scores(edges, "cosine", num_nodes=30, x=x.to_sparse_csr())
     assert torch.allclose(sparse, whole, rtol=1e-12)
 
 
@@ -222,7 +226,7 @@ def test_a_node_gets_the_message_that_it_lacks_before_one_that_it_has():
         "alone": torch.tensor([other, sure, other]),
         "labels": torch.full((3,), -1),
     }
-    keep = teddy.prune_edges(graph, 0.5, 3, "gain", **signals)
+    keep = teddy.prune_edges(graph, 0.5, "gain", num_nodes=3, **signals)
     assert keep.tolist() == [True, False]
 
 
@@ -231,7 +235,9 @@ def test_messages_to_a_training_node_all_count_in_full():
     star = torch.tensor([[0, 0, 0], [1, 2, 3]])
     logits = torch.tensor([sure] * 4)
     labels = torch.tensor([0, -1, -1, -1])
-    scores = teddy.edge_scores(star, 4, "gain", logits=logits, alone=logits, labels=labels)
+    scores = teddy.edge_scores(
+        star, "gain", num_nodes=4, logits=logits, alone=logits, labels=labels
+    )
     # The centre gets 1.1 times almost 1 from each; a leaf needs almost nothing.
     assert scores.tolist() == pytest.approx([1.2] * 3, abs=0.02)
 
@@ -243,8 +249,8 @@ def test_messages_to_a_training_node_all_count_in_full():
         ("gain", {"logits": torch.zeros(3, 2)}, "the score gain looks at alone, expected alone="),
         ("agreement", {"logits": torch.zeros(2, 2)}, r"logits has shape \[2, 2\], expected a row"),
         ("agreement", {"logits": torch.zeros(3)}, r"logits has shape \[3\], expected a row"),
-        ("teddy", {"x": torch.eye(3)}, "got x, expected what the score teddy looks at: nothing"),
-        ("cosine", {"logits": torch.eye(3)}, "got logits, expected what the score cosine looks"),
+        ("teddy", {"x": torch.eye(3)}, "got x, but the score teddy reads nothing beside the graph"),
+        ("cosine", {"logits": torch.eye(3)}, "got logits, but the score cosine reads x"),
         ("cosine", {"x": [[1.0]] * 3}, "signals: x is a list, expected a tensor"),
         ("cosine", {"x": torch.ones(3, 0)}, r"x has shape \[3, 0\], expected \[N, F\], both above"),
         ("cosine", {"x": torch.eye(3).log()}, r"x\[0, 1\] is -inf, expected finite features"),
@@ -255,9 +261,9 @@ def test_messages_to_a_training_node_all_count_in_full():
 )
 def test_signals_that_are_missing_or_too_many(name, given, message):
     given = {key: value for key, value in given.items() if name != "gain" or key != "x"}
-    for call in (teddy.edge_scores, lambda *a, **k: teddy.prune_edges(a[0], 0.5, *a[1:], **k)):
+    for call in (teddy.edge_scores, lambda edges, *a, **k: teddy.prune_edges(edges, 0.5, *a, **k)):
         with pytest.raises(InputError, match=message):
-            call(torch.tensor([[0, 1], [1, 2]]), 3, name, **given)
+            call(torch.tensor([[0, 1], [1, 2]]), name, num_nodes=3, **given)
 
 
 def test_the_transform_takes_signals_from_the_graph():
@@ -281,7 +287,7 @@ def test_unlike_ends_go_first_whatever_their_degrees():
     """A negative cosine times TEDDY's score would put hubs first."""
     edges = torch.tensor([[0, 0, 0, 0, 5, 7], [1, 2, 3, 4, 6, 8]])  # a star, and two lone edges
     x = torch.tensor([[1.0], [-1.0], [-1.0], [-1.0], [-1.0], [1.0], [-1.0], [1.0], [1.0]])
-    scores = teddy.edge_scores(edges, 9, method="cosine", x=x)
+    scores = teddy.edge_scores(edges, "cosine", num_nodes=9, x=x)
     assert scores.tolist() == [0, 0, 0, 0, 0, 1]
 
 
@@ -296,7 +302,7 @@ def test_labels_spread_alike_where_nodes_are_alike():
     index, known = torch.from_numpy(name[np.array(edges).T]), np.empty_like(labels)
     known[name] = labels
     scores = teddy.edge_scores(
-        index, labels.size, method="label-propagation", labels=torch.from_numpy(known)
+        index, "label-propagation", num_nodes=labels.size, labels=torch.from_numpy(known)
     )
     assert len(scores[:12].unique()) == 1
     assert len(scores[12:].unique()) == 1
@@ -305,8 +311,8 @@ def test_labels_spread_alike_where_nodes_are_alike():
 def test_many_edges_are_looked_at_in_parts(monkeypatch):
     rng = np.random.default_rng(1)
     edges, signals = torch.from_numpy(rng.integers(0, 30, (2, 90))), signals_of(30)
-    expected = {n: teddy.edge_scores(edges, 30, method=n, **some(signals, n)) for n in NAMES}
+    expected = {n: teddy.edge_scores(edges, n, num_nodes=30, **some(signals, n)) for n in NAMES}
     monkeypatch.setattr("teddy.prune.scores.edge_values._AT_ONCE", 21)
     for name in NAMES:
-        scores = teddy.edge_scores(edges, 30, method=name, **some(signals, name))
+        scores = teddy.edge_scores(edges, name, num_nodes=30, **some(signals, name))
         assert scores.equal(expected[name]), name

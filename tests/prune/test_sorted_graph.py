@@ -60,7 +60,7 @@ def test_both_paths_agree(num_nodes, num_pairs, seed, loops, by_column, p, metho
     expected = SCORES[method](simple)
     no_loop = pair_of_column >= 0
     assert torch.equal(graph.scores(SCORES[method])[no_loop], expected[pair_of_column[no_loop]])
-    keep = teddy.prune_edges(edges, p, num_nodes, method)
+    keep = teddy.prune_edges(edges, p, method, num_nodes=num_nodes)
     assert torch.equal(keep, by_sorting(edges, num_nodes, p, method))
 
 
@@ -77,7 +77,7 @@ def test_many_edges_hubs_and_threads(method, threads):
     try:
         assert SortedGraph.of(edges, 3000).degree.max() > kernels.MANY
         for p in (0.05, 0.64, 0.999):
-            keep = teddy.prune_edges(edges, p, 3000, method)
+            keep = teddy.prune_edges(edges, p, method, num_nodes=3000)
             assert torch.equal(keep, by_sorting(edges, 3000, p, method))
     finally:
         torch.set_num_threads(before)
@@ -88,7 +88,7 @@ def test_every_edge_alike():
     simple, _ = Edges.from_columns(torch.stack([ring, (ring + 1) % 5000]), 5000)
     edges = simple.edge_index
     for p in (0.3, 1.0):
-        keep = teddy.prune_edges(edges, p, 5000)
+        keep = teddy.prune_edges(edges, p, num_nodes=5000)
         assert torch.equal(keep, by_sorting(edges, 5000, p, "teddy"))
 
 
@@ -114,7 +114,7 @@ def test_a_list_that_goes_wrong_far_behind_the_first_glance():
     assert SortedGraph.of(wrong, 3000) is None
     asymmetric = edges[:, torch.arange(edges.size(1)) != 7777]
     assert SortedGraph.of(asymmetric.contiguous(), 3000) is None
-    keep = teddy.prune_edges(wrong, 0.5, 3000)
+    keep = teddy.prune_edges(wrong, 0.5, num_nodes=3000)
     assert torch.equal(keep, by_sorting(wrong, 3000, 0.5, "teddy"))
 
 
@@ -125,10 +125,10 @@ def test_a_node_that_is_none_is_an_error_on_this_path_too():
 
 def test_without_numba_the_other_path_is_taken(monkeypatch):
     edges = sorted_list(50, 100, 2)
-    keep = teddy.prune_edges(edges, 0.5, 50)
+    keep = teddy.prune_edges(edges, 0.5, num_nodes=50)
     monkeypatch.setattr(jit, "numba", None)
     assert SortedGraph.of(edges, 50) is None
-    assert torch.equal(keep, teddy.prune_edges(edges, 0.5, 50))
+    assert torch.equal(keep, teddy.prune_edges(edges, 0.5, num_nodes=50))
 
 
 @pytest.mark.parametrize("bad", [1 << 32, -(1 << 33)])
@@ -138,7 +138,7 @@ def test_a_row_that_is_no_node_far_behind_the_first_glance(place, bad):
     edges = Edges.from_columns(torch.stack([path, path + 1]), 3000)[0].edge_index
     edges[0, place] += bad
     with pytest.raises(teddy.InputError, match="node"):
-        teddy.prune_edges(edges, 0.5, 3000)
+        teddy.prune_edges(edges, 0.5, num_nodes=3000)
 
 
 ODD_SCORES = {

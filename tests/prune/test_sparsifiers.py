@@ -55,7 +55,7 @@ def kept_pairs(edge_index, keep):
 def test_the_budget_is_exact(method, graph, p, seed):
     edge_index, num_nodes = graph
     total = Edges.from_columns(edge_index, num_nodes)[0].num_edges
-    keep = teddy.prune_edges(edge_index, p, num_nodes, method, seed)
+    keep = teddy.prune_edges(edge_index, p, method, num_nodes=num_nodes, seed=seed)
     assert len(kept_pairs(edge_index, keep)) == total - teddy.numbers.num_pruned_edges(p, total)
     assert keep[edge_index[0] == edge_index[1]].all()
 
@@ -67,7 +67,9 @@ def test_the_budget_is_exact(method, graph, p, seed):
 )
 def test_budgets_are_nested(method, graph, p, seed):
     edge_index, num_nodes = graph
-    less, more = (teddy.prune_edges(edge_index, q, num_nodes, method, seed) for q in p)
+    less, more = (
+        teddy.prune_edges(edge_index, q, method, num_nodes=num_nodes, seed=seed) for q in p
+    )
     assert not (more & ~less).any()
 
 
@@ -76,30 +78,30 @@ def test_order_direction_and_duplicates_do_not_matter(method, graph, p, seed):
     edge_index, num_nodes = graph
     order = torch.randperm(edge_index.size(1), generator=torch.Generator().manual_seed(seed))
     listed = torch.cat([edge_index.flip(0)[:, order], edge_index], dim=1)
-    scores = teddy.edge_scores(edge_index, num_nodes, method, seed)
+    scores = teddy.edge_scores(edge_index, method, num_nodes=num_nodes, seed=seed)
     assert not scores.isnan().any()
-    again = teddy.edge_scores(listed, num_nodes, method, seed)
+    again = teddy.edge_scores(listed, method, num_nodes=num_nodes, seed=seed)
     assert torch.equal(again, torch.cat([scores[order], scores]))
-    keep = teddy.prune_edges(edge_index, p, num_nodes, method, seed)
-    keep_listed = teddy.prune_edges(listed, p, num_nodes, method, seed)
+    keep = teddy.prune_edges(edge_index, p, method, num_nodes=num_nodes, seed=seed)
+    keep_listed = teddy.prune_edges(listed, p, method, num_nodes=num_nodes, seed=seed)
     assert kept_pairs(listed, keep_listed) == kept_pairs(edge_index, keep)
 
 
 def test_lone_nodes_do_not_matter(method):
     edge_index = random_graph()
-    few, many = (teddy.edge_scores(edge_index, n, method, seed=3) for n in (60, 100_000))
+    few, many = (teddy.edge_scores(edge_index, method, num_nodes=n, seed=3) for n in (60, 100_000))
     assert torch.equal(few, many)
 
 
 def test_nodes_may_be_left_out_in_the_middle(method):
     edge_index = random_graph()
-    scores = teddy.edge_scores(edge_index, method=method, seed=3)
-    assert torch.equal(teddy.edge_scores(edge_index * 7 + 5, method=method, seed=3), scores)
+    scores = teddy.edge_scores(edge_index, method, seed=3)
+    assert torch.equal(teddy.edge_scores(edge_index * 7 + 5, method, seed=3), scores)
 
 
 def test_the_same_seed_gives_the_same_scores_and_another_does_not(method):
     first, same, other = (
-        teddy.edge_scores(random_graph(), method=method, seed=seed) for seed in (1, 1, 2)
+        teddy.edge_scores(random_graph(), method, seed=seed) for seed in (1, 1, 2)
     )
     assert torch.equal(first, same)
     assert not torch.equal(first, other)
@@ -121,16 +123,16 @@ def test_a_single_edge_among_lone_nodes(method):
 
 
 def test_a_self_loop_is_never_pruned_so_its_score_is_infinite(method):
-    scores = teddy.edge_scores(torch.tensor([[0, 1, 1, 3], [1, 1, 2, 3]]), method=method)
+    scores = teddy.edge_scores(torch.tensor([[0, 1, 1, 3], [1, 1, 2, 3]]), method)
     assert scores.isinf().tolist() == [False, True, False, True]
-    only_loops = teddy.edge_scores(torch.tensor([[4], [4]]), method=method)
+    only_loops = teddy.edge_scores(torch.tensor([[4], [4]]), method)
     assert only_loops.tolist() == [math.inf]
 
 
 def test_citeseer_at_the_twentieth_simulation(method, citeseer):
-    keep = teddy.prune_edges(citeseer.edge_index, 0.6415, citeseer.num_nodes, method)
+    keep = teddy.prune_edges(citeseer.edge_index, 0.6415, method, num_nodes=citeseer.num_nodes)
     assert int(keep.sum()) == 2 * (4552 - math.ceil(0.6415 * 4552)) == 2 * 1631
-    keep = teddy.prune_edges(citeseer.edge_index, 0.64, citeseer.num_nodes, method)
+    keep = teddy.prune_edges(citeseer.edge_index, 0.64, method, num_nodes=citeseer.num_nodes)
     assert int(keep.sum()) == 2 * (4552 - math.ceil(0.64 * 4552)) == 2 * 1638
 
 
@@ -164,7 +166,9 @@ def test_every_node_keeps_k_edges_or_all(graph, k, seed):
     scores = SCORES["k-neighbor"](graph, seed=seed)
     pruned = int((scores < -k).sum())
     sparsity = pruned / max(graph.num_edges, 1)
-    keep = teddy.prune_edges(graph.pairs, sparsity, graph.num_nodes, "k-neighbor", seed)
+    keep = teddy.prune_edges(
+        graph.pairs, sparsity, "k-neighbor", num_nodes=graph.num_nodes, seed=seed
+    )
     assert int((~keep).sum()) == pruned
     left = torch.bincount(graph.pairs[:, keep].flatten(), minlength=graph.num_nodes)
     assert (left >= graph.degree.clamp(max=k)).all()
@@ -300,7 +304,7 @@ def test_forest_fires_in_several_python_threads_do_not_mix(networkit):
     edge_index = random_graph(300, 4000)
 
     def burn(seed):
-        return teddy.edge_scores(edge_index, method="forest-fire", seed=seed)
+        return teddy.edge_scores(edge_index, "forest-fire", seed=seed)
 
     expected = [burn(seed) for seed in range(4)]
     with ThreadPoolExecutor(4) as pool:
@@ -311,7 +315,7 @@ def test_forest_fires_in_several_python_threads_do_not_mix(networkit):
 @pytest.mark.parametrize("seed", [-1, 2**64])
 def test_a_seed_that_networkit_cannot_take_is_said(seed):
     with pytest.raises(teddy.InputError, match=f"seed is {seed}, expected a whole number"):
-        teddy.edge_scores(random_graph(), method="forest-fire", seed=seed)
+        teddy.edge_scores(random_graph(), "forest-fire", seed=seed)
 
 
 # NetworKit
@@ -329,12 +333,12 @@ def test_edge_ids_are_places_in_the_canonical_order(networkit):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", NETWORKIT)
 def test_networkit_scores_do_not_depend_on_threads_and_set_them_back(networkit, name, threads):
-    expected = teddy.edge_scores(random_graph(), method=name, seed=7)
+    expected = teddy.edge_scores(random_graph(), name, seed=7)
     before = networkit.getMaxNumberOfThreads()
     networkit.setNumberOfThreads(threads)
     try:
         networkit.setSeed(99, True)
-        scores = teddy.edge_scores(random_graph(), method=name, seed=7)
+        scores = teddy.edge_scores(random_graph(), name, seed=7)
         assert networkit.getMaxNumberOfThreads() == threads
     finally:
         networkit.setNumberOfThreads(before)
@@ -345,6 +349,6 @@ def test_networkit_scores_do_not_depend_on_threads_and_set_them_back(networkit, 
 def test_without_networkit_the_message_says_how_to_get_it(monkeypatch, name):
     monkeypatch.setitem(sys.modules, "networkit", None)  # the import fails
     with pytest.raises(teddy.InputError) as caught:
-        teddy.prune_edges(torch.tensor([[0, 1], [1, 2]]), 0.5, method=name)
+        teddy.prune_edges(torch.tensor([[0, 1], [1, 2]]), 0.5, name)
     expected = f"edge score '{name}' needs NetworKit: pip install 'teddy-glt[networkit]'"
     assert str(caught.value) == expected

@@ -42,9 +42,9 @@ def test_it_composes_with_other_transforms():
 
 
 def test_repr():
-    assert repr(teddy.SparsifyEdges(0.64)) == "SparsifyEdges(sparsity=0.64, method='teddy')"
+    assert repr(teddy.SparsifyEdges(0.64)) == "SparsifyEdges(sparsity=0.64, score='teddy')"
     random = teddy.SparsifyEdges(0.5, "random", seed=3)
-    assert repr(random) == "SparsifyEdges(sparsity=0.5, method='random', seed=3)"
+    assert repr(random) == "SparsifyEdges(sparsity=0.5, score='random', seed=3)"
 
 
 def test_bad_arguments_are_said_at_once():
@@ -52,5 +52,5 @@ def test_bad_arguments_are_said_at_once():
         teddy.SparsifyEdges(1.5)
     with pytest.raises(teddy.InputError, match="unknown score 'x'"):
         teddy.SparsifyEdges(0.5, "x")
-    with pytest.raises(teddy.InputError, match="got dict, expected a Data"):
+    with pytest.raises(teddy.InputError, match="got a dict, expected an edge_index, a Data"):
         teddy.SparsifyEdges(0.5).forward({})

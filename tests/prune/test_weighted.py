@@ -50,7 +50,7 @@ def test_scores_equal_the_dense_reference(method, graph):
         if i != j:
             A[i, j] = A[j, i] = table[i, j]
     weights = table[edge_index[0], edge_index[1]]
-    scores = teddy.edge_scores(edge_index, num_nodes, method, edge_weight=weights)
+    scores = teddy.edge_scores(edge_index, method, num_nodes=num_nodes, edge_weight=weights)
     expected = scores_of(A, method)[edge_index[0], edge_index[1]]
     # Sums are in integers, whose unit is a share of the largest.
     unit = 1e-13 * np.abs(expected).max(initial=0.0)
@@ -62,19 +62,23 @@ def test_scores_equal_the_dense_reference(method, graph):
 def test_weights_of_one_give_the_very_same_scores_and_edges(method, graph, sparsity, unit):
     edge_index, num_nodes = graph
     ones = torch.full((edge_index.size(1),), unit)
-    plain = teddy.edge_scores(edge_index, num_nodes, method)
-    assert torch.equal(teddy.edge_scores(edge_index, num_nodes, method, edge_weight=ones), plain)
-    keep = teddy.prune_edges(edge_index, sparsity, num_nodes, method)
+    plain = teddy.edge_scores(edge_index, method, num_nodes=num_nodes)
     assert torch.equal(
-        teddy.prune_edges(edge_index, sparsity, num_nodes, method, edge_weight=ones), keep
+        teddy.edge_scores(edge_index, method, num_nodes=num_nodes, edge_weight=ones), plain
+    )
+    keep = teddy.prune_edges(edge_index, sparsity, method, num_nodes=num_nodes)
+    assert torch.equal(
+        teddy.prune_edges(edge_index, sparsity, method, num_nodes=num_nodes, edge_weight=ones), keep
     )
 
 
 def test_weights_of_one_on_a_real_graph(citeseer):
     ones = torch.ones(citeseer.num_edges)
     for method in METHODS:
-        plain = teddy.edge_scores(citeseer.edge_index, citeseer.num_nodes, method)
-        again = teddy.edge_scores(citeseer.edge_index, citeseer.num_nodes, method, 0, ones)
+        plain = teddy.edge_scores(citeseer.edge_index, method, num_nodes=citeseer.num_nodes)
+        again = teddy.edge_scores(
+            citeseer.edge_index, method, num_nodes=citeseer.num_nodes, seed=0, edge_weight=ones
+        )
         assert torch.equal(again, plain)
 
 
@@ -88,8 +92,8 @@ def test_scores_do_not_depend_on_how_edges_are_listed_or_numbered(graph, seed):
     relabel = torch.randperm(num_nodes, generator=generator)
     listed = relabel[torch.where(flip, edge_index.flip(0), edge_index)[:, order]]
     for method in METHODS:
-        scores = teddy.edge_scores(edge_index, num_nodes, method, edge_weight=weights)
-        again = teddy.edge_scores(listed, num_nodes, method, edge_weight=weights[order])
+        scores = teddy.edge_scores(edge_index, method, num_nodes=num_nodes, edge_weight=weights)
+        again = teddy.edge_scores(listed, method, num_nodes=num_nodes, edge_weight=weights[order])
         assert torch.equal(again, scores[order])
 
 
@@ -99,10 +103,13 @@ def test_budgets_are_exact_and_nested(graph, low, high):
     low, high = sorted((low, high))
     simple, _ = Edges.from_columns(edge_index, num_nodes)
     weights = table[edge_index[0], edge_index[1]]
-    kept = [teddy.prune_edges(edge_index, p, num_nodes, edge_weight=weights) for p in (low, high)]
+    kept = [
+        teddy.prune_edges(edge_index, p, num_nodes=num_nodes, edge_weight=weights)
+        for p in (low, high)
+    ]
     assert not (kept[1] & ~kept[0]).any()
     for p, keep in zip((low, high), kept, strict=True):
-        plain = teddy.prune_edges(edge_index, p, num_nodes)
+        plain = teddy.prune_edges(edge_index, p, num_nodes=num_nodes)
         left = [Edges.from_columns(edge_index[:, k], num_nodes)[0].num_edges for k in (keep, plain)]
         assert left[0] == left[1] <= simple.num_edges
 
@@ -145,12 +152,14 @@ def test_the_transform_takes_weights():
     edges = torch.tensor([[0, 1, 2, 2], [1, 2, 0, 3]])
     data = Data(edge_index=edges, edge_weight=torch.tensor([9.0, 1.0, 1.0, 1.0]), num_nodes=4)
     transform = teddy.SparsifyEdges(0.25, weighted=True)
-    assert repr(transform) == "SparsifyEdges(sparsity=0.25, method='teddy', weighted=True)"
+    assert repr(transform) == "SparsifyEdges(sparsity=0.25, score='teddy', weighted=True)"
     assert transform(data).edge_weight.tolist() == [1.0, 1.0, 1.0]  # the heavy one goes
     assert teddy.SparsifyEdges(0.25)(data).edge_weight.tolist() != [1.0, 1.0, 1.0]
     with pytest.raises(teddy.InputError, match="random takes no weights of edges"):
         teddy.SparsifyEdges(0.5, "random", weighted=True)
-    with pytest.raises(teddy.InputError, match="got no edge_weight"):
+    with pytest.raises(
+        teddy.InputError, match="weighted=True needs edge_weight, this Data has none"
+    ):
         transform(Data(edge_index=edges, num_nodes=4))
 
 

@@ -109,7 +109,7 @@ def test_as_prune_edges(rows, sparsity):
     with TemporaryDirectory() as folder:
         table, out = write(Path(folder) / "in.parquet", rows), f"{folder}/out.parquet"
         sparsify_table(table, out, sparsity, engine="stream")
-        kept = teddy.prune_edges(edge_index, sparsity, 200)
+        kept = teddy.prune_edges(edge_index, sparsity, num_nodes=200)
         assert places(out) == kept.nonzero().flatten().tolist()
 
 

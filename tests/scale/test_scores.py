@@ -90,7 +90,7 @@ def test_as_prune_edges(tmp_path, score, sparsity):
     rows = [(a + 7, b + 7) for a, b in skewed(rows=3000)]
     table, out = write(tmp_path / "in.parquet", rows), str(tmp_path / "out.parquet")
     sparsify_table(table, out, sparsity, score=score, engine="stream")
-    kept = teddy.prune_edges(torch.tensor(rows).t(), sparsity, method=score)
+    kept = teddy.prune_edges(torch.tensor(rows).t(), sparsity, score)
     assert places(out) == kept.nonzero().flatten().tolist()
 
 

@@ -80,7 +80,7 @@ CASES: dict[str, Case] = {
     "inductive": Case(True, {"masks", "messages", "unseen", "y"}),
     "inference": Case("none", {"unseen"}, INDUCTIVE),
     "target": Case("author", {"target", "masks", "y"}, HETERO, "library.pt", "net.py:net"),
-    "relations": Case("all", {"messages"}, HETERO, "library.pt", "net.py:net"),
+    "budget": Case("all", {"messages"}, HETERO, "library.pt", "net.py:net"),
 }  # fmt: skip
 
 #: Settings whose wrong value every entry point refuses, since the right one is elsewhere.

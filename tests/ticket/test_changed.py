@@ -70,7 +70,7 @@ def test_an_edge_that_is_gone_is_gone(ticket, data, removed):
 def test_a_score_chooses_among_all_edges(ticket, added, removed):
     for changed in (added, removed):
         there = ticket.transfer(changed, "scored")
-        keep = teddy.prune_edges(changed.edge_index, 0.5, changed.num_nodes, "teddy")
+        keep = teddy.prune_edges(changed.edge_index, 0.5, "teddy", num_nodes=changed.num_nodes)
         assert pairs_of(changed, there) == {
             frozenset(p) for p in changed.edge_index[:, keep].t().tolist()
         }
@@ -197,7 +197,7 @@ def test_a_score_that_draws_draws_with_the_tickets_seed(data, added):
     ticket = teddy.find_ticket(
         data, "gcn", 0.5, 0.5, method="random", seed=3, epochs=1, hidden_channels=4
     )
-    keep = teddy.prune_edges(added.edge_index, 0.5, 41, "random", seed=3)
+    keep = teddy.prune_edges(added.edge_index, 0.5, "random", num_nodes=41, seed=3)
     expected = {frozenset(p) for p in added.edge_index[:, keep].t().tolist()}
     assert pairs_of(added, ticket.transfer(added)) == expected
 

@@ -262,7 +262,7 @@ def test_the_table_names_the_graph(tmp_path):
     ticket = find(data, "gcn", graph_sparsity=0.5, hidden_channels=4)
     ticket.export(tmp_path / "a.parquet", graphs)
     # Scores are highest between nodes of low degree; hashes decide between equal ones.
-    kept = [graph.edge_index for graph in teddy.prune_graphs(graphs, 0.5)]
+    kept = [graph.edge_index for graph in teddy.SparsifyEdges(0.5)(graphs)]
     found = read_table(tmp_path / "a.parquet").to_pydict()
     assert list(found) == ["graph", "source", "target", "edge_attr"]
     rows = list(zip(found["graph"], found["source"], found["target"], strict=True))

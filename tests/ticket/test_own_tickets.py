@@ -213,7 +213,7 @@ def test_a_changed_graph_is_scored_by_its_weights(weighted):
     data, ticket = weighted
     later = changed(data)
     there = ticket.transfer(later)
-    stays = teddy.prune_edges(later.edge_index, 0.5, 41, edge_weight=later.edge_weight)
+    stays = teddy.prune_edges(later.edge_index, 0.5, num_nodes=41, edge_weight=later.edge_weight)
     expected = {frozenset(ends) for ends in later.edge_index[:, stays].t().tolist()}
     assert kept_pairs(there, later) == expected
     same(there.logits(later), by_hand(there, "gcn", later, expected))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,6 +17,22 @@ from teddy.graph.groups import EdgeType
 LINK_FIELDS = ("edge_label_index", "edge_label")
 #: Names of fields that have a row for each node, link or graph, never for each column.
 _NEVER_COLUMNS = (*LINK_FIELDS, "train_mask", "val_mask", "test_mask", "y")
+
+
+def keep_edges(data: Any, keep: Any) -> Any:
+    """Return any graph with some columns of its edges, and what belongs to them.
+
+    Args:
+        data: A ``Data``, ``HeteroData`` or ``Batch``, or a list of ``Data``.
+        keep: bool ``[E]``; by relation for a ``HeteroData``, a list for a list.
+    """
+    if isinstance(data, HeteroData):
+        return keep_relations(data, keep)
+    if isinstance(data, Batch):
+        return keep_of_batch(data, keep)
+    if isinstance(data, Data):
+        return keep_messages(data, keep)
+    return [keep_messages(graph, own) for graph, own in zip(data, keep, strict=True)]
 
 
 def keep_messages(data: Data, columns: Tensor) -> Data:

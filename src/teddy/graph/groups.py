@@ -28,17 +28,17 @@ def relation_text(edge_type: EdgeType) -> str:
 BUDGETS = ("each", "all")
 
 
-def check_budget(budget: str, name: str = "budget") -> str:
+def check_budget(budget: str) -> str:
     """Return it, or raise unless it is ``each`` or ``all``.
 
     Example:
-        >>> check_budget("every", "relations")
+        >>> check_budget("every")
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: relations is 'every', expected one of: each, all
+        teddy.errors.InputError: budget is 'every', expected one of: each, all
     """
     if budget not in BUDGETS:
-        raise InputError(f"{name} is '{budget}', expected one of: {', '.join(BUDGETS)}")
+        raise InputError(f"budget is '{budget}', expected one of: {', '.join(BUDGETS)}")
     return budget
 
 

@@ -123,7 +123,7 @@ def relation_edges(
     nodes = nodes_of_types(data)
     edges = check_relations(data, nodes)
     pairing = _paired(edges, nodes) if pairing is None else pairing
-    groups = Groups(torch.zeros(1, dtype=torch.long), check_budget(budget, "relations"), True,
+    groups = Groups(torch.zeros(1, dtype=torch.long), check_budget(budget), True,
                     tuple(pairing), types=nodes)  # fmt: skip
     offsets = groups.offsets
     first, before, pairs, node = [0], 0, [], []

@@ -4,8 +4,7 @@ A score is one file in ``scores``.
 """
 
 from teddy.prune.choose import choose_edges, keep_highest, score_edges
-from teddy.prune.hetero import prune_relations, relation_scores
-from teddy.prune.prune import edge_scores, prune_edges, prune_graphs
+from teddy.prune.prune import edge_scores, prune_edges
 from teddy.prune.scores import SCORES
 from teddy.prune.scores.score import Signals
 from teddy.prune.sorted_graph import SortedGraph
@@ -20,8 +19,5 @@ __all__ = [
     "edge_scores",
     "keep_highest",
     "prune_edges",
-    "prune_graphs",
-    "prune_relations",
-    "relation_scores",
     "score_edges",
 ]

@@ -38,7 +38,7 @@ class TaskConfig(Config):
         "classification",
         "Nodes: classification, multilabel or regression. Held-out edges: link-prediction, by "
         "--split 85/5/10. Sets of graphs: graph-classification. Options after colons: "
-        "link-prediction:dimensions=64:hits_at=50, graph-classification:budget=all:readout=sum.",
+        "link-prediction:dimensions=64:hits_at=50, graph-classification:readout=sum.",
         panel="Task",
     )
     class_weight: Any = setting(  # noqa: RUF009
@@ -62,8 +62,8 @@ class TaskConfig(Config):
     target: str | None = setting(
         None, "Node type that is predicted, in a heterogeneous graph.", panel="Task"
     )
-    relations: str = setting(
-        "each", "Edge budget of a heterogeneous graph: of each relation, or of all together.",
+    budget: str = setting(
+        "each", "Edge budget: of each graph of a set or each relation, or of all together.",
         choices=("each", "all"), panel="Task",
     )  # fmt: skip
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from teddy.data.targets import GRAPH_CLASSES, Targets
-from teddy.graph.groups import BUDGETS
 from teddy.settings import setting
 from teddy.tasks.classification import Classification
 from teddy.tasks.graphs import GraphKind
@@ -20,7 +19,6 @@ class GraphClassification(Classification):
 
     Args:
         weight: Weights of classes in the loss.
-        budget: Edge budget: ``each`` graph by itself, or ``all`` graphs of one part of the split.
         readout: From outputs of nodes to those of a graph: ``mean``, ``sum`` or ``max``.
 
     Example:
@@ -31,5 +29,4 @@ class GraphClassification(Classification):
     name: ClassVar[str] = "graph-classification"
     kind: ClassVar[type[Kind]] = GraphKind
     targets: ClassVar[Targets] = GRAPH_CLASSES
-    budget: str = setting("each", "Edge budget: each graph, or all together.", choices=BUDGETS)
     readout: str = setting("mean", "Readout of nodes' outputs: mean, sum or max.", choices=READOUTS)

@@ -37,7 +37,8 @@ class GraphKind(Kind):
     the training graphs' edges, or by the rules ``training`` and ``none`` of ``inference``. What is
     predicted of one graph does not depend on the others.
 
-    The task may declare ``budget``, ``each`` or ``all``, and ``readout``.
+    The task may declare ``readout``. With the budget ``all``, the sparsity holds for all graphs of
+    one part of the split together.
     """
 
     name: ClassVar[str] = "graph"
@@ -49,11 +50,13 @@ class GraphKind(Kind):
         "heterogeneous": "its readout is over nodes of one type",
     }
     draws_splits: ClassVar[bool] = True
+    has_groups: ClassVar[bool] = True
     row_fields: ClassVar[tuple[str, ...]] = ("graph_of_node",)
 
-    def _options(self) -> dict[str, Any]:
-        """Options of the task, with those that it does not declare."""
-        return {"budget": "each", "readout": "mean", **self.task.options()}
+    @property
+    def _readout(self) -> str:
+        """Readout of the task, by default the mean."""
+        return str(self.task.options().get("readout", "mean"))
 
     def train_config(self, config: TrainConfig, model: Any) -> TrainConfig:
         """Return settings by which the dense model teaches the training graphs."""
@@ -62,7 +65,7 @@ class GraphKind(Kind):
     def prepare(self, data: Any, settings: Settings) -> Data:
         """Return the union of all graphs; those without a split get one."""
         batch, seed = as_batch(data, "data"), settings.data.split_seed
-        self.left_out = left_out(batch)
+        self.left_out, self.budget = left_out(batch), settings.task.budget
         if seed is not None and MASKS[0] in batch:
             raise InputError(f"split_seed is {seed}, and data have a split; expected none")
         batch = graph_set(
@@ -94,12 +97,12 @@ class GraphKind(Kind):
     def views(self, fields: Data, edges: Edges, settings: Settings, seed: int) -> Views:
         """Return the graphs of each part of the split."""
         of_node = fields.graph_of_node
-        inference, budget = settings.task.inference, self._options()["budget"]
-        return Views.of_graphs(fields, edges, of_node, budget, inference, seed)
+        inference = settings.task.inference
+        return Views.of_graphs(fields, edges, of_node, self.budget, inference, seed)
 
     def head(self, network: nn.Module, graph: Data, device: torch.device) -> Head | None:
         """Return the readout; None for a module that takes ``batch``."""
-        return readout_for(network, self._options()["readout"])
+        return readout_for(network, self._readout)
 
     def ticket_head(self, graph: Data, device: torch.device) -> Head | None:
         """Return the readout that a ticket was found with."""
@@ -108,9 +111,8 @@ class GraphKind(Kind):
 
     def identity(self, given: Data) -> dict[str, Any]:
         """Return the options, and where one graph ends and the next begins."""
-        options = self._options()
         borders = borders_fingerprint(given.graph_of_node)
-        return {"budget": options["budget"], "readout": options["readout"], "borders": borders}
+        return {"budget": self.budget, "readout": self._readout, "borders": borders}
 
     def inputs(self, graph: Data, head: Head | None, device: torch.device) -> dict[str, Any]:
         """Return the graph of each node for a module that takes ``batch``."""
@@ -125,7 +127,7 @@ class GraphKind(Kind):
         head: Head | None,
     ) -> dict[str, Any]:
         """Return the parts of the split with their edges, the budget and the readout."""
-        keep, options = views.kept(views.full, choice), self._options()
+        keep = views.kept(views.full, choice)
         counts = {
             name.removesuffix("_mask"): {
                 "graphs": int(given[name].sum()),
@@ -139,8 +141,8 @@ class GraphKind(Kind):
             self.key: {
                 "count": given.y.size(0),
                 "borders": borders_fingerprint(given.graph_of_node),
-                "budget": options["budget"],
-                "readout": None if head is None else options["readout"],
+                "budget": self.budget,
+                "readout": None if head is None else self._readout,
                 "parts": counts,
                 **({} if rule == "scored" else {"inference": rule}),
             }

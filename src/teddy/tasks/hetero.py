@@ -55,6 +55,7 @@ class HeteroKind(Kind):
     key: ClassVar[str] = "hetero"
     classes_of_nodes: ClassVar[bool] = False
     container: ClassVar[str] = "HeteroData"
+    has_groups: ClassVar[bool] = True
     modules_take_data: ClassVar[bool] = True
 
     @property
@@ -70,6 +71,7 @@ class HeteroKind(Kind):
         """Return the nodes that are predicted."""
         nodes_of_types(data)  # is it a graph of several types?
         self.target = check_target(data, settings.task.target)
+        self.budget = settings.task.budget
         return target_data(data, self.target, self.task.targets)
 
     def for_tickets(self, data: Any, given: Data) -> Any:
@@ -91,7 +93,7 @@ class HeteroKind(Kind):
         data, pairing = copy.copy(data).to(device), None
         if settings.task.inductive:
             pairing = pairing_between(data, self.target, given.train_mask.to(device))
-        return target_edges(data, self.target, settings.task.relations, names, pairing)
+        return target_edges(data, self.target, self.budget, names, pairing)
 
     def head(self, network: nn.Module, graph: Data, device: torch.device) -> Head | None:
         """Return None, or raise for a built-in model."""
@@ -104,11 +106,11 @@ class HeteroKind(Kind):
 
     def identity(self, given: Data) -> dict[str, Any]:
         """Return the type of the predicted nodes, and the scope of the edge budget."""
-        return {"target": self.target, "relations": self.relations}
+        return {"target": self.target, "budget": self.budget}
 
     def views(self, fields: Data, edges: Edges, settings: Settings, seed: int) -> Views:
         """Return the graphs that train, validate and test."""
-        self.relations, self.one_way = settings.task.relations, settings.task.directed
+        self.one_way = settings.task.directed
         return super().views(fields, edges, settings, seed)
 
     def facts(

@@ -34,10 +34,12 @@ class Kind(TicketKind):
     Attributes:
         row_fields: Further fields of the rows that views have.
         draws_splits: Whether a search draws a split of data without one (``split_seed``).
+        has_groups: Whether there are several edge budgets, by graph or by relation.
     """
 
     row_fields: ClassVar[tuple[str, ...]] = ()
     draws_splits: ClassVar[bool] = False
+    has_groups: ClassVar[bool] = False
 
     def train_config(self, config: TrainConfig, model: Any) -> TrainConfig:
         """Return the settings of the training with this kind's own defaults."""

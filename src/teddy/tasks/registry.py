@@ -54,7 +54,8 @@ def task_from(facts: dict[str, Any]) -> Task:
         Classification(weight=None)
     """
     task: Any = TASKS[facts["name"]].from_facts(facts)
-    found: Task = replace(task, **facts["options"]) if facts.get("options") else task
+    known = task.options()
+    found: Task = replace(task, **{k: v for k, v in facts.get("options", {}).items() if k in known})
     return found
 
 
@@ -64,14 +65,14 @@ def kind_for(task: Task, data: Any, asked: TaskConfig | None = None) -> Kind:
     Args:
         task: The task.
         data: The data.
-        asked: Settings of the task; ``target`` and ``relations`` are those of a ``HeteroData``.
+        asked: Settings of the task; ``target`` is that of a ``HeteroData``.
 
     Example:
         >>> kind_for(Classification(), HeteroData()).key
         'hetero'
     """
     asked = asked or TaskConfig()
-    chosen = asked.target is not None or asked.relations != "each"
+    chosen = asked.target is not None
     several = isinstance(data, list | tuple | Dataset)
     if several and not issubclass(task.kind, GraphKind):
         links = issubclass(task.kind, LinkKind)
@@ -86,6 +87,11 @@ def kind_for(task: Task, data: Any, asked: TaskConfig | None = None) -> Kind:
                 f"the task {task.name} has a kind of its own, expected a Data, not a HeteroData"
             )
         return HeteroKind(task)
+    if asked.budget != "each" and not task.kind.has_groups:
+        raise InputError(
+            f"budget='{asked.budget}' has no effect on a single graph, expected a HeteroData or a "
+            "set of graphs"
+        )
     return task.kind(task)
 
 
