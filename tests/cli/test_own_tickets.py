@@ -159,7 +159,7 @@ from torch import nn
 from torch_geometric.nn import GraphConv
 
 class Weighted(nn.Module):
-    def __init__(self, hidden_channels=8):
+    def __init__(self, hidden=8):
         super().__init__()
         self.first, self.last = GraphConv(12, hidden), GraphConv(hidden, 3)
 
