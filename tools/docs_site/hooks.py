@@ -6,6 +6,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
+from tools.docs_site.formulas import typeset
 from tools.docs_site.notebook import to_markdown
 from tools.docs_site.pages import (
     OUTSIDE,
@@ -55,4 +56,4 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         page.meta["hide"] = ["navigation"]
     if uri.startswith(("files/", "reference/")):
         return spaced(markdown)
-    return titled(spaced(relink(markdown, uri)))
+    return titled(spaced(relink(typeset(markdown), uri)))
