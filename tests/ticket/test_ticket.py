@@ -31,10 +31,21 @@ def test_a_saved_ticket_is_the_same_ticket(name, data, tmp_path):
 
 def test_repr_is_one_short_line(ticket):
     total, kept = ticket.info.edges.total, ticket.info.edges.kept
-    expected = f"Ticket(data, gcn, edges={kept}/{total}, weights=48/120, test="
+    expected = (
+        f"Ticket(data, gcn, method=teddy, seed=0, edges={kept}/{total}, weights=48/120, test="
+    )
     assert repr(ticket).startswith(expected)
     assert repr(ticket).endswith(f", dense={ticket.info.dense.test:.2f})")
-    assert len(repr(ticket)) < 110
+    assert len(repr(ticket)) < 130
+
+
+def test_print_tells_the_result_in_six_lines(ticket):
+    lines = str(ticket).splitlines()
+    labels = ["Ticket for data: model gcn, method teddy, seed 0", "test accuracy", "edges kept"]
+    labels += ["weights kept   48 of 120 (60.0% removed)", "MACs", "use it"]
+    for line, label in zip(lines, labels, strict=True):
+        assert line.strip().startswith(label)
+    assert f"dense model {ticket.info.dense.test:.2f}%" in lines[1]
 
 
 def test_a_ticket_scores_what_it_says(ticket, data):

@@ -1,4 +1,4 @@
-"""Ticket in words: ``print(ticket)``, and its card on the Hub."""
+"""Summaries of a ticket: ``print(ticket)`` and its model card on the Hub."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from teddy.ticket.info import Count, TicketInfo, second_metric
 
 
 def describe(info: TicketInfo) -> str:
-    """Return the accuracy beside that of the dense model, and the edges, weights and MACs kept.
+    """Return a summary in six lines: accuracy against the dense model, what is kept, how to use it.
 
     Args:
         info: Metadata of the ticket.
@@ -18,37 +18,47 @@ def describe(info: TicketInfo) -> str:
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
         >>> print(teddy.find_ticket(data, "gcn", epochs=2, hidden_channels=8))
-        Ticket for citeseer: gcn, method teddy, seed 0
-          test accuracy  ..., dense ... (...)
-          edges          1,638 of 4,552 kept (64.0% removed)
-          weights        10,682 of 29,672 kept (64.0% zero)
+        Ticket for citeseer: model gcn, method teddy, seed 0
+          test accuracy  ...%, dense model ...% (... points)
+          edges kept     1,638 of 4,552 (64.0% removed)
+          weights kept   10,682 of 29,672 (64.0% removed)
           MACs           ... of ... (...% saved)
+          use it         ticket.predict(data), ticket.save("citeseer-gcn.ticket")
     """
-    model, difference = info.model, info.ticket.test - info.dense.test
-    name = model.get("name") or str(model.get("class")).rpartition(".")[2]
+    name, source = model_name(info), info.transferred
+    where = f", on {source['dataset']} before the transfer" if source is not None else ""
+    measured = [(info.task["metric"], info.dense.test, info.ticket.test)]
+    if (second := second_metric([info])) is not None:
+        measured.append((second.name, second.dense, second.ticket))
     rows = {
-        f"test {info.task['metric']}": f"{info.ticket.test:.2f}, dense {info.dense.test:.2f} "
-        f"({difference:+.2f})",
-        "edges": f"{_of(info.edges)} removed)",
-        "weights": f"{_of(info.weights)} zero){_not_counted(model)}",
+        f"test {metric}": f"{ticket:.2f}%, dense model {dense:.2f}% "
+        f"({ticket - dense:+.2f} points){where}"
+        for metric, dense, ticket in measured
     }
+    rows["edges kept"] = _kept(info.edges)
+    rows["weights kept"] = f"{_kept(info.weights)}{_not_counted(info.model)}"
     macs = info.macs
     if macs.dense is not None and macs.ticket is not None and any(macs.dense):
-        dense, ticket = sum(macs.dense), sum(macs.ticket)
-        rows["MACs"] = f"{ticket:,} of {dense:,} ({100 * (1 - ticket / dense):.1f}% saved)"
+        total, kept = sum(macs.dense), sum(macs.ticket)
+        rows["MACs"] = f"{kept:,} of {total:,} ({1 - kept / total:.1%} saved)"
+    rows["use it"] = f'ticket.predict(data), ticket.save("{info.dataset}-{name}.ticket")'
     width = max(map(len, rows))
     lines = [f"  {label:<{width}}  {text}" for label, text in rows.items()]
-    first = f"Ticket for {info.dataset}: {name}, method {info.method}, seed {info.seed}"
-    return "\n".join([first, *lines])
+    title = f"Ticket for {info.dataset}: model {name}, method {info.method}, seed {info.seed}"
+    return "\n".join([title, *lines])
 
 
-def _of(count: Count) -> str:
-    share = 100 * (1 - count.kept / count.total) if count.total else 0.0
-    return f"{count.kept:,} of {count.total:,} kept ({share:.1f}%"
+def model_name(info: TicketInfo) -> str:
+    """Return the registered name of a ticket's model, or the name of its class."""
+    return info.model.get("name") or str(info.model.get("class")).rpartition(".")[2]
+
+
+def _kept(count: Count) -> str:
+    return f"{count.kept:,} of {count.total:,} ({count.sparsity:.1%} removed)"
 
 
 def _not_counted(model: dict[str, object]) -> str:
-    """Parameters that the count leaves out: frozen ones, and those that forward never uses."""
+    """Frozen and unused parameters, which the number of weights leaves out."""
     left_out = [f"{model[kind]:,} {kind}" for kind in ("frozen", "unused") if model.get(kind)]
     return f"; not counted: {', '.join(left_out)}" if left_out else ""
 
@@ -159,7 +169,7 @@ def _provenance(info: TicketInfo) -> str:
 
 
 def _model(info: TicketInfo) -> str:
-    return _plain(info.model.get("name") or str(info.model.get("class")).rpartition(".")[2])
+    return _plain(model_name(info))
 
 
 def _counts(count: Count) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from teddy.tasks.graph_split import GraphsLike
 from teddy.ticket.applied import apply_ticket
 from teddy.ticket.changed import transfer
 from teddy.ticket.compiled import CompiledTicket
-from teddy.ticket.description import describe
+from teddy.ticket.description import describe, model_name
 from teddy.ticket.export import export_ticket
 from teddy.ticket.file import Content, read_ticket, write_ticket
 from teddy.ticket.hub import download, push
@@ -284,12 +284,12 @@ class Ticket(ChosenEdges):
         export_ticket(self, path, data)
 
     def __repr__(self) -> str:
-        info, model = self.info, self.info.model
+        info = self.info
         return (
-            f"Ticket({info.dataset}, {model.get('name') or model.get('class')}, "
+            f"Ticket({info.dataset}, {model_name(info)}, method={info.method}, seed={info.seed}, "
             f"edges={info.edges.kept}/{info.edges.total}, "
-            f"weights={info.weights.kept}/{info.weights.total}, test={info.ticket.test:.2f}, "
-            f"dense={info.dense.test:.2f})"
+            f"weights={info.weights.kept}/{info.weights.total}, "
+            f"test={info.ticket.test:.2f}, dense={info.dense.test:.2f})"
         )
 
     def __str__(self) -> str:
