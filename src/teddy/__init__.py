@@ -1,4 +1,4 @@
-"""Graph lottery tickets in one training run.
+"""Prune a graph and its graph neural network together, and keep the accuracy.
 
 A sparse subgraph and a sparse GNN that together do as well as the dense pair, found as in
 *TEDDY: Trimming Edges with Degree-based Discrimination strategY* (ICLR 2024).

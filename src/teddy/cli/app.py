@@ -33,7 +33,7 @@ ClickException: Any = typer.BadParameter.mro()[2]
 
 app = typer.Typer(
     name="teddy",
-    help="Graph lottery tickets in one training run.",
+    help="Prune a graph and its graph neural network together, and keep the accuracy.",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -53,7 +53,7 @@ def teddy(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Show the version and exit."),
 ) -> None:
-    """Graph lottery tickets in one training run."""
+    """Prune a graph and its graph neural network together, and keep the accuracy."""
     if version:
         from teddy import __version__
 
