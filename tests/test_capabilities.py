@@ -22,8 +22,8 @@ from hetero_graphs import CITES, REV, WRITES, library
 from teddy.capabilities import FEATURES, reason_against
 from teddy.methods import METHODS
 from teddy.tasks import TASKS
+from teddy.ticket.operations import OPERATIONS
 from teddy.ticket.speed import measure
-from teddy.ticket.uses import USES
 from teddy.weights.units import Part as UnitPart
 from teddy.weights.units import Units
 
@@ -167,12 +167,12 @@ def use(name, ticket, data, folder):
     }[name]()
 
 
-@pytest.mark.parametrize("name", USES)
+@pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.filterwarnings("ignore::teddy.errors.TeddyWarning")
 def test_a_use_of_a_ticket_is_as_the_matrix_says(name, ticket, tmp_path, monkeypatch):
     monkeypatch.setattr("teddy.ticket.speed._MOST", 1)
     part, found, data = ticket
-    reason = reason_against([USES[name], part])
+    reason = reason_against([OPERATIONS[name], part])
     if reason is None:
         assert use(name, found, data, tmp_path)
     else:

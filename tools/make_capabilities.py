@@ -17,7 +17,7 @@ from teddy.models import MODELS
 from teddy.prune import SCORES
 from teddy.store.atomic import write_atomically
 from teddy.tasks import TASKS
-from teddy.ticket.uses import USES
+from teddy.ticket.operations import OPERATIONS
 
 OUT = Path(__file__).parents[1] / "docs" / "capabilities.md"
 HEAD = """# What works with what
@@ -54,7 +54,7 @@ def tables() -> dict[str, tuple[list[Part], list[Part]]]:
         "Tasks and features": (tasks(), features()),
         "Tasks and models": (models(), tasks()),
         "Tasks and methods": (choosers(), tasks()),
-        "Tasks and uses of a ticket": (list(USES.values()), tasks()),
+        "Tasks and uses of a ticket": (list(OPERATIONS.values()), tasks()),
         "Models and features": (features()[:-1], models()),
     }
 

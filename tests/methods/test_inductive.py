@@ -91,7 +91,7 @@ def test_an_induced_graph_has_the_edges_between_its_nodes(seed):
 def test_views_grow_and_know_the_training_edges():
     data = split_graph()
     graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
-    views = Views.of_nodes(data, graph, "scored", 0)
+    views = Views.inductive(data, graph, "scored", 0)
     training, val, test = views.train, views.val, views.test
     assert training.data.num_nodes == int(data.train_mask.sum())
     assert training.known.all()

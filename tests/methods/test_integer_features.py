@@ -16,7 +16,7 @@ from graph_sets import rings_and_trees
 from hetero_graphs import library
 from teddy.data import check_data
 from teddy.models import build_model
-from teddy.ticket.speed import four_ways
+from teddy.ticket.speed import compiled_variants
 
 
 class Lookup(nn.Module):
@@ -54,7 +54,12 @@ def test_search_save_load_predict_evaluate(columns, dtype, tmp_path):
     assert again.verify(data, 0.0)["test"] == ticket.info.ticket.test
     assert torch.equal(ticket.compile(data)(), ticket.logits(data))
     assert torch.equal(ticket.compile(data)(data.x.flip(0).flip(0)), ticket.logits(data))
-    assert set(four_ways(ticket, data)) == {"dense", "sparse graph", "sparse weights", "compiled"}
+    assert set(compiled_variants(ticket, data)) == {
+        "dense",
+        "sparse graph",
+        "sparse weights",
+        "compiled",
+    }
     assert "nodes=40" in repr(ticket.compile(data))
     assert data.x.dtype == dtype
 

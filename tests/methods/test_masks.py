@@ -194,7 +194,7 @@ def test_held_out_graphs_have_no_masks_while_they_are_learned(graphs, model):
     assert (head is None) == isinstance(network, Graphs)
     with torch.no_grad():
         masks.edge_mask.fill_(7.0)
-    unseen = problem.views.unseen_under_masks(keep)
+    unseen = problem.views.masked_evaluation_graphs(keep)
     for judged, key in ((unseen.val, "val_mask"), (unseen.test, "test_mask")):
         part = [graph for graph in graphs if graph[key]]
         runner = Runner.from_data(network, judged, head=head, masks=masks)

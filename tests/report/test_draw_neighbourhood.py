@@ -13,7 +13,7 @@ from teddy.graph import Edges
 from teddy.report.draw_neighbourhood import draw_neighbourhood, positions
 from teddy.report.save import save_figure
 from teddy.report.style import class_looks
-from teddy.ticket.anatomy import neighbourhood
+from teddy.ticket.inspection import neighbourhood
 
 
 def surroundings(leaves=5, behind=2):

@@ -92,7 +92,7 @@ REFUSED = {
 
 def observed(model: Any, data: Any, config: Any, **named: Any) -> dict[str, Any]:
     """Everything that a training is given, as plain values by the settings' names."""
-    budget, task, unseen = named["budget"], named["task"], named["unseen"]
+    budget, task, unseen = named["budget"], named["task"], named["evaluation_graphs"]
     edges = data.edge_index
     if isinstance(edges, Tensor):
         pairs = {tuple(pair) for pair in edges.t().tolist()}

@@ -34,7 +34,7 @@ class Noted(Kind):
     key: ClassVar[str] = "noted"
     row_fields: ClassVar[tuple[str, ...]] = ("weight_of_row",)
 
-    def facts(self, views, choice, given, logits, head):
+    def header_fields(self, views, choice, given, logits, head):
         return {"noted": {"kept": int(choice.keep.sum()), "rows": given.y.size(0)}}
 
 

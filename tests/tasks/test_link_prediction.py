@@ -100,8 +100,8 @@ def test_the_loss_is_binary_cross_entropy_and_bernoulli_divergences(divergence):
 
 def test_a_task_comes_back_from_its_facts():
     task = LINKS.fit(torch.zeros(2, 1), torch.tensor([True, False]))
-    assert task_from(task.facts()) == task
-    assert task.facts() == {"name": "link-prediction", "metric": "AUC"}
+    assert task_from(task.to_dict()) == task
+    assert task.to_dict() == {"name": "link-prediction", "metric": "AUC"}
     assert task.predict(torch.tensor([[0.0], [0.1]])).tolist() == [0, 1]
     with pytest.raises(InputError, match="task link-prediction does not support class weights"):
         LINKS.fit(torch.zeros(2, 1), torch.tensor([True, False]), "balanced")

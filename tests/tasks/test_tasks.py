@@ -15,7 +15,7 @@ import teddy
 from conftest import small_graph
 from teddy.models import build_model
 from teddy.tasks import TASKS, micro_f1, r2, task_from
-from teddy.training import FromFunction, TrainConfig, seeded, train
+from teddy.training import FunctionLoader, TrainConfig, seeded, train
 
 EVERY = np.arange(7)
 TRAIN = np.array([0, 2, 3, 6])
@@ -118,7 +118,7 @@ def test_weighted_cross_entropy_is_that_of_torch(seed):
     torch.testing.assert_close(
         loss_of(z, chosen), nn.functional.cross_entropy(z[chosen], y[chosen], weight)
     )
-    torch.testing.assert_close(loss_of.of(nodes)(z[nodes]), expected)
+    torch.testing.assert_close(loss_of.for_nodes(nodes)(z[nodes]), expected)
     total = task.amount(y[nodes]), 9
     parts = [
         task.objective(y, part, None, TrainConfig(), total)(z) for part in (nodes[:1], nodes[1:])
@@ -198,7 +198,7 @@ def test_numbers_are_standardised_by_the_training_nodes_and_predicted_in_their_s
     encoded = task.encode(torch.from_numpy(y)).numpy()
     np.testing.assert_allclose(np.nanmean(encoded[:6], axis=0), 0, atol=1e-6)
     np.testing.assert_allclose(np.nanstd(encoded[:6], axis=0), 1, rtol=1e-6)
-    again = task_from(task.facts()).predict(torch.from_numpy(encoded))
+    again = task_from(task.to_dict()).predict(torch.from_numpy(encoded))
     np.testing.assert_allclose(again.numpy(), y, rtol=1e-6, atol=1e-10)
     y[6:] = 0  # other nodes have no part in it
     assert TASKS["regression"].fit(torch.from_numpy(y), train_mask) == task
@@ -254,7 +254,7 @@ def test_every_kind_of_step_learns(name, model):
         network = build_model(model, 12, task.num_outputs(data.y), hidden_channels=8, dropout=0.0)
         loader = None
         if model == "sage":
-            loader = FromFunction(lambda graph: [graph])
+            loader = FunctionLoader(lambda graph: [graph])
         config = TrainConfig(epochs=30, lr=0.01)
         result = train(network, data, config, loader=loader, task=task)
     losses = [epoch.loss for epoch in result.history]
@@ -273,7 +273,7 @@ def test_one_batch_of_all_nodes_is_the_whole_graph(name):
     with seeded(0):
         teacher = torch.randn(40, outputs)
     results = []
-    for loader in (None, FromFunction(lambda graph: [graph])):
+    for loader in (None, FunctionLoader(lambda graph: [graph])):
         with seeded(0):
             network = build_model("gin", 12, outputs, hidden_channels=8)
             config = TrainConfig(epochs=4)

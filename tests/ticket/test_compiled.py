@@ -17,7 +17,7 @@ from teddy.kernels import jit
 from teddy.models import MODELS, build_model
 from teddy.models.base import as_features
 from teddy.ticket import CompiledTicket
-from teddy.ticket.speed import dense_like, four_ways, measure
+from teddy.ticket.speed import compiled_variants, dense_like, measure
 
 NODES, FEATURES = 14, 10
 
@@ -189,7 +189,7 @@ def test_passes_are_timed_way_by_way(data):
 
 def test_the_ways_differ_by_what_they_say(data):
     ticket = teddy.find_ticket(data, "gcn", 0.5, 0.6, epochs=3, hidden_channels=8)
-    ways = four_ways(ticket, data)
+    ways = compiled_variants(ticket, data)
     graph, keep = ticket.prune(data)
     dense = dense_like(ticket.model)
     same(ways["dense"](), dense(data.x, graph.edge_index).detach())

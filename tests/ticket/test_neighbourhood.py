@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import teddy
 from conftest import edge_lists
 from teddy.graph import Edges
-from teddy.ticket.anatomy import find_node, neighbourhood, neighbours
+from teddy.ticket.inspection import find_node, neighbourhood, neighbours
 
 
 def distances(graph, node, hops):

@@ -15,7 +15,7 @@ from models.test_edge_inputs import ARCS, DENSE, WEIGHTS, matrix
 from teddy.graph import Edges
 from teddy.models import build_model
 from teddy.models.plain import Plain
-from teddy.ticket.speed import dense_like, four_ways
+from teddy.ticket.speed import compiled_variants, dense_like
 from ticket.test_export import onnx_session, read_edges
 
 TINY = {"epochs": 2, "hidden_channels": 4}
@@ -83,12 +83,12 @@ def test_a_compiled_module_of_ones_own_has_what_it_takes_of_edges(module, kind):
     ticket = teddy.find_ticket(data, module, 0.5, 0.5, epochs=2, directed=True)
     same(ticket.compile(data)(), ticket.logits(data))
     same(ticket.compile(data)(data.x), ticket.logits(data))
-    same(four_ways(ticket, data)["compiled"](), ticket.logits(data))
+    same(compiled_variants(ticket, data)["compiled"](), ticket.logits(data))
 
 
 def test_what_is_timed_has_the_weights(weighted):
     data, ticket = weighted
-    ways = four_ways(ticket, data)
+    ways = compiled_variants(ticket, data)
     same(ways["sparse weights"](), ticket.logits(data))
     dense = copy.copy(ticket)
     dense.model = dense_like(ticket.model)

@@ -21,7 +21,7 @@ from hetero_graphs import CITES, REV, WRITES, hetero_module, library
 from teddy.methods import make_problem
 from teddy.methods.resume import SearchFolder
 from teddy.settings import Settings
-from teddy.training import FromFunction, as_loader, seeded, train
+from teddy.training import FunctionLoader, as_loader, seeded, train
 from teddy.training.seeding import derived_seed, seeded_items
 from training.test_distributed import processes
 
@@ -205,7 +205,8 @@ def steps(kind, loader, teach=True, data=None, epochs=3):
         model = problem.initial_model()
         result = train(
             model, graph, problem.config, head=problem.head_for(model),
-            teacher=teacher if teach else None, unseen=problem.views.unseen(None),
+            teacher=teacher if teach else None,
+            evaluation_graphs=problem.views.evaluation_graphs(None),
             loader=as_loader(loader), task=problem.task,
             after_step=lambda: gradients.append([
                 None if p.grad is None else p.grad.clone() for p in model.parameters()
@@ -243,7 +244,7 @@ def test_one_batch_of_everything_is_full_batch_training(kind, teach):
 def test_all_batches_of_graphs_together_are_a_full_batch(kind, loader):
     """No edge joins two graphs, so that nothing is lost."""
     if not isinstance(loader, str):
-        loader = FromFunction(loader, together=5)
+        loader = FunctionLoader(loader, together=5)
     expected, full, _, _ = steps(kind, None)
     gradients, result, _, _ = steps(kind, loader)
     for found, other in zip(gradients, expected, strict=True):
@@ -273,7 +274,7 @@ def tens(graph):
 @pytest.mark.parametrize("kind", ["weights gcn", "directed sage", "directed own", "attributes"])
 def test_a_step_of_nodes_is_the_sum_over_its_batches(kind):
     data = KINDS[kind][0]()
-    (found,), result, model, graph = steps(kind, FromFunction(tens, together=4), epochs=1)
+    (found,), result, model, graph = steps(kind, FunctionLoader(tens, together=4), epochs=1)
     model = fresh(kind)
     teacher = torch.randn(40, 3, generator=torch.Generator().manual_seed(2))
     trains, loss = graph.train_mask, 0.0
@@ -301,7 +302,7 @@ def fresh(kind):
 
 def test_a_step_of_links_is_over_those_with_both_ends_in_a_batch():
     data, kind = links(), "links gcn"
-    (found,), result, _, graph = steps(kind, FromFunction(tens, together=6), epochs=1)
+    (found,), result, _, graph = steps(kind, FunctionLoader(tens, together=6), epochs=1)
     model, pairs = fresh(kind), data.edge_label_index
     teacher = torch.randn(pairs.size(1), 1, generator=torch.Generator().manual_seed(2))
     within = (pairs[0] // 10 == pairs[1] // 10) & graph.train_mask
@@ -379,7 +380,9 @@ def without_venues():
 
 def test_a_step_of_a_heterogeneous_graph_learns_from_the_first_targets_of_its_batches():
     kind, data = "hetero weights", without_venues()
-    (found,), result, _, graph = steps(kind, FromFunction(sampled, together=6), epochs=1, data=data)
+    (found,), result, _, graph = steps(
+        kind, FunctionLoader(sampled, together=6), epochs=1, data=data
+    )
     model, around = fresh(kind), graph.edge_index
     teacher = torch.randn(60, 3, generator=torch.Generator().manual_seed(2))
     trains, loss = graph.train_mask, 0.0
@@ -424,7 +427,7 @@ def test_the_same_search_gives_the_same_ticket(kind, tmp_path):
 def test_two_processes_find_the_ticket_of_one(kind, tmp_path):
     loader = KINDS[kind][4]
     if not isinstance(loader, str):
-        loader = FromFunction(loader, together=2)
+        loader = FunctionLoader(loader, together=2)
     _, alone = find(kind, tmp_path / "9", loader)
 
     def work(rank, folder):

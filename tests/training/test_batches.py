@@ -13,7 +13,7 @@ from teddy.models.nagphormer import NAGphormer
 from teddy.settings import Settings
 from teddy.tasks import CrossEntropy
 from teddy.training import TrainConfig, seeded, train
-from teddy.training.steps import Batches
+from teddy.training.steps import NodeBatches
 
 TINY = {"hidden_channels": 8, "heads": 2, "hops": 2, "positions": 0}
 SHORT = Settings.from_dict({"epochs": 1, **TINY})
@@ -25,7 +25,7 @@ def model_of(data, batch, dropout=0.0):
 
 @pytest.mark.parametrize("size", [1, 7, 40, 100])
 def test_an_epoch_takes_every_node_once(size):
-    batches = Batches(model_of(small_graph(), size), None, 40)
+    batches = NodeBatches(model_of(small_graph(), size), None, 40)
     with seeded(0):
         first, second = list(batches), list(batches)
     assert max(part.numel() for part in first) <= size
@@ -46,11 +46,13 @@ def test_without_batches_a_step_takes_the_nodes_that_the_loss_is_of():
     ):
         config = TrainConfig(distill=distill, distill_nodes=where)
         objective = CrossEntropy(data.y, nodes, teacher, config)
-        (step,) = Batches(model, objective.nodes, 40)
+        (step,) = NodeBatches(model, objective.nodes, 40)
         assert (step is None) if expected is None else torch.equal(step, expected)
         logits = torch.randn(40, 3)
         if step is not None:
-            assert objective.of(step)(logits[step]) == pytest.approx(float(objective(logits)))
+            assert objective.for_nodes(step)(logits[step]) == pytest.approx(
+                float(objective(logits))
+            )
 
 
 @pytest.mark.parametrize("with_teacher", [False, True])
@@ -83,7 +85,7 @@ def test_losses_of_batches_add_up():
         whole = CrossEntropy(data.y, train_nodes, chosen, config)
         total = 0.0
         for nodes in halves:
-            own = whole.of(nodes)
+            own = whole.for_nodes(nodes)
             count = int(data.train_mask[nodes].sum())
             plain = CrossEntropy(data.y[nodes], own.train, None, config)(logits[nodes])
             total += float(plain) * count / train_nodes.numel()

@@ -17,7 +17,7 @@ from teddy.errors import InputError
 from teddy.methods import resume
 from teddy.methods.resume import SearchFolder
 from teddy.models import build_model
-from teddy.training import Checkpoint, FromFunction, TrainConfig, seeded, train
+from teddy.training import Checkpoint, FunctionLoader, TrainConfig, seeded, train
 from training.modules import Own
 
 
@@ -145,7 +145,7 @@ def test_two_searches_at_once_are_refused(tmp_path, monkeypatch):
         teddy.find_ticket(small_graph(), "gcn", epochs=2, checkpoint=folder, progress=look)
 
 
-@pytest.mark.parametrize("loader", [None, FromFunction(lambda graph: [graph])])
+@pytest.mark.parametrize("loader", [None, FunctionLoader(lambda graph: [graph])])
 def test_a_training_goes_on_from_its_file(tmp_path, loader):
     data, config = small_graph(), TrainConfig(epochs=6)
 

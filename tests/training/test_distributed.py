@@ -24,7 +24,7 @@ from conftest import small_graph
 from teddy.errors import InputError, ProcessError
 from teddy.methods.resume import SearchFolder
 from teddy.models import build_model
-from teddy.training import FromFunction, Partitions, TrainConfig, World, seeded, train
+from teddy.training import FunctionLoader, Partitions, TrainConfig, World, seeded, train
 from teddy.training.layerwise import LayerwiseAdapter
 
 
@@ -165,7 +165,7 @@ def test_a_process_that_is_gone_is_noticed(tmp_path):
     ("loader", "message"),
     [
         (None, "2 processes share batches, expected a loader"),
-        (FromFunction(lambda g: [g]), "a step has 1 batches together, expected at least one for"),
+        (FunctionLoader(lambda g: [g]), "a step has 1 batches together, expected at least one for"),
     ],
 )
 def test_processes_that_have_nothing_to_share_say_so(loader, message, tmp_path):

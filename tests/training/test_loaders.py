@@ -14,7 +14,7 @@ import teddy
 from conftest import LAYERED, small_graph
 from teddy.errors import InputError
 from teddy.models import build_model
-from teddy.training import FromFunction, Partitions, TrainConfig, seeded, train
+from teddy.training import FunctionLoader, Partitions, TrainConfig, seeded, train
 from teddy.training.distributed import World
 from teddy.training.minibatch import Statistics
 from teddy.weights import count_nonzero
@@ -55,7 +55,7 @@ def trained(data, loader, name="gin", config=CONFIG, teacher=TEACHER, **options)
 @pytest.mark.parametrize("name", LAYERED)
 def test_one_batch_of_everything_is_full_batch_training(name):
     data = small_graph()
-    weights, result = trained(data, FromFunction(whole), name)
+    weights, result = trained(data, FunctionLoader(whole), name)
     expected, full = trained(data, None, name)
     torch.testing.assert_close(weights, expected, rtol=1e-3, atol=1e-5)
     torch.testing.assert_close(result.logits, full.logits, rtol=1e-3, atol=1e-4)
@@ -72,7 +72,7 @@ def test_the_batches_of_a_step_add_up_to_the_loss_of_the_whole(taught, divergenc
     )
     data = islands()
     data.train_mask[10:20] = False  # an island without training nodes
-    weights, result = trained(data, FromFunction(of_islands, together=4), "gcn", config, teacher)
+    weights, result = trained(data, FunctionLoader(of_islands, together=4), "gcn", config, teacher)
     expected, full = trained(data, None, "gcn", config, teacher)
     torch.testing.assert_close(weights, expected, rtol=1e-3, atol=1e-5)
     assert result.history[-1].loss == pytest.approx(full.history[-1].loss, rel=1e-4)
@@ -90,7 +90,7 @@ def test_a_step_a_batch_takes_one_step_for_each():
                 TrainConfig(epochs=1),
                 teacher=teacher,
                 after_step=lambda: steps.append(1),
-                loader=FromFunction(of_islands),
+                loader=FunctionLoader(of_islands),
             )
         assert len(steps) == expected
         steps.clear()
@@ -112,7 +112,7 @@ def test_batches_of_seeds_learn_from_their_first_nodes():
     expected_data = copy.copy(data)
     expected_data.train_mask = data.train_mask & (torch.arange(40) >= 15)
     config = TrainConfig(epochs=8, distill_nodes="training")
-    weights, _ = trained(data, FromFunction(seeds_first), config=config)
+    weights, _ = trained(data, FunctionLoader(seeds_first), config=config)
     expected, _ = trained(expected_data, None, config=config)
     torch.testing.assert_close(weights, expected, rtol=1e-3, atol=1e-5)
 
@@ -164,7 +164,7 @@ def test_what_a_loader_makes_of_features_is_learned_from():
         batch.x = torch.zeros_like(graph.x)
         return [batch]
 
-    _, result = trained(data, FromFunction(blank), teacher=None)
+    _, result = trained(data, FunctionLoader(blank), teacher=None)
     assert {round(epoch.loss, 4) for epoch in result.history} == {
         round(torch.tensor(3.0).log().item(), 4)
     }
@@ -172,7 +172,7 @@ def test_what_a_loader_makes_of_features_is_learned_from():
 
 def test_the_epochs_that_are_validated():
     data = small_graph()
-    _, result = trained(data, FromFunction(whole), config=TrainConfig(epochs=8, evaluate_every=3))
+    _, result = trained(data, FunctionLoader(whole), config=TrainConfig(epochs=8, evaluate_every=3))
     assert [epoch.index for epoch in result.history] == [2, 5, 7]
     _, full = trained(data, None, config=TrainConfig(epochs=8, evaluate_every=3))
     assert [epoch.index for epoch in full.history] == [2, 5, 7]

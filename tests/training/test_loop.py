@@ -11,7 +11,7 @@ import teddy
 from conftest import LAYERED, small_graph
 from teddy.models import build_model
 from teddy.training import TrainConfig, seeded, train
-from teddy.training.config import resolved
+from teddy.training.config import with_model_defaults
 from teddy.weights import count_nonzero
 from training.reference import Reference, reference_loop
 
@@ -54,7 +54,7 @@ def compare(name, data, hidden, tolerance, dtype=torch.float32, **options):
     have a gradient in one and none in the other. From such an epoch on they are not compared; any
     other difference fails.
     """
-    config = resolved(TrainConfig(epochs=10), name)
+    config = with_model_defaults(TrainConfig(epochs=10), name)
     classes = int(data.y.max()) + 1
     data = copy.copy(data)
     data.x = data.x.to(dtype)

@@ -12,9 +12,9 @@ from conftest import small_graph
 from teddy.errors import InputError
 from teddy.models import build_model
 from teddy.models.masks import Masks, check_takes_edge_weights
-from teddy.training import FromFunction, TrainConfig, seeded, train
+from teddy.training import FunctionLoader, TrainConfig, seeded, train
 from teddy.training.adapters import BuiltInAdapter, ModuleAdapter
-from teddy.training.config import resolved
+from teddy.training.config import with_model_defaults
 from teddy.training.runner import Runner
 from teddy.training.steps import Batches
 from teddy.weights import WeightBudget
@@ -148,7 +148,7 @@ def test_training_is_that_of_a_module_that_does_both(data, head, name):
     targets = parts_of(data)
     with seeded(0, torch.device("cpu")):
         encoder = encoder_of(name, data, **({} if name is None else {"dropout": 0.0}))
-    config = resolved(TrainConfig(epochs=5, distill_nodes="training"), encoder)
+    config = with_model_defaults(TrainConfig(epochs=5, distill_nodes="training"), encoder)
     plain = Plain(copy.deepcopy(encoder), head)
     teacher = torch.randn(PARTS, 3, generator=torch.Generator().manual_seed(1))
     sparse = {"weight_sparsity": 0.5, "budget": GLOBAL}
@@ -186,14 +186,14 @@ def test_an_encoder_has_its_own_settings(data, head):
     targets, before = parts_of(data), encoder_of("unimp", data, dropout=0.0)
     own, given = copy.deepcopy(before), copy.deepcopy(before)
     train(own, targets, TrainConfig(epochs=1), head=head)
-    train(given, targets, resolved(TrainConfig(epochs=1), before), head=head)
+    train(given, targets, with_model_defaults(TrainConfig(epochs=1), before), head=head)
     for one, other in zip(own.parameters(), given.parameters(), strict=True):
         assert one.equal(other)
 
 
 def test_what_needs_nodes_is_refused(data, head):
     targets, short = parts_of(data), TrainConfig(epochs=1)
-    loader = FromFunction(lambda graph: [graph])
+    loader = FunctionLoader(lambda graph: [graph])
     with pytest.raises(InputError, match="expected no loader for a "):
         train(encoder_of("gcn", data), targets, loader=loader, head=head)
     with pytest.raises(InputError, match="expected a batch of 0"):

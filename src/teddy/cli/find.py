@@ -96,7 +96,7 @@ def find(
     with (
         resumable(checkpoint),
         connected(asked.run.device) as world,
-        seed_progress(seeds, not world.first, seed) as progress,
+        seed_progress(seeds, not world.is_rank_zero, seed) as progress,
     ):
         study = find_over_seeds(
             data, seeds=range(seed, seed + seeds), progress=progress,
@@ -108,7 +108,7 @@ def find(
             track=as_trackers(track),
             **{k: v for k, v in settings.items() if k not in LOADING} | {"loader": loader},
         )  # fmt: skip
-    if not world.first:
+    if not world.is_rank_zero:
         return
     if out is not None:
         study.best.save(out)

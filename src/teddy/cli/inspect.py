@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch_geometric.data import Data
 
-    from teddy.ticket.anatomy import Neighbourhood
     from teddy.ticket.file import Content
+    from teddy.ticket.inspection import Neighbourhood
 
 
 def inspect(
@@ -46,8 +46,8 @@ def inspect(
 ) -> None:
     """Show what a ticket file holds, and what is left of its graph."""
     from teddy.data import DATASETS
-    from teddy.ticket.anatomy import layer_counts, parameter_counts
     from teddy.ticket.file import read_ticket
+    from teddy.ticket.inspection import layer_counts, parameter_counts
 
     if hops not in (1, 2):
         raise InputError(f"hops is {hops}, expected 1 or 2")
@@ -92,16 +92,16 @@ def _graph_facts(
     content: Content, data: Any, node: str | None, hops: int, picture: Path | None
 ) -> dict[str, Any]:
     """What is left of the graph and, if a node is asked for, of its neighbourhood."""
-    from teddy.ticket.anatomy import find_node, graph_anatomy, neighbourhood, neighbours
-    from teddy.ticket.view import ChosenEdges
+    from teddy.ticket.inspection import compare_graphs, find_node, neighbourhood, neighbours
+    from teddy.ticket.view import TicketEdges
 
     # Not the ticket: its network might be a module of the user's own.
-    edges = ChosenEdges(content.info, content.keep)
+    edges = TicketEdges(content.info, content.keep)
     graph, keep = edges.prune(data)
     ids = edges.kind.names(data)
     # Of other tasks nodes have no class: nothing to say of homophily, nor to colour them by.
     y = data.get("y") if edges.kind.has_node_classes() else None
-    facts: dict[str, Any] = {"left": asdict(graph_anatomy(graph, keep, y, ids))}
+    facts: dict[str, Any] = {"left": asdict(compare_graphs(graph, keep, y, ids))}
     if node is not None:
         number = find_node(node, ids)
         around = neighbourhood(graph, keep, number, hops)

@@ -27,12 +27,12 @@ def listing(
     from teddy.models import MODELS
     from teddy.settings import TrainConfig
     from teddy.tasks import TASKS
-    from teddy.training.config import resolved
+    from teddy.training.config import with_model_defaults
 
     load_files(load)
     found: dict[str, dict[str, dict[str, Any]]] = {"models": {}, "methods": {}, "tasks": {}}
     for name in MODELS:
-        config = resolved(TrainConfig(), name)
+        config = with_model_defaults(TrainConfig(), name)
         training = {"lr": config.lr, "weight_decay": config.weight_decay}
         found["models"][name] = {**MODELS[name].OPTIONS, **training}
     for name in METHODS:

@@ -71,9 +71,9 @@ def predict(
         kind.row_names(data), kind.task.prediction_columns(logits, info.classes)
     )  # fmt: skip
     rows = [(*name, *value) for name, value in zip(names, values, strict=True)]
-    unjudged, test = kind_from(loaded.task, info).unjudged(data, logits.size(1)), None
+    unjudged, test = kind_from(loaded.task, info).untested_reason(data, logits.size(1)), None
     if not unjudged:
-        judged, y = kind.judged(data)
+        judged, y = kind.test_rows(data)
         test = kind.task.score(logits[judged], y[judged])
     recognised = (loaded.info.transferred or {}).get("recognised") if changed else None
     facts = {"ticket": str(ticket), "test": test, "predictions": rows}

@@ -12,7 +12,7 @@ from teddy.models import GNN
 from teddy.store.tensors import Entry
 from teddy.ticket import Accuracy
 from teddy.training import TrainResult, seeded
-from teddy.training.module_checks import check_computes_afresh
+from teddy.training.module_checks import check_keeps_no_graph
 
 if TYPE_CHECKING:
     from teddy.methods.problem import Problem
@@ -41,7 +41,7 @@ def dense_result(problem: Problem) -> Dense:
         problem.store.save("dense", known)
         problem.phases.skip("dense")
     elif known is None:
-        _check_computes_afresh(problem)
+        _check_keeps_no_graph(problem)
         model, result = problem.train(callbacks=problem.phases.report("dense"), phase="dense")
         problem.dense_model = model
         facts: dict[str, Any] = {
@@ -63,7 +63,7 @@ def dense_result(problem: Problem) -> Dense:
     )
 
 
-def _check_computes_afresh(problem: Problem) -> None:
+def _check_keeps_no_graph(problem: Problem) -> None:
     """Raise if a module of the user's own remembers a graph from one call to the next."""
     if isinstance(problem.source.model, str):
         return
@@ -76,4 +76,4 @@ def _check_computes_afresh(problem: Problem) -> None:
     half = torch.arange(problem.graph.num_edges, device=problem.device) % 2 == 0
     if half.numel() > 1 and not isinstance(network, GNN):
         head = problem.head_for(network)
-        check_computes_afresh(make, head, problem.subgraph(None), problem.subgraph(half))
+        check_keeps_no_graph(make, head, problem.subgraph(None), problem.subgraph(half))

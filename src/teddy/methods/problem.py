@@ -23,11 +23,11 @@ from teddy.methods.record import check_choice, make_ticket
 from teddy.methods.store import Memory, Store
 from teddy.methods.teacher import Teacher, TeacherLike
 from teddy.models import GNN
-from teddy.models.called import check_looks_up
 from teddy.models.identity import unwrapped
-from teddy.models.inputs import dense_input, of_edges, own_types
+from teddy.models.inputs import dense_input, match_dtype, model_values
 from teddy.models.layered import hidden_units
 from teddy.models.macs import count_macs
+from teddy.models.module_call import check_looks_up
 from teddy.models.source import ModelLike, ModelSource
 from teddy.numbers import check_seed
 from teddy.prune import Signals, choose_edges, keep_highest
@@ -42,7 +42,7 @@ from teddy.training import (
     seeded,
     train,
 )
-from teddy.training.config import check_device, resolved
+from teddy.training.config import check_device, with_model_defaults
 from teddy.training.loop import Callback
 from teddy.training.runner import Runner
 from teddy.weights import FixedMask
@@ -94,7 +94,7 @@ class Problem:
         model = unwrapped(model) if isinstance(model, nn.Module) else model
         self.task = parse_task(task.task)
         self.kind = kind_for(self.task, data, settings.task)
-        self.config = resolved(self.kind.train_config(settings.train, model), model)
+        self.config = with_model_defaults(self.kind.train_config(settings.train, model), model)
         self.phases = Phases(progress, self.config.epochs)
         self.store = store or Memory()
         self.loader, self.checkpoints = as_loader(settings.train.loader), checkpoints
@@ -166,7 +166,7 @@ class Problem:
                 units=hidden_units(model) if structure == "neurons" else None,
                 after_step=fixed,
                 callbacks=callbacks,
-                unseen=self.views.unseen(choice),
+                evaluation_graphs=self.views.evaluation_graphs(choice),
                 loader=self.loader,
                 checkpoint=self.checkpoint(phase),
                 task=self.task,
@@ -266,7 +266,7 @@ class Problem:
 
     def values_for(self, network: nn.Module, data: Data) -> dict[str, Any]:
         """Values of a graph that a network is given beside features and edges."""
-        values = of_edges(data)
+        values = model_values(data)
         if self.head_for(network) is not None:  # which takes it instead
             values.pop("graph_of_node", None)
         return values
@@ -296,5 +296,5 @@ class Problem:
         full = self.views.full
         data = full.subgraph(None if choice is None else self.views.kept(full, choice))
         x = data.x if isinstance(model, GNN) else dense_input(model, data.x)
-        values = own_types(self.values_for(model, data), x)
+        values = match_dtype(self.values_for(model, data), x)
         return count_macs(model, x, data.edge_index, **values)

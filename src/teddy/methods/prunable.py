@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from teddy.errors import warn
-from teddy.tasks.batches import few_nodes
+from teddy.tasks.batches import first_nodes
 from teddy.training import seeded
 from teddy.training.module_checks import unused_text, used_parameters
 from teddy.training.runner import Runner
@@ -45,7 +45,7 @@ class PrunableWeights:
             if problem.loader is None:
                 runner = problem.runner(network, graph)
             else:  # the whole may be more than a pass can take, and the head may need all of it
-                graph = few_nodes(graph, _FEW)
+                graph = first_nodes(graph, _FEW)
                 values = problem.values_for(network, graph)
                 runner = Runner(network, graph.x, graph.edge_index, values)
         used = {id(parameter) for _, parameter in used_parameters(runner)}

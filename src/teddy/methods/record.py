@@ -18,10 +18,10 @@ from teddy.models.identity import class_path
 from teddy.tasks import Task
 from teddy.tasks.views import Choice
 from teddy.ticket import Count, Macs, Ticket, TicketInfo
-from teddy.ticket.features import feature_facts
+from teddy.ticket.features import feature_metadata
 from teddy.ticket.state import structure_of
 from teddy.training import TrainResult, seeded
-from teddy.training.config import recorded
+from teddy.training.config import recorded_config
 from teddy.weights import count_nonzero
 
 if TYPE_CHECKING:
@@ -97,7 +97,9 @@ def make_ticket(
     edges, keep = found_on.edges, problem.views.kept(found_on, choice)
     logits = {"dense": dense.logits, "ticket": sparse.logits}
     head = problem.head_for(network)
-    facts = kind_fields(problem.kind.facts(problem.views, choice, problem.given, logits, head))
+    facts = kind_fields(
+        problem.kind.header_fields(problem.views, choice, problem.given, logits, head)
+    )
     outputs = problem.task.outputs
     info = TicketInfo(
         method=method,
@@ -110,7 +112,7 @@ def make_ticket(
         graph={
             "nodes": edges.graph_nodes,
             "edges": edges.num_edges,
-            **feature_facts(problem.data.x),
+            **feature_metadata(problem.data.x),
             outputs: problem.num_outputs,
             "fingerprint": edges.fingerprint(),
             "kept_fingerprint": edges.fingerprint(keep),
@@ -126,13 +128,13 @@ def make_ticket(
         dense=dense.accuracy,
         ticket=accuracy_of(sparse),
         macs=macs,
-        config={**recorded(problem.config), **settings, **where},
+        config={**recorded_config(problem.config), **settings, **where},
         classes=None if names is None else [str(name) for name in names],
         features=feature_names(problem.given),
         inductive=_inductive(problem, choice),
         score=choice.score,
         weighted=choice.weighted,
-        task=problem.task.facts(),
+        task=problem.task.to_dict(),
         **facts,
     )
     warn_of_collapse(network, level.weight_sparsity, problem.task, sparse.logits, dense.logits)

@@ -41,7 +41,7 @@ from teddy.store.folders import (
 )
 from teddy.store.tensors import read_entry
 from teddy.training import Checkpoint, Epoch, World, seeded
-from teddy.training.config import recorded
+from teddy.training.config import recorded_config
 from teddy.training.distributed import digest_of
 from teddy.training.loader_specs import loader_text
 
@@ -96,7 +96,7 @@ class SearchFolder:
             yield
             return
         lock, refused = FileLock(self.path / "lock"), None
-        if self.world.first:
+        if self.world.is_rank_zero:
             try:
                 self._open(self.path, lock, settings())
             except InputError as error:
@@ -143,7 +143,7 @@ def search_settings(
         **problem.source.options,
         **asdict(level),
         "seed": problem.seed,
-        **recorded(problem.config),
+        **recorded_config(problem.config),
         "loader": loader_text(problem.loader),
         "inductive": problem.views.grows,
         "inference": problem.views.inference,

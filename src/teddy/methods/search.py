@@ -266,7 +266,7 @@ class Scheme:
                 regularizer=regularizer,
                 after_step=clamp if self.clamp else None,
                 callbacks=problem.phases.report(phase),
-                unseen=problem.views.unseen_under_masks(state.keep),
+                evaluation_graphs=problem.views.masked_evaluation_graphs(state.keep),
                 checkpoint=problem.checkpoint(phase),
                 task=problem.task,
             )

@@ -75,9 +75,9 @@ class OfFirst:
 
     def load(self, name: str) -> Entry | None:
         """Return an entry, None if there is none."""
-        return self.world.shared(self.store.load(name) if self.world.first else None)
+        return self.world.shared(self.store.load(name) if self.world.is_rank_zero else None)
 
     def save(self, name: str, entry: Entry) -> None:
         """Keep an entry."""
-        if self.world.first:
+        if self.world.is_rank_zero:
             self.store.save(name, entry)

@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from teddy.errors import InputError, warn
 from teddy.models import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS, edge_inputs
-from teddy.models.inputs import of_edges
+from teddy.models.inputs import model_values
 from teddy.store.tensors import Entry
 from teddy.tasks.batches import without_edges
 from teddy.ticket import Accuracy, Ticket
@@ -78,19 +78,19 @@ class Teacher:
             InputError: if it doesn't run on the graph, or its logits don't fit the targets.
         """
         started = time.perf_counter()
-        unseen = problem.views.unseen(None)
-        if self.logits is not None and unseen is not None:
+        held_out = problem.views.evaluation_graphs(None)
+        if self.logits is not None and held_out is not None:
             raise InputError(
                 "teacher is a tensor, but validation and test are on other graphs than training, "
                 "expected a trained module"
             )
-        if unseen is not None and isinstance(self.network, GNN) and self.network.knows_labels:
+        if held_out is not None and isinstance(self.network, GNN) and self.network.uses_labels:
             raise InputError(
                 "labels are an input of the teacher, expected label_rate 0 where nodes are unseen"
             )
         views = (problem.data, problem.data, problem.data)
-        if unseen is not None:
-            views = (problem.data, unseen.val, unseen.test)
+        if held_out is not None:
+            views = (problem.data, held_out.val, held_out.test)
         found: dict[int, Tensor] = {}
         if self.task is not None and self.task.name != problem.task.name:
             raise InputError(
@@ -121,7 +121,7 @@ class Teacher:
         """Multiply-accumulates on the whole graph, where they can be counted."""
         if self.network is None:
             return None
-        given = [name for name in of_edges(problem.data) if name in EDGE_INPUTS]
+        given = [name for name in model_values(problem.data) if name in EDGE_INPUTS]
         network = self.network.to(problem.device)
         return problem.macs(network) if self._takes(problem) == given else None
 
@@ -164,7 +164,7 @@ class Teacher:
         assert self.network is not None
         network, head = self.network.to(problem.device), problem.head_for(self.network)
         takes = self._takes(problem)
-        values = {k: v for k, v in of_edges(data).items() if k not in EDGE_INPUTS or k in takes}
+        values = {k: v for k, v in model_values(data).items() if k not in EDGE_INPUTS or k in takes}
         by_layer = problem.loader is not None
         try:
             with seeded(problem.seed, problem.device):

@@ -102,7 +102,7 @@ class GNN(nn.Module, ABC):
         """Count the multiply-accumulates of each layer with the weights as they are."""
 
     #: Whether labels are among its inputs.
-    knows_labels: bool = False
+    uses_labels: bool = False
 
     def learn_labels(self, y: Tensor, nodes: Tensor) -> None:
         """Take the labels of these nodes as an input, where the model has labels among them."""

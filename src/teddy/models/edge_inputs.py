@@ -57,7 +57,7 @@ def takes(model: nn.Module | type[nn.Module], name: str) -> bool:
     assert isinstance(model, nn.Module)
     # PyG's models all have the parameter; some say that they can't use it.
     usable = getattr(model, f"supports_{name}", True) is not False
-    return usable and name in ForwardSignature.of(model).names
+    return usable and name in ForwardSignature.from_module(model).names
 
 
 def edge_inputs(
@@ -116,7 +116,7 @@ def model_inputs(model: nn.Module | type[nn.Module], data: Data, directed: bool 
     if _is_a(model, GNN):
         return Inputs(tuple(edge_inputs(model, of_edges, directed)))
     assert isinstance(model, nn.Module)
-    signature = ForwardSignature.of(model)
+    signature = ForwardSignature.from_module(model)
     signature.check()
     if signature.graph in levels or signature.graph in _NODE_INPUTS:
         raise InputError(
@@ -126,7 +126,7 @@ def model_inputs(model: nn.Module | type[nn.Module], data: Data, directed: bool 
     if signature.undeclared:
         asked = [n for n, level in levels.items() if level != "whole" and n not in _IDS]
         if asked:
-            raise signature.ask(asked[0])
+            raise signature.undeclared_error(asked[0])
     of_edges += [n for n, level in levels.items() if level == "edges" and n not in of_edges]
     taken = edge_inputs(model, of_edges, directed)
     named = [name for name in signature.names if name in levels and takes(model, name)]
@@ -151,7 +151,7 @@ def check_given(model: nn.Module, given: Iterable[str]) -> None:
         ...
         teddy.errors.InputError: a Own needs edge_attr, expected data that have it
     """
-    signature, given = ForwardSignature.of(model), list(given)
+    signature, given = ForwardSignature.from_module(model), list(given)
     signature.check()
     for name in given:
         if name not in signature.names and not signature.open:

@@ -79,7 +79,7 @@ def name_in_forward(module: nn.Module, name: str) -> str | None:
         >>> name_in_forward(Own(), "edge_attr"), name_in_forward(Own(), "edge_weight")
         ('edge_attr_dict', None)
     """
-    named = ForwardSignature.of(module).names
+    named = ForwardSignature.from_module(module).names
     return next((n for n in (name, f"{name}_dict") if n in named), None)
 
 
@@ -116,9 +116,9 @@ def hetero_edge_inputs(
         InputError: if the module can't weigh edges that have a weight, if it requires something
             else or names another value of the data, or if it can't be told what it takes.
     """
-    present, fields, signature = list(present), set(fields), ForwardSignature.of(module)
+    present, fields, signature = list(present), set(fields), ForwardSignature.from_module(module)
     if signature.undeclared and present:
-        raise signature.ask(present[0])
+        raise signature.undeclared_error(present[0])
     for name, required in signature.names.items():
         if {name, name.removesuffix("_dict")} & (fields - {*present}):
             raise InputError(

@@ -29,14 +29,14 @@ def dense_input(model: nn.Module, x: Tensor) -> Tensor:
     return x.to(types.pop()) if len(types) == 1 and x.is_floating_point() else x
 
 
-def own_types(values: Mapping[str, Any], x: Tensor) -> dict[str, Any]:
+def match_dtype(values: Mapping[str, Any], x: Tensor) -> dict[str, Any]:
     """Return floating-point tensors in the type of the features; others, such as kinds, stay.
 
     Where features are integers, all of them stay as they are.
 
     Example:
         >>> import torch
-        >>> own_types({"edge_attr": torch.ones(1, dtype=torch.float64)}, torch.ones(1))
+        >>> match_dtype({"edge_attr": torch.ones(1, dtype=torch.float64)}, torch.ones(1))
         {'edge_attr': tensor([1.])}
     """
     if not x.is_floating_point():
@@ -87,14 +87,14 @@ def _loses(value: Tensor, dtype: torch.dtype) -> bool:
     )
 
 
-def of_edges(data: Data) -> dict[str, Any]:
+def model_values(data: Data) -> dict[str, Any]:
     """Return the values of a graph that a model is given, and ``graph_of_node`` of several graphs.
 
     ``input_levels`` lists them; without it they are ``edge_weight`` and ``edge_attr``.
 
     Example:
         >>> import torch
-        >>> of_edges(Data(edge_index=torch.tensor([[0], [1]]), edge_weight=torch.tensor([2.0])))
+        >>> model_values(Data(edge_index=torch.tensor([[0], [1]]), edge_weight=torch.tensor([2.0])))
         {'edge_weight': tensor([2.])}
     """
     names = (*input_levels(data), "graph_of_node")

@@ -10,7 +10,7 @@ from torch_geometric.nn import Linear as PyGLinear
 from torch_geometric.nn import MessagePassing
 
 from teddy.models.base import GNN, Features
-from teddy.models.called import ModuleCall, stop_caching
+from teddy.models.module_call import ModuleCall, stop_caching
 
 
 @torch.no_grad()

@@ -43,7 +43,7 @@ class ForwardSignature:
     Example:
         >>> class Own(nn.Module):
         ...     def forward(self, x, pos, edge_index, edge_attr=None): return x
-        >>> ForwardSignature.of(Own()).names
+        >>> ForwardSignature.from_module(Own()).names
         {'pos': True, 'edge_attr': False}
     """
 
@@ -58,7 +58,7 @@ class ForwardSignature:
     open: bool
 
     @staticmethod
-    def of(model: nn.Module) -> ForwardSignature:
+    def from_module(model: nn.Module) -> ForwardSignature:
         """Read the signature of a module's forward."""
         signature = _signature(model)
         kind = class_path(model).rpartition(".")[2]
@@ -87,7 +87,7 @@ class ForwardSignature:
             Parameter.VAR_KEYWORD in open_kinds,
         )
 
-    def ask(self, name: str) -> InputError:
+    def undeclared_error(self, name: str) -> InputError:
         """Return an error that asks for a declaration of the inputs, such as this one."""
         return InputError(
             f"{self.text} of a {self.kind} doesn't name what it takes, and data have {name}; "
@@ -180,7 +180,7 @@ def check_module(module: nn.Module) -> None:
         in a module whose forward calls it with Data(x=x, edge_index=edge_index)
     """
     check_weights(module)
-    signature = ForwardSignature.of(module)
+    signature = ForwardSignature.from_module(module)
     if _takes_dicts(module, [str(signature.features), str(signature.graph)]):
         raise InputError(
             f"a {signature.kind} is for a HeteroData, expected forward(x, edge_index) for a Data"

@@ -45,7 +45,7 @@ class Plain(nn.Module):
                 f"a {type(model).__name__} has no plain form, expected a GCN, GAT, GIN, SAGE, "
                 "UniMP, or a module of your own"
             )
-        if model.knows_labels or getattr(model, "known_nodes", torch.empty(0)).numel():
+        if model.uses_labels or getattr(model, "known_nodes", torch.empty(0)).numel():
             raise InputError(
                 "a UniMP that is shown labels belongs to the nodes of its graph, "
                 "expected one with label_rate=0"

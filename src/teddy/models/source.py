@@ -14,9 +14,9 @@ from torch_geometric.data import Data
 from teddy.data.checks import check_features, warn_of_weight
 from teddy.errors import InputError
 from teddy.models import GNN, MODELS, build_model, parse_model
-from teddy.models.called import copy_uncached, stop_caching
 from teddy.models.identity import unwrapped
-from teddy.models.inputs import dense_input, of_edges, warn_of_casts
+from teddy.models.inputs import dense_input, model_values, warn_of_casts
+from teddy.models.module_call import copy_uncached, stop_caching
 from teddy.models.own_module import ForwardSignature, check_callable, check_module, needed_arguments
 
 ModelLike = str | nn.Module | Callable[[], nn.Module]
@@ -80,7 +80,7 @@ class ModelSource:
         module = self.own_module()
         if module is not None:
             check_module(module)
-        if module is None or "weight" not in ForwardSignature.of(module).names:
+        if module is None or "weight" not in ForwardSignature.from_module(module).names:
             warn_of_weight(data)
 
     def make(self, features: int, outputs: int) -> nn.Module:
@@ -129,4 +129,4 @@ class ModelSource:
         module = self.own_module()
         if module is not None:
             dtype = dense_input(module, torch.empty(0, dtype=data.x.dtype)).dtype
-            warn_of_casts({"x": data.x, **of_edges(data)}, dtype)
+            warn_of_casts({"x": data.x, **model_values(data)}, dtype)

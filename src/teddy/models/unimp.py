@@ -110,7 +110,7 @@ class UniMP(AttentionGNN):
         """Take the labels of these nodes as an input from now on."""
         if self.labels is not None:
             self.known_nodes, self.known_labels = nodes, y.index_select(0, nodes)
-            self.knows_labels = True
+            self.uses_labels = True
 
     def adjacency(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
         """The edges; the values weigh the attention."""

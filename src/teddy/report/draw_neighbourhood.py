@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from teddy.report.draw import MARKERS, styled
 from teddy.report.style import INK, Look, class_looks
-from teddy.ticket.anatomy import Neighbourhood
+from teddy.ticket.inspection import Neighbourhood
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

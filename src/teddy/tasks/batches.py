@@ -128,7 +128,7 @@ def check_divisible(data: Data) -> None:
     Beside(nodes, whole).check_divisible(data.x.size(0))
 
 
-def few_nodes(data: Data, most: int) -> Data:
+def first_nodes(data: Data, most: int) -> Data:
     """Return the graph of the first nodes; one of several node types as it is."""
     if isinstance(data.edge_index, Surroundings):
         return data

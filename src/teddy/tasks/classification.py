@@ -13,7 +13,7 @@ from torch import Tensor
 from teddy.errors import InputError
 from teddy.settings import TrainConfig
 from teddy.tasks.objective import Objective, Totals
-from teddy.tasks.task import ClassWeight, Task, given_weights
+from teddy.tasks.task import ClassWeight, Task, check_class_weights
 
 
 class CrossEntropy(Objective):
@@ -31,7 +31,7 @@ class CrossEntropy(Objective):
         >>> objective = CrossEntropy(y, torch.tensor([0]), None, TrainConfig())
         >>> objective(z), objective.nodes
         (tensor(0.6931), tensor([0]))
-        >>> objective.of(torch.tensor([1]))(torch.zeros(1, 2))  # no training node
+        >>> objective.for_nodes(torch.tensor([1]))(torch.zeros(1, 2))  # no training node
         tensor(0.)
     """
 
@@ -117,7 +117,7 @@ class Classification(Task):
             there = counts > 0
             weight = torch.where(there, counts.sum() / (there.sum() * counts.clamp(min=1)), 0.0)
             return cls(weight.float())
-        weight = given_weights(class_weight, known).to(y.device)
+        weight = check_class_weights(class_weight, known).to(y.device)
         if not weight[y[train]].any():
             raise InputError("class_weight is 0 for every training node, expected one above it")
         return cls(weight)

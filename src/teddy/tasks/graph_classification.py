@@ -22,7 +22,7 @@ class GraphClassification(Classification):
         readout: From outputs of nodes to those of a graph: ``mean``, ``sum`` or ``max``.
 
     Example:
-        >>> GraphClassification().facts()
+        >>> GraphClassification().to_dict()
         {'name': 'graph-classification', 'metric': 'accuracy'}
     """
 

@@ -61,8 +61,8 @@ def graph_set(
     """
     batch = as_batch(graphs, source)
     y = targets.check(batch.get("y"), batch.num_graphs, source)
-    batch = _without_own_names(of_graphs(batch, y=y))
-    came = split_that_came(batch, source)
+    batch = _without_own_names(with_graph_values(batch, y=y))
+    came = given_split(batch, source)
     name = split if isinstance(split, str) else "given"
     if split is None:
         name = batch.get("split") or ("given" if came is not None else DRAWN)
@@ -75,7 +75,7 @@ def graph_set(
         raise InputError(f"{source}: no split came with it, expected one such as '{DRAWN}'")
     else:
         masks = came
-    batch = of_graphs(batch, **dict(zip(MASKS, masks, strict=True)))
+    batch = with_graph_values(batch, **dict(zip(MASKS, masks, strict=True)))
     check_masks(batch, source, targets)
     batch.split = name
     if drawn:
@@ -153,7 +153,7 @@ def left_out(batch: Batch) -> dict[str, str]:
     return found
 
 
-def of_graphs(batch: Batch, **values: Tensor) -> Batch:
+def with_graph_values(batch: Batch, **values: Tensor) -> Batch:
     """The same with a value for each graph of each of these names."""
     changed = copy.copy(batch)
     changed._slice_dict = dict(changed._slice_dict)
@@ -241,7 +241,7 @@ def _shape(value: Tensor | None) -> str:
     return "missing" if value is None else f"of shape {list(value.shape)}"
 
 
-def split_that_came(raw: Data, source: str) -> Masks | None:
+def given_split(raw: Data, source: str) -> Masks | None:
     """Return the masks that came with data, or None."""
     there = [key for key in MASKS if key in raw]
     if there and len(there) < len(MASKS):

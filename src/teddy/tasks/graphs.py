@@ -17,7 +17,7 @@ from teddy.graph.columns import keep_of_batch, listed_columns
 from teddy.graph.fingerprint import borders_fingerprint
 from teddy.models.edge_inputs import Inputs, takes
 from teddy.numbers import check_seed
-from teddy.tasks.graph_split import as_batch, graph_set, left_out, of_graphs
+from teddy.tasks.graph_split import as_batch, graph_set, left_out, with_graph_values
 from teddy.tasks.heads import Head, Readout, readout_for
 from teddy.tasks.kind import Kind
 from teddy.tasks.programs import GraphProgram, Program
@@ -43,7 +43,7 @@ class GraphKind(Kind):
 
     name: ClassVar[str] = "graph"
     key: ClassVar[str] = "graphs"
-    takes_others: ClassVar[bool] = True
+    takes_other_graphs: ClassVar[bool] = True
     classes_of_nodes: ClassVar[bool] = False
     container: ClassVar[str] = "Batch, or a list of Data"
     unsupported: ClassVar[Mapping[str, str]] = {
@@ -98,7 +98,7 @@ class GraphKind(Kind):
         """Return the graphs of each part of the split."""
         of_node = fields.graph_of_node
         inference = settings.task.inference
-        return Views.of_graphs(fields, edges, of_node, self.budget, inference, seed)
+        return Views.from_graphs(fields, edges, of_node, self.budget, inference, seed)
 
     def head(self, network: nn.Module, graph: Data, device: torch.device) -> Head | None:
         """Return the readout; None for a module that takes ``batch``."""
@@ -118,7 +118,7 @@ class GraphKind(Kind):
         """Return the graph of each node for a module that takes ``batch``."""
         return {} if head is not None else {"graph_of_node": graph.batch.to(device)}
 
-    def facts(
+    def header_fields(
         self,
         views: Views,
         choice: Choice,
@@ -152,15 +152,15 @@ class GraphKind(Kind):
         """Return the graphs as one ``Batch``."""
         return as_batch(data)
 
-    def check_has(self, data: Any, names: Iterable[str], what: str = "graphs") -> None:
+    def require_fields(self, data: Any, names: Iterable[str], what: str = "graphs") -> None:
         """Raise unless all graphs have the values that a ticket was found with."""
-        super().check_has(data, names, what)
+        super().require_fields(data, names, what)
 
     def same_rows(self, graph: Data) -> bool:
         """Return whether one graph ends where one of the ticket's does."""
         return bool(borders_fingerprint(graph.batch) == self.header["borders"])
 
-    def apart(self, edges: Edges, graph: Data) -> Edges:
+    def edges_to_score(self, edges: Edges, graph: Data) -> Edges:
         """Return the edges of each graph by itself."""
         groups = Groups.of_graphs(graph.batch, graph.num_graphs, alone=True)
         return replace(edges, groups=groups)
@@ -180,7 +180,7 @@ class GraphKind(Kind):
         sparse = keep_of_batch(graph, listed_columns(graph.edge_index, fields["edge_index"]))
         for name, value in fields.items():
             sparse[name] = value
-        return of_graphs(sparse, **{PRUNED_BY: marks})
+        return with_graph_values(sparse, **{PRUNED_BY: marks})
 
     def labelled(self, data: Any) -> Batch:
         """Return the graphs with their classes and a split.
@@ -207,7 +207,7 @@ class GraphKind(Kind):
     ) -> Batch:
         """Return loaded graphs with a split of graphs."""
         found = super().with_split(data, split, split_seed, source)
-        return of_graphs(found, **{key: found[key] for key in MASKS if key in found})
+        return with_graph_values(found, **{key: found[key] for key in MASKS if key in found})
 
     def edge_lists(self, data: Any, graph: Data, edges: Edges, keep: Tensor) -> list[EdgeList]:
         """Return the kept edges with the number of their graph; nodes are numbered in each."""
@@ -232,9 +232,9 @@ class GraphKind(Kind):
         """Return the number of each graph."""
         return ("graph",), [(number,) for number in range(self.graph(data).num_graphs)]
 
-    def unjudged(self, data: Any, outputs: int) -> str:
+    def untested_reason(self, data: Any, outputs: int) -> str:
         """Return why the test graphs can't be judged; empty if they can."""
-        reason = super().unjudged(data, outputs)
+        reason = super().untested_reason(data, outputs)
         return reason or ("" if self.found_on(data) else "the graphs are others")
 
     def found_on(self, batch: Batch) -> bool:

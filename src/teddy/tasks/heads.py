@@ -179,8 +179,8 @@ def readout_for(
             f"a {type(network).__name__} takes one graph as a whole, expected a model of layers "
             "(gcn, gat, gin, sage, unimp) or a module for a set of graphs"
         )
-    if ForwardSignature.of(network).undeclared:
-        raise ForwardSignature.of(network).ask("batch")
+    if ForwardSignature.from_module(network).undeclared:
+        raise ForwardSignature.from_module(network).undeclared_error("batch")
     if not takes(network, "batch"):
         return head
     if readout != "mean":

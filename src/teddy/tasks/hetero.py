@@ -30,7 +30,7 @@ from teddy.tasks.target_nodes import (
     check_target,
     edge_counts,
     feature_widths,
-    hetero_facts,
+    hetero_metadata,
     node_counts,
     target_data,
     target_edges,
@@ -113,7 +113,7 @@ class HeteroKind(Kind):
         self.one_way = settings.task.directed
         return super().views(fields, edges, settings, seed)
 
-    def facts(
+    def header_fields(
         self,
         views: Views,
         choice: Choice,
@@ -122,7 +122,7 @@ class HeteroKind(Kind):
         head: Head | None,
     ) -> dict[str, Any]:
         """Return types, relations and their kept edges."""
-        facts = hetero_facts(views.train.edges, choice.keep)
+        facts = hetero_metadata(views.train.edges, choice.keep)
         return {self.key: facts | ({"directed": True} if self.one_way else {})}
 
     def graph(self, data: Any) -> Data:
@@ -160,7 +160,7 @@ class HeteroKind(Kind):
             if one != other:
                 raise InputError(f"the ticket expects {one} features of '{name}', got {other}")
 
-    def another(self, edges: Edges) -> InputError | None:
+    def wrong_graph(self, edges: Edges) -> InputError | None:
         """Return the error for a graph that is not the ticket's."""
         return self._another(edge_counts(edges))
 

@@ -91,7 +91,7 @@ class Kind(TicketKind):
             seed: For scores that draw.
         """
         inference = settings.task.inference
-        make = Views.of_nodes if settings.task.inductive else Views.whole
+        make = Views.inductive if settings.task.inductive else Views.transductive
         return make(fields, edges, inference, seed, self.row_fields)
 
     def head(self, network: nn.Module, graph: Data, device: torch.device) -> Head | None:
@@ -128,7 +128,7 @@ class Kind(TicketKind):
         """
         return None
 
-    def facts(
+    def header_fields(
         self,
         views: Views,
         choice: Choice,

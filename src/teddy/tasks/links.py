@@ -109,7 +109,7 @@ class LinkKind(Kind):
         """Return the dimensions and the links."""
         return {"dimensions": self._option("dimensions"), "links": self.split_fingerprint(given)}
 
-    def facts(
+    def header_fields(
         self,
         views: Views,
         choice: Choice,
@@ -171,7 +171,7 @@ class LinkKind(Kind):
         """Return the labels of the links of loaded data."""
         return data.edge_label, data
 
-    def unjudged(self, data: Any, outputs: int) -> str:
+    def untested_reason(self, data: Any, outputs: int) -> str:
         """Return why the test links can't be judged; empty if they can."""
         if any(key not in data for key in ("edge_label", *MASKS)):
             return "there are no labels or no split"

@@ -24,7 +24,7 @@ from teddy.graph.canonical import check_edge_values
 from teddy.graph.edges import Edges
 from teddy.graph.groups import relation_text
 from teddy.graph.relations import check_relations, nodes_of_types
-from teddy.tasks.graph_split import as_batch, graph_set, split_that_came
+from teddy.tasks.graph_split import as_batch, given_split, graph_set
 from teddy.tasks.graphs import GraphKind
 from teddy.tasks.kind import Kind
 from teddy.tasks.links import LinkKind
@@ -171,7 +171,7 @@ def _with_split(
 ) -> Data:
     """A graph, checked, with the masks of a split that came with it or is drawn."""
     graph = copy.copy(check_graph(raw, source, targets, integers=integers))
-    public = split_that_came(raw, source)
+    public = given_split(raw, source)
     number = split_number(split)
     if public is None and (split in (None, "public") or number is not None):
         raise InputError(f"{source}: no split came with it, pass split as {CHOICES}")

@@ -14,7 +14,7 @@ from teddy.data.features import compact
 from teddy.data.source import StrPath
 from teddy.data.targets import Targets
 from teddy.errors import InputError
-from teddy.tasks.graph_split import as_batch, of_graphs, split_that_came
+from teddy.tasks.graph_split import as_batch, given_split, with_graph_values
 from teddy.tasks.links import LinkKind
 from teddy.tasks.load import (
     bare_graph,
@@ -81,7 +81,7 @@ def load_to_predict(
         batch = as_batch(raw, source)
         if "y" in batch:
             y = targets.check(batch.y, batch.num_graphs, source)
-            batch = of_graphs(batch, y=y)
+            batch = with_graph_values(batch, y=y)
         batch.name = label
         _check_classes(batch, classes, source)
         return batch
@@ -105,7 +105,7 @@ def _to_predict(
     graph = copy.copy(check_graph(raw, source, targets, labelled=False, integers=integers))
     if graph.get("y") is not None:
         _check_classes(graph, classes, source)
-    if split_that_came(raw, source) is not None:
+    if given_split(raw, source) is not None:
         for key in MASKS:
             graph[key] = check_mask(raw, key, graph.x.size(0), source, several=True)
     return graph

@@ -12,7 +12,7 @@ from torch import Tensor
 from teddy.data.targets import Labels, Targets
 from teddy.settings import TrainConfig
 from teddy.tasks.objective import Objective, Totals
-from teddy.tasks.task import ClassWeight, Task, given_weights
+from teddy.tasks.task import ClassWeight, Task, check_class_weights
 
 
 class BinaryCrossEntropy(Objective):
@@ -95,7 +95,7 @@ class Multilabel(Task):
             positive, negative = ((y[train] == value).sum(dim=0) for value in (1, 0))
             there = (positive > 0) & (negative > 0)
             return cls(torch.where(there, negative / positive.clamp(min=1), 1.0).float())
-        return cls(given_weights(class_weight, y.size(1)).to(y.device))
+        return cls(check_class_weights(class_weight, y.size(1)).to(y.device))
 
     def objective(
         self,

@@ -81,7 +81,7 @@ class Objective(ABC):
         """The nodes whose logits matter; None: all."""
         return None if self.dense is not None and self.taught is None else self.train
 
-    def of(self, nodes: Tensor) -> Objective:
+    def for_nodes(self, nodes: Tensor) -> Objective:
         """The same for the logits of some nodes only; there may be no training node among them."""
         trains = torch.zeros(self.y.size(0), dtype=torch.bool, device=self.y.device)
         trains[self.train] = True

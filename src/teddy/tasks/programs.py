@@ -19,9 +19,9 @@ from teddy.errors import InputError
 from teddy.graph.groups import EdgeType
 from teddy.graph.inputs import Surroundings
 from teddy.models import GNN
-from teddy.models.called import ModuleCall
 from teddy.models.hetero import call_hetero
 from teddy.models.inputs import dense_input
+from teddy.models.module_call import ModuleCall
 from teddy.models.plain import Plain, plain_readout
 
 

@@ -43,19 +43,21 @@ def parse_task(text: str | Task) -> Task:
     return kind(**dict(read_option(name, kind.defaults(), part) for part in parts))
 
 
-def task_from(facts: dict[str, Any]) -> Task:
+def task_from(metadata: dict[str, Any]) -> Task:
     """The task that a ticket says it has.
 
     Args:
-        facts: As of :meth:`Task.facts`.
+        metadata: As of :meth:`Task.to_dict`.
 
     Example:
         >>> task_from({"name": "classification"})
         Classification(weight=None)
     """
-    task: Any = TASKS[facts["name"]].from_facts(facts)
+    task: Any = TASKS[metadata["name"]].from_dict(metadata)
     known = task.options()
-    found: Task = replace(task, **{k: v for k, v in facts.get("options", {}).items() if k in known})
+    found: Task = replace(
+        task, **{k: v for k, v in metadata.get("options", {}).items() if k in known}
+    )
     return found
 
 

@@ -88,14 +88,14 @@ class Regression(Task):
         return cls(tuple(mean.tolist()), tuple(scale.tolist()), y.dim() == 1)
 
     @classmethod
-    def from_facts(cls, facts: dict[str, Any]) -> Regression:
-        """What is needed to predict and to measure, from :meth:`facts`."""
-        return cls(tuple(facts["mean"]), tuple(facts["scale"]), bool(facts["flat"]))
+    def from_dict(cls, metadata: dict[str, Any]) -> Regression:
+        """What is needed to predict and to measure, from :meth:`to_dict`."""
+        return cls(tuple(metadata["mean"]), tuple(metadata["scale"]), bool(metadata["flat"]))
 
-    def facts(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """What a ticket says of its task, as plain data."""
         own = {"mean": list(self.mean), "scale": list(self.scale), "flat": self.flat}
-        return {**super().facts(), **own}
+        return {**super().to_dict(), **own}
 
     def encode(self, y: Tensor) -> Tensor:
         """Standardised numbers, float32 ``[N, D]``."""

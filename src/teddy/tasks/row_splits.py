@@ -61,7 +61,7 @@ def _came(data: Data, split: str, asked: bool, dataset: str) -> Data:
         return data
 
 
-def check_has(data: Data, names: Iterable[str], what: str = "data") -> None:
+def require_fields(data: Data, names: Iterable[str], what: str = "data") -> None:
     """Raise unless some data have the values that a ticket was found with.
 
     Args:
@@ -70,7 +70,7 @@ def check_has(data: Data, names: Iterable[str], what: str = "data") -> None:
         what: What the message calls the data.
 
     Example:
-        >>> check_has(Data(), ["edge_type"])
+        >>> require_fields(Data(), ["edge_type"])
         Traceback (most recent call last):
         ...
         teddy.errors.InputError: the ticket was found with edge_type, expected data that have it

@@ -143,7 +143,7 @@ def target_edges(
     return replace(edges, target=target, features=features)
 
 
-def hetero_facts(edges: Edges, keep: Tensor) -> dict[str, Any]:
+def hetero_metadata(edges: Edges, keep: Tensor) -> dict[str, Any]:
     """Metadata of the relations, as plain data.
 
     Args:

@@ -104,11 +104,11 @@ class Task(Config, ABC):
         """
 
     @classmethod
-    def from_facts(cls, facts: dict[str, Any]) -> Task:
-        """What is needed to predict and to measure, from :meth:`facts`."""
+    def from_dict(cls, metadata: dict[str, Any]) -> Task:
+        """What is needed to predict and to measure, from :meth:`to_dict`."""
         return cls()
 
-    def facts(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """What a ticket says of its task, as plain data."""
         known = self.defaults()
         options = {name: value for name, value in self.options().items() if value != known[name]}
@@ -198,13 +198,13 @@ class Task(Config, ABC):
         )
 
 
-def given_weights(class_weight: ClassWeight, expected: int) -> Tensor:
+def check_class_weights(class_weight: ClassWeight, expected: int) -> Tensor:
     """Weights as the user gave them, float32 ``[expected]``, or raise.
 
     Example:
-        >>> given_weights([1, 2.5], 2)
+        >>> check_class_weights([1, 2.5], 2)
         tensor([1.0000, 2.5000])
-        >>> given_weights("balance", 2)
+        >>> check_class_weights("balance", 2)
         Traceback (most recent call last):
         ...
         teddy.errors.InputError: class_weight is 'balance', expected 'balanced' or 2 numbers from 0

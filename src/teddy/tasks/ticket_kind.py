@@ -20,7 +20,7 @@ from teddy.graph.columns import keep_messages, listed_columns
 from teddy.graph.fingerprint import split_fingerprint
 from teddy.tasks.heads import Head
 from teddy.tasks.programs import NodeProgram, Program
-from teddy.tasks.row_splits import check_has, with_split
+from teddy.tasks.row_splits import require_fields, with_split
 
 if TYPE_CHECKING:
     from teddy.tasks.task import Task
@@ -83,7 +83,7 @@ class TicketKind:
     Attributes:
         name: Rows of targets and predictions: ``node``, ``link`` or ``graph``.
         key: Name of the field of a ticket's header that is this kind's alone; empty: none.
-        takes_others: Whether a ticket takes other graphs than the one it was found on.
+        takes_other_graphs: Whether a ticket takes other graphs than the one it was found on.
         classes_of_nodes: Whether every node of the graph may have a class.
         exported: Outputs of an exported program; empty: the task's.
         container: PyG class of the data, in words.
@@ -93,7 +93,7 @@ class TicketKind:
 
     name: ClassVar[str] = "node"
     key: ClassVar[str] = ""
-    takes_others: ClassVar[bool] = False
+    takes_other_graphs: ClassVar[bool] = False
     classes_of_nodes: ClassVar[bool] = True
     exported: ClassVar[str] = ""
     container: ClassVar[str] = "Data"
@@ -139,15 +139,15 @@ class TicketKind:
         """
         if not isinstance(graph, Data) or graph.edge_index is None:
             raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
-        self.check_has(graph, names)
+        self.require_fields(graph, names)
         directed, self_loops = (
             bool(self.found_with.get(key, False)) for key in ("directed", "self_loops")
         )
         return Edges.from_data(graph, names, directed, self_loops)
 
-    def check_has(self, data: Any, names: Iterable[str], what: str = "data") -> None:
+    def require_fields(self, data: Any, names: Iterable[str], what: str = "data") -> None:
         """Raise unless data have the values that a ticket was found with."""
-        check_has(data, names, what)
+        require_fields(data, names, what)
 
     def inputs(self, graph: Data, head: Head | None, device: torch.device) -> dict[str, Any]:
         """Return values that a ticket's network takes because of the kind of problem."""
@@ -157,7 +157,7 @@ class TicketKind:
         """Return whether data with the ticket's edges are the ticket's graph or graphs."""
         return True
 
-    def apart(self, edges: Edges, graph: Data) -> Edges:
+    def edges_to_score(self, edges: Edges, graph: Data) -> Edges:
         """Return the edges as a score sees them in data that a ticket was not found on."""
         return edges
 
@@ -166,7 +166,7 @@ class TicketKind:
         messages, nodes = edges.columns()
         return messages, [nodes]
 
-    def another(self, edges: Edges) -> InputError | None:
+    def wrong_graph(self, edges: Edges) -> InputError | None:
         """Return the error for a graph that is not the ticket's; None: the usual one."""
         return None
 
@@ -254,13 +254,13 @@ class TicketKind:
         y: Tensor | None = self.store(data).get("y")
         return y
 
-    def judged(self, data: Any) -> tuple[Tensor, Tensor]:
+    def test_rows(self, data: Any) -> tuple[Tensor, Tensor]:
         """Return the test mask and the encoded targets of labelled rows."""
         y = self.targets(data)
         assert y is not None
         return self.store(data).test_mask, self.task.encode(y)
 
-    def unjudged(self, data: Any, outputs: int) -> str:
+    def untested_reason(self, data: Any, outputs: int) -> str:
         """Return why the test rows of some data can't be judged; empty if they can.
 
         Args:

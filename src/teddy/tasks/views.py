@@ -35,7 +35,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Unseen:
+class EvaluationGraphs:
     """Graphs with rows that a training must not see.
 
     Attributes:
@@ -101,7 +101,7 @@ class Views:
     parts: tuple[tuple[View, Tensor], ...] = ()
 
     @staticmethod
-    def whole(
+    def transductive(
         data: Data, edges: Edges, inference: str, seed: int, more: Iterable[str] = ()
     ) -> Views:
         """One view of the whole graph, which training sees.
@@ -119,7 +119,7 @@ class Views:
         return Views(view, view, view, view, inference, seed)
 
     @staticmethod
-    def of_nodes(
+    def inductive(
         data: Data, edges: Edges, inference: str, seed: int, more: Iterable[str] = ()
     ) -> Views:
         """The graph as it grows: of the training nodes, with those that validate, whole.
@@ -130,7 +130,7 @@ class Views:
             >>> masks = {name: torch.arange(3) == i for i, name in enumerate(MASKS)}
             >>> data = Data(x=torch.eye(3), y=torch.tensor([0, 1, 1]), **masks)
             >>> edges = Edges.from_index(torch.tensor([[0, 0], [1, 2]]), 3)
-            >>> views = Views.of_nodes(data, edges, "scored", 0)
+            >>> views = Views.inductive(data, edges, "scored", 0)
             >>> [view.edges.num_edges for view in (views.train, views.val, views.test)]
             [0, 1, 2]
         """
@@ -146,7 +146,7 @@ class Views:
         return Views(train, val, test, test, inference, seed, grows=True)
 
     @staticmethod
-    def of_graphs(
+    def from_graphs(
         data: Data, edges: Edges, graph_of_node: Tensor, budget: str, inference: str, seed: int
     ) -> Views:
         """The graphs of each part of the split, which are pruned part by part.
@@ -212,15 +212,15 @@ class Views:
             self.seed, choice.weighted, Signals(view.data.x),
         )  # fmt: skip
 
-    def unseen(self, choice: Choice | None) -> Unseen | None:
+    def evaluation_graphs(self, choice: Choice | None) -> EvaluationGraphs | None:
         """The graphs to validate and test on, if training sees other ones."""
         if not self.held_out:
             return None
         judged = (self.val, self.test)
         keep = [None if choice is None else self.kept(view, choice) for view in judged]
-        return Unseen(*(view.subgraph(k) for view, k in zip(judged, keep, strict=True)))
+        return EvaluationGraphs(*(view.subgraph(k) for view, k in zip(judged, keep, strict=True)))
 
-    def unseen_under_masks(self, keep: Tensor) -> Unseen | None:
+    def masked_evaluation_graphs(self, keep: Tensor) -> EvaluationGraphs | None:
         """The same while masks are learned for the edges that are left; new ones have none."""
         if not self.held_out:
             return None
@@ -231,4 +231,4 @@ class Views:
             graph.mask_of_edge = torch.full_like(known, int(keep.sum()), dtype=torch.long)
             graph.mask_of_edge[known] = torch.arange(int(known.sum()), device=keep.device)
             graphs.append(graph)
-        return Unseen(*graphs)
+        return EvaluationGraphs(*graphs)

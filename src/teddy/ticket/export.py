@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
     from teddy.ticket.ticket import DataLike, Ticket
-    from teddy.ticket.view import ChosenEdges
+    from teddy.ticket.view import TicketEdges
 
 #: Sums into the same place are in ONNX since opset 16, the highest of them since 18.
 OPSET = 18
@@ -84,7 +84,7 @@ def export_ticket(ticket: Ticket, path: StrPath, data: DataLike | None = None) -
     write_atomically(path, content)
 
 
-def signature(ticket: ChosenEdges) -> tuple[list[str], str]:
+def signature(ticket: TicketEdges) -> tuple[list[str], str]:
     """What the program of a ticket takes, and what it gives.
 
     Logits; of a regression, whose logits are in a scale of the training's own, predictions; where

@@ -10,7 +10,7 @@ from teddy.data.checks import check_features
 from teddy.data.features import column_order, feature_names, num_features, take_columns
 from teddy.errors import InputError
 from teddy.graph.inputs import Beside
-from teddy.tasks.row_splits import check_has
+from teddy.tasks.row_splits import require_fields
 from teddy.tensors import dtype_text, shape_text
 from teddy.ticket.info import TicketInfo
 
@@ -38,11 +38,11 @@ def features_for(info: TicketInfo, data: Data) -> Tensor:
     return x if order is None else take_columns(x, order)
 
 
-def feature_facts(x: Tensor) -> dict[str, int]:
+def feature_metadata(x: Tensor) -> dict[str, int]:
     """What a ticket's header says of features: their number, and the dimensions of integer ones.
 
     Example:
-        >>> feature_facts(torch.eye(3)), feature_facts(torch.arange(3))
+        >>> feature_metadata(torch.eye(3)), feature_metadata(torch.arange(3))
         ({'features': 3}, {'features': 1, 'integer_x': 1})
     """
     facts = {"features": num_features(x)}
@@ -64,7 +64,7 @@ def order_for(info: TicketInfo, data: Data) -> Tensor | None:
 def beside_for(info: TicketInfo, data: Data) -> Beside:
     """Return the values of nodes and of the whole graph that a ticket's network takes, or raise."""
     of_nodes, whole = (info.graph.get(key, []) for key in ("node_inputs", "graph_inputs"))
-    check_has(data, [*of_nodes, *whole])
+    require_fields(data, [*of_nodes, *whole])
     return Beside.of_data(data, of_nodes, whole) if of_nodes or whole else Beside()
 
 

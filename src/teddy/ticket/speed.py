@@ -60,7 +60,7 @@ def measure(ticket: Ticket, data: DataLike, seconds: float = 1.0) -> list[Pass]:
         >>> [p.way for p in measure(ticket, data, seconds=0.0)]
         ['dense', 'sparse graph', 'sparse weights', 'compiled']
     """
-    ways = four_ways(ticket, data)
+    ways = compiled_variants(ticket, data)
     device, threads = str(ways["dense"].device), torch.get_num_threads()
     times = medians(list(ways.values()), seconds)
     passes = []
@@ -70,7 +70,7 @@ def measure(ticket: Ticket, data: DataLike, seconds: float = 1.0) -> list[Pass]:
     return passes
 
 
-def four_ways(ticket: Ticket, data: DataLike) -> dict[str, CompiledTicket]:
+def compiled_variants(ticket: Ticket, data: DataLike) -> dict[str, CompiledTicket]:
     """The dense model, what a ticket changes step by step, and the ticket compiled.
 
     What the dense weights are doesn't change the time, only that none is zero.

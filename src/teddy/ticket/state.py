@@ -10,7 +10,6 @@ from torch.nn.parameter import is_lazy
 
 from teddy.errors import InputError, warn
 from teddy.models import MODELS
-from teddy.models.called import copy_uncached, stop_caching
 from teddy.models.identity import (
     class_path,
     has_settings,
@@ -20,6 +19,7 @@ from teddy.models.identity import (
     same_class,
     unwrapped,
 )
+from teddy.models.module_call import copy_uncached, stop_caching
 from teddy.models.own_module import check_state
 from teddy.store.atomic import StrPath
 

@@ -16,8 +16,7 @@ from teddy.errors import InputError
 from teddy.models import build_model
 from teddy.store.atomic import StrPath
 from teddy.tasks.graph_split import GraphsLike
-from teddy.ticket.applied import apply_ticket
-from teddy.ticket.changed import transfer
+from teddy.ticket.apply import apply_ticket
 from teddy.ticket.compiled import CompiledTicket
 from teddy.ticket.description import describe, model_name
 from teddy.ticket.export import export_ticket
@@ -32,14 +31,15 @@ from teddy.ticket.state import (
     same_settings,
     warn_of_settings,
 )
-from teddy.ticket.view import ChosenEdges
+from teddy.ticket.transfer import transfer
+from teddy.ticket.view import TicketEdges
 
 #: A graph; or, of a ticket that classifies graphs, one, a list of them or a ``Batch``.
 DataLike: TypeAlias = GraphsLike | HeteroData
 
 
 @dataclass(eq=False)
-class Ticket(ChosenEdges):
+class Ticket(TicketEdges):
     """A sparse subgraph and a sparse network that belong together.
 
     Attributes:
@@ -144,7 +144,7 @@ class Ticket(ChosenEdges):
     def apply(self, data: DataLike) -> Data | HeteroData:
         """Return the graph that the ticket's network runs on; of several graphs a ``Batch``.
 
-        See :func:`teddy.ticket.applied.apply_ticket`.
+        See :func:`teddy.ticket.apply.apply_ticket`.
 
         Raises:
             InputError: if this isn't the graph that the ticket was found on.
@@ -268,7 +268,7 @@ class Ticket(ChosenEdges):
     def transfer(
         self, data: Data, inference: str = "scored", original: Data | None = None
     ) -> Ticket:
-        """The ticket for a changed graph; see :func:`teddy.ticket.changed.transfer`."""
+        """The ticket for a changed graph; see :func:`teddy.ticket.transfer.transfer`."""
         return transfer(self, data, inference, original)
 
     def export(self, path: StrPath, data: DataLike | None = None) -> None:

@@ -21,8 +21,8 @@ from teddy.tasks.inference import edges_at_inference, scores_any_graph, warn_of_
 from teddy.ticket.compiled import CompiledTicket
 from teddy.ticket.features import beside_for, features_for, order_for
 from teddy.ticket.info import TicketInfo
-from teddy.ticket.mark import is_marked, refuse_marked
-from teddy.ticket.uses import supports
+from teddy.ticket.operations import supports
+from teddy.ticket.pruned_mark import is_marked, refuse_marked
 from teddy.training.runner import Runner
 
 
@@ -70,7 +70,7 @@ class TicketView:
 
 
 @dataclass(eq=False)
-class ChosenEdges:
+class TicketEdges:
     """The half of a ticket that is a graph; it needs no network.
 
     Attributes:
@@ -148,7 +148,9 @@ class ChosenEdges:
         kind = self.kind
         graph = kind.graph(data)
         weighted = (self.info.inductive or {}).get("weighted", self.info.weighted)
-        names = ["edge_weight"] if weighted and (self.info.inductive or kind.takes_others) else []
+        names = (
+            ["edge_weight"] if weighted and (self.info.inductive or kind.takes_other_graphs) else []
+        )
         if inputs:
             names = self.info.graph.get("edge_inputs", [])
         edges = kind.ticket_edges(data, graph, names)
@@ -194,7 +196,7 @@ class ChosenEdges:
             if fingerprint == info.graph["fingerprint"] and kind.same_rows(graph):
                 return keep
             refuse_marked(graph)
-            if not kind.takes_others:
+            if not kind.takes_other_graphs:
                 raise self._another(edges)
             choice = {"score": info.score, "weighted": info.weighted, **kind.header}
             keep = keep[:0]
@@ -220,8 +222,8 @@ class ChosenEdges:
                 refuse_marked(graph)
                 raise self._another(training)
         return edges_at_inference(
-            rule, kind.apart(edges, graph), known, keep, info.graph_sparsity, score, info.seed,
-            bool(choice.get("weighted")), self.signals(graph, score if scored else None),
+            rule, kind.edges_to_score(edges, graph), known, keep, info.graph_sparsity, score,
+            info.seed, bool(choice.get("weighted")), self.signals(graph, score if scored else None),
         )  # fmt: skip
 
     def _another(self, edges: Edges) -> InputError:
@@ -230,7 +232,7 @@ class ChosenEdges:
         changed = "; has it changed since: Ticket.transfer (--changed)"
         hint = changed if info.inductive is None and supports("transfer", info) else ""
         loops = f" and {edges.self_loops.numel()} self-loops" if expected.get("self_loops") else ""
-        return self.kind.another(edges) or InputError(
+        return self.kind.wrong_graph(edges) or InputError(
             f"the ticket belongs to {info.dataset} with {expected['nodes']} nodes and "
             f"{expected['edges']} edges, got another graph with {edges.num_nodes} nodes and "
             f"{edges.num_edges} edges{loops}{hint}"

@@ -126,7 +126,7 @@ class Tracking:
 
     def __init__(self, track: TrackLike | None) -> None:
         trackers = as_trackers(track)
-        self.trackers = trackers if World.current().first else []
+        self.trackers = trackers if World.current().is_rank_zero else []
         self.ticket: Ticket | None = None
         self._failed: list[Tracker] = []
 

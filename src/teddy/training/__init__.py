@@ -7,7 +7,7 @@ from teddy.settings import TrainConfig
 from teddy.training.checkpoint import Checkpoint, Epoch
 from teddy.training.distillation import distillation_loss
 from teddy.training.distributed import World, connected
-from teddy.training.from_function import FromFunction
+from teddy.training.function_loader import FunctionLoader
 from teddy.training.loader_specs import LoaderLike, as_loader
 from teddy.training.loaders import Loader
 from teddy.training.loop import TrainResult, train
@@ -17,7 +17,7 @@ from teddy.training.seeding import seeded
 __all__ = [
     "Checkpoint",
     "Epoch",
-    "FromFunction",
+    "FunctionLoader",
     "Graphs",
     "Loader",
     "LoaderLike",

@@ -15,10 +15,10 @@ from teddy.graph.inputs import Surroundings
 from teddy.kernels.pattern import Pattern, edge_pattern
 from teddy.models import GNN
 from teddy.models.base import Features, entry_weights
-from teddy.models.called import ModuleCall, stop_caching
-from teddy.models.inputs import dense_input, own_types
+from teddy.models.inputs import dense_input, match_dtype
 from teddy.models.layered import LayeredGNN
 from teddy.models.masks import Masks, call_with
+from teddy.models.module_call import ModuleCall, stop_caching
 
 
 class Adapter(ABC):
@@ -133,7 +133,7 @@ class ModuleAdapter(Adapter):
     with those of the masks.
 
     Args:
-        network: The module, see :class:`~teddy.models.called.ModuleCall` for its inputs.
+        network: The module, see :class:`~teddy.models.module_call.ModuleCall` for its inputs.
         x: Features.
         edge_index: The graph; where edges have masks, sorted by source, then target.
         values: Other values of the graph by name.
@@ -152,7 +152,7 @@ class ModuleAdapter(Adapter):
     ) -> None:
         self.network, self.call = stop_caching(network), ModuleCall(network)
         self.x, self.edge_index = dense_input(network, x), edge_index
-        self.values, self.masks = own_types(values, self.x), masks
+        self.values, self.masks = match_dtype(values, self.x), masks
         of_node = values.get("graph_of_node")
         self.num_rows = self.x.size(0) if of_node is None else int(of_node[-1]) + 1
         self.call.check(edge_index, values)
@@ -196,7 +196,7 @@ class ModuleAdapter(Adapter):
         weight = {kind: masks.edge_weights(own) for kind, own in self.mask_of_message.items()}
         if isinstance(self.edge_index, Surroundings):
             return self.edge_index.weighted(weight), self.values
-        product = own_types(weight, self.x)["edge_weight"] * self.values.get("edge_weight", 1)
+        product = match_dtype(weight, self.x)["edge_weight"] * self.values.get("edge_weight", 1)
         return self.edge_index, {**self.values, "edge_weight": product}
 
     def _check_initialized(self) -> None:

@@ -57,7 +57,7 @@ class Checkpoint:
         """
         world = World.current()
         self._initial = self._initial or digest_of(model.state_dict().values())
-        entry = world.shared(read_entry(self.path) if world.first else None)
+        entry = world.shared(read_entry(self.path) if world.is_rank_zero else None)
         if entry is None:
             return
         weights = _part(entry.tensors, "model")
@@ -104,7 +104,7 @@ class Checkpoint:
             ended: Whether that was the last epoch.
         """
         due = ended or time.monotonic() - self._written >= self.seconds
-        if not due or not World.current().first:
+        if not due or not World.current().is_rank_zero:
             return
         facts: dict[str, Any] = {
             "initial": self._initial,

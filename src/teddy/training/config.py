@@ -16,13 +16,13 @@ from teddy.settings import TrainConfig
 from teddy.settings.groups import STRENGTH
 
 #: Settings that a model can have of its own, with the paper's values, and TEDDY's lambda.
-OWN = {"lr": 0.01, "weight_decay": 5e-4, "distill": STRENGTH}
+MODEL_DEFAULTS = {"lr": 0.01, "weight_decay": 5e-4, "distill": STRENGTH}
 
 #: Settings that a ticket records elsewhere, where they are not None.
 _ELSEWHERE = ("loader", "tuned")
 
 
-def resolved(config: TrainConfig, model: object) -> TrainConfig:
+def with_model_defaults(config: TrainConfig, model: object) -> TrainConfig:
     """Fill in settings that are not given by those of the model.
 
     Args:
@@ -30,20 +30,20 @@ def resolved(config: TrainConfig, model: object) -> TrainConfig:
         model: Its name, or a module.
 
     Example:
-        >>> resolved(TrainConfig(lr=0.1), "gcn").weight_decay
+        >>> with_model_defaults(TrainConfig(lr=0.1), "gcn").weight_decay
         0.0005
     """
     kind = MODELS[parse_model(model)[0]] if isinstance(model, str) else model
-    own = {**OWN, **getattr(kind, "TRAINING", {})}
-    missing = {name: own[name] for name in OWN if getattr(config, name) is None}
+    own = {**MODEL_DEFAULTS, **getattr(kind, "TRAINING", {})}
+    missing = {name: own[name] for name in MODEL_DEFAULTS if getattr(config, name) is None}
     return replace(config, **missing)
 
 
-def recorded(config: TrainConfig) -> dict[str, Any]:
+def recorded_config(config: TrainConfig) -> dict[str, Any]:
     """Settings as a ticket records them.
 
     Example:
-        >>> recorded(TrainConfig(epochs=3))["epochs"]
+        >>> recorded_config(TrainConfig(epochs=3))["epochs"]
         3
     """
     values = asdict(replace(config, loader=None))

@@ -36,7 +36,7 @@ class World:
 
     Example:
         >>> world = World.current()
-        >>> world, world.first, world.shared("all know it")
+        >>> world, world.is_rank_zero, world.shared("all know it")
         (World(rank=0, size=1), True, 'all know it')
     """
 
@@ -51,28 +51,28 @@ class World:
         return World()
 
     @property
-    def first(self) -> bool:
+    def is_rank_zero(self) -> bool:
         """Whether it is the one that writes."""
         return self.rank == 0
 
     def sum_(self, tensor: Tensor) -> None:
         """Replace a tensor by its sum over all processes."""
         if self.size > 1:
-            with _answers():
+            with _connection_errors():
                 dist.all_reduce(tensor)
 
     def broadcast_(self, tensor: Tensor, source: int = 0) -> None:
         """Replace a tensor, whose rows lie one after the other, by that of one process."""
         if self.size > 1 and tensor.numel():
-            with _answers():
+            with _connection_errors():
                 dist.broadcast(tensor, source)
 
     def shared(self, value: T) -> T:
         """The first process's value, in all processes."""
         if self.size == 1:
             return value
-        holder = [value if self.first else None]
-        with _answers():
+        holder = [value if self.is_rank_zero else None]
+        with _connection_errors():
             dist.broadcast_object_list(holder, 0)
         found: T = holder[0]  # type: ignore[assignment]
         return found
@@ -82,7 +82,7 @@ class World:
         if self.size == 1:
             return
         digests: list[str | None] = [None] * self.size
-        with _answers():
+        with _connection_errors():
             dist.all_gather_object(digests, digest_of(tensors))
         for rank, digest in enumerate(digests):
             if digest != digests[0]:
@@ -131,7 +131,7 @@ def connected(device: torch.device | str = "cpu") -> Iterator[World]:
         raise InputError(f"device is '{device}' in {size} processes, expected a torch with nccl")
     if cuda:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
-    with _answers():
+    with _connection_errors():
         dist.init_process_group(
             "cpu:gloo,cuda:nccl" if cuda else "gloo", timeout=timedelta(seconds=seconds)
         )
@@ -147,7 +147,7 @@ _lost: list[str] = []
 
 
 @contextmanager
-def _answers() -> Iterator[None]:
+def _connection_errors() -> Iterator[None]:
     """Say in one line what a dozen errors of the layers below mean."""
     try:
         yield

@@ -8,11 +8,11 @@ from torch_geometric.data import Data
 
 from teddy.errors import InputError
 from teddy.tasks import Task
-from teddy.tasks.views import Unseen
+from teddy.tasks.views import EvaluationGraphs
 from teddy.training.runner import Runner
 
 
-class Judge:
+class Evaluator:
     """The metric of a task, such as accuracy, on some nodes of one graph.
 
     Args:
@@ -40,24 +40,28 @@ class Judge:
         return self.task.score(self.logits() if logits is None else logits, self.y)
 
 
-def judges(
-    task: Task, data: Data, runner: Runner, unseen: Unseen | None, learns: bool = True
-) -> tuple[Judge, Judge]:
+def evaluators(
+    task: Task,
+    data: Data,
+    runner: Runner,
+    evaluation_graphs: EvaluationGraphs | None,
+    learns: bool = True,
+) -> tuple[Evaluator, Evaluator]:
     """The judges on validation nodes and on test nodes.
 
     Args:
         task: The task, whose metric is computed.
         data: The graph that the network is trained on.
         runner: Runs the network on it.
-        unseen: The graphs to judge it on instead.
+        evaluation_graphs: The graphs to judge it on instead.
         learns: Whether training goes on from what is computed on ``data``.
     """
     masks = "val_mask", "test_mask"
-    if unseen is None:
-        val, test = (Judge(task, runner, data.y, data[mask], learns) for mask in masks)
+    if evaluation_graphs is None:
+        val, test = (Evaluator(task, runner, data.y, data[mask], learns) for mask in masks)
         return val, test
     val, test = (
-        Judge(task, runner.on(graph), graph.y, graph[mask], False)
-        for graph, mask in zip((unseen.val, unseen.test), masks, strict=True)
+        Evaluator(task, runner.on(graph), graph.y, graph[mask], False)
+        for graph, mask in zip((evaluation_graphs.val, evaluation_graphs.test), masks, strict=True)
     )
     return val, test

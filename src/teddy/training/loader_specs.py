@@ -7,7 +7,7 @@ from typing import Any
 
 from teddy.errors import InputError
 from teddy.models.identity import function_digest
-from teddy.training.from_function import FromFunction
+from teddy.training.function_loader import FunctionLoader
 from teddy.training.loaders import Loader, NamedLoader
 from teddy.training.partitions import Graphs, Partitions
 
@@ -47,7 +47,7 @@ def as_loader(given: LoaderLike | None) -> Loader | None:
             f"loader is {given}, expected partitions:parts=32:batch=4, graphs:batch=32, or a "
             "function from a graph to a loader"
         )
-    return FromFunction(given)
+    return FunctionLoader(given)
 
 
 def loader_text(given: LoaderLike | None) -> str | None:
@@ -61,6 +61,6 @@ def loader_text(given: LoaderLike | None) -> str | None:
         (True, False)
     """
     loader = as_loader(given)
-    if isinstance(loader, FromFunction):
+    if isinstance(loader, FunctionLoader):
         return f"{loader} {function_digest(loader.make)[:16]}"
     return None if loader is None else str(loader)

@@ -22,16 +22,16 @@ from teddy.models.own_module import check_state
 from teddy.settings import TrainConfig
 from teddy.tasks import Classification, Task
 from teddy.tasks.heads import Head
-from teddy.tasks.views import Unseen
+from teddy.tasks.views import EvaluationGraphs
 from teddy.training.checkpoint import Checkpoint, Epoch, State
-from teddy.training.config import resolved
+from teddy.training.config import with_model_defaults
 from teddy.training.distributed import World
-from teddy.training.evaluation import judges
+from teddy.training.evaluation import evaluators
 from teddy.training.loaders import Loader
 from teddy.training.minibatch import BatchSteps, check_takes_batches
 from teddy.training.module_checks import warn_if_not_restored
 from teddy.training.runner import Runner
-from teddy.training.steps import Batches, GraphSteps, Steps
+from teddy.training.steps import GraphSteps, NodeBatches, Steps
 from teddy.weights import L0Projected, Units, WeightBudget
 
 #: Weight decay of learned masks: that of UGS's code, whatever the weights of a model have.
@@ -83,7 +83,7 @@ def train(
     regularizer: Callable[[Tensor], Tensor] | None = None,
     after_step: Callable[[], None] | None = None,
     callbacks: Iterable[Callback] = (),
-    unseen: Unseen | None = None,
+    evaluation_graphs: EvaluationGraphs | None = None,
     loader: Loader | None = None,
     checkpoint: Checkpoint | None = None,
     task: Task | None = None,
@@ -109,7 +109,7 @@ def train(
         regularizer: From the logits to a term to add to the loss.
         after_step: Called after every step, to project the parameters in another way.
         callbacks: Called with each :class:`Epoch`.
-        unseen: Graphs to validate and test on, of nodes that aren't in ``data``.
+        evaluation_graphs: Graphs to validate and test on, of nodes that aren't in ``data``.
         loader: Gives the batches of a step; then evaluation is layer by layer, and the processes
             that torch.distributed connects share the work. None: the whole graph in a step.
         checkpoint: Where to keep how far it is, and to go on from.
@@ -125,7 +125,7 @@ def train(
         >>> result.logits.shape, len(result.history)
         (torch.Size([4, 2]), 50)
     """
-    config = resolved(config or TrainConfig(), network)
+    config = with_model_defaults(config or TrainConfig(), network)
     task = task or Classification()
     started = time.perf_counter()
     world = World.current()
@@ -139,20 +139,20 @@ def train(
             network.learn_labels(data.y, train_nodes)
         elif network.options.get("label_rate"):
             raise InputError(f"classes are an input of this model, expected no task {task.name}")
-        if unseen is not None and network.knows_labels:
+        if evaluation_graphs is not None and network.uses_labels:
             raise InputError(
                 "labels are an input of this model, expected label_rate 0 where nodes are unseen"
             )
     by_layer = loader is not None
     runner = Runner.from_data(network, data, head=head, masks=masks, by_layer=by_layer)
-    val, test = judges(task, data, runner, unseen, learns=loader is None)
+    val, test = evaluators(task, data, runner, evaluation_graphs, learns=loader is None)
     budget = budget or WeightBudget()
     optimizer = _optimizer(network, masks, config, weight_sparsity, budget, not_pruned, units)
     ramp = budget.ramp_epochs(config.epochs) if weight_sparsity > 0 else 0
     steps: Steps
     if loader is None:
         objective = task.objective(data.y, train_nodes, teacher, config)
-        batches = Batches(network, objective.nodes, data.y.size(0), head, masks)
+        batches = NodeBatches(network, objective.nodes, data.y.size(0), head, masks)
         check_width = partial(task.check_width, num_outputs=task.num_outputs(data.y))
         steps = GraphSteps(
             runner, objective, batches, optimizer, regularizer, after_step, check_width

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from teddy.errors import InputError, warn
 from teddy.models import GNN
 from teddy.training.distributed import World
-from teddy.training.evaluation import Judge
+from teddy.training.evaluation import Evaluator
 from teddy.training.runner import Runner
 from teddy.training.seeding import seeded
 
@@ -106,7 +106,7 @@ def unused_text(model: nn.Module, used: Iterable[tuple[str, nn.Parameter]]) -> s
 
 
 def warn_if_not_restored(
-    learned: nn.Module, val: Judge, best: float, weights: dict[str, Tensor]
+    learned: nn.Module, val: Evaluator, best: float, weights: dict[str, Tensor]
 ) -> None:
     """Warn if a module's predictions don't follow from its ``state_dict``.
 
@@ -132,7 +132,7 @@ def warn_if_not_restored(
     again, restored = world.shared((again, abs(score - best) <= tolerance))
     random = not again and world.shared(_same(first, logits(0)))
     learned.load_state_dict(weights)
-    if not world.first or (again and restored):
+    if not world.is_rank_zero or (again and restored):
         return
     name = type(val.runner.network).__name__
     if random:
@@ -153,7 +153,7 @@ def _same(logits: Tensor, others: Tensor) -> bool:
     return torch.allclose(logits, others, rtol=1e-3, atol=1e-4 * scale)
 
 
-def check_computes_afresh(
+def check_keeps_no_graph(
     make: Callable[[], nn.Module], head: nn.Module | None, whole: Data, part: Data
 ) -> None:
     """Raise if a module that has seen a graph gives other logits on the next one.

@@ -69,7 +69,7 @@ class Partitions(NamedLoader):
         if self.parts > num_nodes:
             raise InputError(f"parts is {self.parts}, expected at most the {num_nodes} nodes")
         world, part_of_node = World.current(), torch.zeros(num_nodes, dtype=torch.long)
-        if world.first:
+        if world.is_rank_zero:
             part_of_node = metis(data.edge_index.cpu(), num_nodes, self.parts)
         world.broadcast_(part_of_node)
         return PartitionedGraph(data, part_of_node, self.batch)

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from teddy.errors import InputError
 from teddy.models import GNN
-from teddy.models.inputs import of_edges
+from teddy.models.inputs import model_values
 from teddy.models.layered import LayeredGNN
 from teddy.models.masks import Masks
 from teddy.training.adapters import Adapter, BuiltInAdapter, ModuleAdapter
@@ -90,7 +90,7 @@ class Runner:
         by_layer: bool = False,
     ) -> Runner:
         """Make the runner of a graph with ``x``, ``edge_index`` and values beside them."""
-        mask_of_edge, values = data.get("mask_of_edge"), of_edges(data)
+        mask_of_edge, values = data.get("mask_of_edge"), model_values(data)
         return Runner(
             network, data.x, data.edge_index, values,
             head=head, masks=masks, mask_of_edge=mask_of_edge, by_layer=by_layer,

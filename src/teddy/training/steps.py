@@ -40,7 +40,7 @@ class GraphSteps(Steps):
         self,
         runner: Runner,
         objective: Objective,
-        batches: Batches,
+        batches: NodeBatches,
         optimizer: torch.optim.Optimizer,
         regularizer: Callable[[Tensor], Tensor] | None,
         after_step: Callable[[], None] | None,
@@ -55,7 +55,7 @@ class GraphSteps(Steps):
         losses = []
         for nodes in self.batches:
             z = self.runner.training_logits(nodes)
-            loss_of = self.objective if nodes is None else self.objective.of(nodes)
+            loss_of = self.objective if nodes is None else self.objective.for_nodes(nodes)
             self.check_width(z)
             loss = loss_of(z, getattr(self.runner.network, "to_predict", None))
             if self.regularizer is not None:
@@ -69,7 +69,7 @@ class GraphSteps(Steps):
         return sum(losses) / len(losses)
 
 
-class Batches:
+class NodeBatches:
     """The steps of an epoch: one of all nodes (None), of some, or one for each batch, drawn anew.
 
     Args:
@@ -80,7 +80,7 @@ class Batches:
         masks: Masks that are learned, on all nodes.
 
     Example:
-        >>> list(Batches(nn.Linear(1, 1), torch.arange(2), 3))
+        >>> list(NodeBatches(nn.Linear(1, 1), torch.arange(2), 3))
         [None]
     """
 

@@ -55,7 +55,7 @@ def _layer(parts: list[str]) -> str:
 
 
 @dataclass(frozen=True)
-class NodeLoss:
+class DegreeLoss:
     """A node, by its id, and how many edges it has before and after."""
 
     node: int | str
@@ -64,7 +64,7 @@ class NodeLoss:
 
 
 @dataclass(frozen=True)
-class GraphAnatomy:
+class GraphComparison:
     """What a ticket leaves of a graph.
 
     Attributes:
@@ -77,18 +77,18 @@ class GraphAnatomy:
 
     before: GraphHealth
     after: GraphHealth
-    hubs: list[NodeLoss]
+    hubs: list[DegreeLoss]
     num_stranded: int
-    stranded: list[NodeLoss]
+    stranded: list[DegreeLoss]
 
 
-def graph_anatomy(
+def compare_graphs(
     graph: Edges,
     keep: Tensor,
     y: Tensor | None = None,
     ids: Sequence[int | str] | None = None,
     first: int = 10,
-) -> GraphAnatomy:
+) -> GraphComparison:
     """Say what a choice of edges leaves of a graph.
 
     Args:
@@ -101,9 +101,9 @@ def graph_anatomy(
     Example:
         >>> import torch
         >>> star = Edges(5, torch.tensor([[0, 0, 0], [1, 2, 3]]))
-        >>> found = graph_anatomy(star, torch.tensor([True, False, False]))
+        >>> found = compare_graphs(star, torch.tensor([True, False, False]))
         >>> found.hubs[0], found.num_stranded
-        (NodeLoss(node=0, before=3, after=1), 2)
+        (DegreeLoss(node=0, before=3, after=1), 2)
         >>> found.before.isolated, found.after.isolated
         (1, 3)
     """
@@ -114,10 +114,10 @@ def graph_anatomy(
     lost = most_lost[before[most_lost] > after[most_lost]]
     stranded = lost[after[lost] == 0]
 
-    def listed(nodes: NDArray[np.int64]) -> list[NodeLoss]:
-        return [NodeLoss(names[i], int(before[i]), int(after[i])) for i in nodes[:first].tolist()]
+    def listed(nodes: NDArray[np.int64]) -> list[DegreeLoss]:
+        return [DegreeLoss(names[i], int(before[i]), int(after[i])) for i in nodes[:first].tolist()]
 
-    return GraphAnatomy(
+    return GraphComparison(
         before=graph_health(graph, y=y),
         after=graph_health(pruned, y=y),
         hubs=listed(lost),

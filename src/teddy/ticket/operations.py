@@ -7,7 +7,7 @@ from teddy.tasks import kind_from, task_from
 from teddy.ticket.info import TicketInfo
 
 #: Uses of a ticket, in the order of the docs.
-USES: dict[str, Part] = {
+OPERATIONS: dict[str, Part] = {
     part.name: part
     for part in (
         *(Part("use", name) for name in (
@@ -23,11 +23,11 @@ USES: dict[str, Part] = {
 }  # fmt: skip
 
 
-def check_use(name: str, info: TicketInfo) -> None:
+def check_operation(name: str, info: TicketInfo) -> None:
     """Raise if a ticket's task does not support a use.
 
     Args:
-        name: A name in :data:`USES`.
+        name: A name in :data:`OPERATIONS`.
         info: The ticket's header.
     """
     check_combination(_parts(name, info))
@@ -39,4 +39,4 @@ def supports(name: str, info: TicketInfo) -> bool:
 
 
 def _parts(name: str, info: TicketInfo) -> list[Part]:
-    return [USES[name], *kind_from(task_from(info.task), info).parts()]
+    return [OPERATIONS[name], *kind_from(task_from(info.task), info).parts()]

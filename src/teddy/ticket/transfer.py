@@ -16,8 +16,8 @@ from teddy.graph import Edges
 from teddy.tasks.inference import check_rule, edges_at_inference, scores_any_graph
 from teddy.ticket.features import input_names
 from teddy.ticket.info import Count, Macs
-from teddy.ticket.mark import refuse_marked
-from teddy.ticket.uses import check_use
+from teddy.ticket.operations import check_operation
+from teddy.ticket.pruned_mark import refuse_marked
 
 if TYPE_CHECKING:
     from teddy.ticket.ticket import Ticket
@@ -56,7 +56,7 @@ def transfer(
     """
     check_rule(inference, RULE)
     info = ticket.info
-    check_use("transfer", info)
+    check_operation("transfer", info)
     if info.inductive is not None:
         rule = info.inductive["inference"]
         raise InputError(

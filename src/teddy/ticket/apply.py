@@ -11,10 +11,10 @@ from torch_geometric.data import Data, HeteroData
 
 from teddy.data.features import feature_names
 from teddy.models import GNN
-from teddy.models.inputs import dense_input, own_types
+from teddy.models.inputs import dense_input, match_dtype
 from teddy.tasks.graph_split import GraphsLike
 from teddy.ticket.features import features_for, input_names
-from teddy.ticket.mark import marks
+from teddy.ticket.pruned_mark import pruned_marks
 
 if TYPE_CHECKING:
     from teddy.ticket.ticket import Ticket
@@ -44,11 +44,11 @@ def apply_ticket(ticket: Ticket, data: GraphsLike | HeteroData) -> Data | Hetero
     own = partial(_own_form, ticket)
     features = {name: own(x) for name, x in edges.features.items()}
     fields = replace(edges, features=features).fields(keep)
-    mark = marks(ticket, *kind.sizes(edges.subset(keep), graph))
+    mark = pruned_marks(ticket, *kind.sizes(edges.subset(keep), graph))
     x = own(features_for(info, graph)) if graph.get("x") is not None else None
     if x is not None and not isinstance(ticket.model, GNN):
         values = {name: fields[name] for name in input_names(info) if name in fields}
-        fields |= own_types(values, x)
+        fields |= match_dtype(values, x)
     sparse = kind.pruned(data, graph, edges, fields, mark)
     store = kind.store(sparse)
     if x is not None:

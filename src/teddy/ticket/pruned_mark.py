@@ -15,10 +15,10 @@ from teddy.errors import InputError
 from teddy.store.tensors import pack
 
 if TYPE_CHECKING:
-    from teddy.ticket.view import ChosenEdges
+    from teddy.ticket.view import TicketEdges
 
 
-def marks(ticket: ChosenEdges, edge_index: Tensor, nodes: list[int]) -> Tensor:
+def pruned_marks(ticket: TicketEdges, edge_index: Tensor, nodes: list[int]) -> Tensor:
     """A number for each pruned graph that the ticket and the graph's edges make, int64 ``[G]``.
 
     Args:
@@ -41,7 +41,7 @@ def marks(ticket: ChosenEdges, edge_index: Tensor, nodes: list[int]) -> Tensor:
     return torch.tensor(found)
 
 
-def is_marked(ticket: ChosenEdges, data: Data, edge_index: Tensor, nodes: list[int]) -> bool:
+def is_marked(ticket: TicketEdges, data: Data, edge_index: Tensor, nodes: list[int]) -> bool:
     """Whether graphs have the mark of this ticket and these edges.
 
     Args:
@@ -53,7 +53,7 @@ def is_marked(ticket: ChosenEdges, data: Data, edge_index: Tensor, nodes: list[i
     mark = getattr(data, PRUNED_BY, None)
     if not isinstance(mark, Tensor):
         return False
-    return torch.equal(mark.cpu().flatten(), marks(ticket, edge_index, nodes))
+    return torch.equal(mark.cpu().flatten(), pruned_marks(ticket, edge_index, nodes))
 
 
 def refuse_marked(data: Data) -> None:

@@ -37,7 +37,7 @@ class ModuleCall:
     """
 
     def __init__(self, module: nn.Module) -> None:
-        self.module, self.signature = module, ForwardSignature.of(module)
+        self.module, self.signature = module, ForwardSignature.from_module(module)
 
     def check(self, edge_index: Any, values: Mapping[str, Any]) -> None:
         """Raise if the module needs other values than there are, or doesn't take those."""

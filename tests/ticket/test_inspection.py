@@ -10,7 +10,7 @@ from conftest import edge_lists
 from teddy.graph import Edges
 from teddy.models import build_model
 from teddy.ticket import Count
-from teddy.ticket.anatomy import NodeLoss, graph_anatomy, layer_counts, parameter_counts
+from teddy.ticket.inspection import DegreeLoss, compare_graphs, layer_counts, parameter_counts
 
 
 def test_layers_add_up_to_the_network():
@@ -40,10 +40,14 @@ def test_hubs_and_stranded_nodes_by_hand():
     pairs = torch.tensor([[0, 0, 0, 0, 5, 5], [1, 2, 3, 4, 6, 7]])
     keep = torch.tensor([True, False, False, False, False, False])
     ids = [f"n{i}" for i in range(9)]
-    found = graph_anatomy(Edges(9, pairs), keep, torch.zeros(9).long(), ids, first=3)
-    assert found.hubs == [NodeLoss("n0", 4, 1), NodeLoss("n5", 2, 0), NodeLoss("n2", 1, 0)]
+    found = compare_graphs(Edges(9, pairs), keep, torch.zeros(9).long(), ids, first=3)
+    assert found.hubs == [DegreeLoss("n0", 4, 1), DegreeLoss("n5", 2, 0), DegreeLoss("n2", 1, 0)]
     assert found.num_stranded == 6
-    assert found.stranded == [NodeLoss("n5", 2, 0), NodeLoss("n2", 1, 0), NodeLoss("n3", 1, 0)]
+    assert found.stranded == [
+        DegreeLoss("n5", 2, 0),
+        DegreeLoss("n2", 1, 0),
+        DegreeLoss("n3", 1, 0),
+    ]
     assert (found.before.edges, found.after.edges) == (6, 1)
     assert (found.before.isolated, found.after.isolated) == (1, 7)
     assert found.after.degree["mean"] == 2 / 9
@@ -54,7 +58,7 @@ def test_degrees_are_those_of_the_edges(graph, data):
     simple, _ = Edges.from_columns(*graph)
     fates = st.lists(st.booleans(), min_size=simple.num_edges, max_size=simple.num_edges)
     keep = torch.tensor(data.draw(fates), dtype=torch.bool)
-    found = graph_anatomy(simple, keep, first=99)
+    found = compare_graphs(simple, keep, first=99)
     before = [sum(n in p for p in simple.pairs.t().tolist()) for n in range(simple.num_nodes)]
     kept = simple.pairs[:, keep].t().tolist()
     after = [sum(n in p for p in kept) for n in range(simple.num_nodes)]
@@ -62,6 +66,6 @@ def test_degrees_are_those_of_the_edges(graph, data):
         (n for n in range(simple.num_nodes) if after[n] < before[n]),
         key=lambda n: (after[n] - before[n], -before[n], n),
     )
-    assert found.hubs == [NodeLoss(n, before[n], after[n]) for n in lost]
-    assert found.stranded == [NodeLoss(n, before[n], 0) for n in lost if after[n] == 0]
+    assert found.hubs == [DegreeLoss(n, before[n], after[n]) for n in lost]
+    assert found.stranded == [DegreeLoss(n, before[n], 0) for n in lost if after[n] == 0]
     assert found.num_stranded == len(found.stranded)

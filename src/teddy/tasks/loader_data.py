@@ -21,7 +21,7 @@ from teddy.tasks.batches import Batch, subgraph, take
 _TARGETS = ("y", "train_mask", "val_mask", "test_mask")
 
 
-def loader_form(data: Data) -> tuple[Callable[[Data], Any], Callable[..., Batch]]:
+def loader_functions(data: Data) -> tuple[Callable[[Data], Any], Callable[..., Batch]]:
     """Return what makes the data of a loader, and what reads its batches."""
     if isinstance(data.edge_index, Surroundings):
         return hetero_to_load, as_hetero_batch

@@ -12,12 +12,12 @@ from torch_geometric.data import Data
 from teddy.errors import InputError
 from teddy.numbers import check_count
 from teddy.tasks.batches import Batch, check_divisible
-from teddy.tasks.loader_forms import loader_form
+from teddy.tasks.loader_data import loader_functions
 from teddy.training.loaders import Loader
 
 
 @dataclass(frozen=True)
-class FromFunction(Loader):
+class FunctionLoader(Loader):
     """Any PyG loader, or other iterable, that a function makes of the data that training sees.
 
     The function gets a ``Data``, of graph classification a list of them, or a ``HeteroData``. It
@@ -38,7 +38,7 @@ class FromFunction(Loader):
         >>> from torch_geometric.loader import RandomNodeLoader
         >>> import torch
         >>> data = Data(x=torch.eye(4), edge_index=torch.tensor([[0, 1], [1, 0]]))
-        >>> halves = FromFunction(lambda graph: RandomNodeLoader(graph, num_parts=2))
+        >>> halves = FunctionLoader(lambda graph: RandomNodeLoader(graph, num_parts=2))
         >>> [batch.rows.numel() for batch in halves.load(data)]
         [2, 2]
     """
@@ -52,7 +52,7 @@ class FromFunction(Loader):
     def load(self, data: Data) -> Iterable[Batch]:
         """Batches as the loader gives them."""
         check_divisible(data)
-        to_load, as_read = loader_form(data)
+        to_load, as_read = loader_functions(data)
         try:
             found = self.make(to_load(data))
         except ImportError as error:
