@@ -4,7 +4,7 @@
 
 Node classification on Cora with its features reduced to 128 by a singular value decomposition, the
 whole graph, no distillation, 100 epochs, the best validation epoch at the full sparsity. The rows
-are written as they are computed; the same command resumes. ``--page docs/weights.md`` puts the
+are written as they are computed; the same command resumes. ``--page docs/results.md`` puts the
 table into the page, ``--no-run`` computes nothing.
 """
 

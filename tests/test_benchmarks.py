@@ -196,7 +196,7 @@ def test_graphs_are_a_task_to_compare():
 
 def test_the_table_of_weight_budgets_is_that_of_the_results():
     rows = json.loads((ROOT / "docs/results/bench_weights.json").read_text())
-    text = (ROOT / "docs/weights.md").read_text()
+    text = (ROOT / "docs/results.md").read_text()
     assert (
         "\n".join([weight_budgets.BEGIN, *weight_budgets.table(rows), weight_budgets.END]) in text
     )

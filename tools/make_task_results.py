@@ -1,4 +1,4 @@
-"""Put sweeps of link prediction and graph classification into docs/tasks.md.
+"""Put sweeps of link prediction and graph classification into docs/results.md.
 
     python tools/make_task_results.py runs/links runs/graphs
 
@@ -18,7 +18,7 @@ from teddy.store.atomic import write_atomically
 from teddy.sweep import read_table, summarize
 
 DOCS = Path(__file__).parents[1] / "docs"
-RESULTS, PAGE = DOCS / "results" / "task_sweeps.json", DOCS / "tasks.md"
+RESULTS, PAGE = DOCS / "results" / "task_sweeps.json", DOCS / "results.md"
 BEGIN, END = "<!-- made by tools/make_task_results.py: {} -->", "<!-- end -->"
 #: The method that the others are compared with.
 AGAINST = "random"

@@ -15,10 +15,14 @@ from tools.docs_site.pages import (
     linked_files,
     place,
     relink,
+    sessions,
     spaced,
     titled,
 )
-from tools.docs_site.reference import command_page, subpackage_page, subpackages, top_page
+from tools.docs_site.reference import api_page, command_page, extension_page
+
+#: Pages made from docstrings and commands.
+GENERATED = ("api.md", "extend.md", "commands.md")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -28,10 +32,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made = {uri: (ROOT / path).read_text() for uri, path in OUTSIDE.items()}
     for notebook in sorted((ROOT / "docs").glob("*.ipynb")):
         made[f"{notebook.stem}.md"] = to_markdown(notebook)
-    made |= {
-        f"reference/{subpackage}.md": subpackage_page(subpackage) for subpackage in subpackages()
-    }
-    made |= {"reference/teddy.md": top_page(), "reference/commands.md": command_page()}
+    made |= dict(zip(GENERATED, (api_page(), extension_page(), command_page()), strict=True))
     for uri, text in made.items():
         files.append(File.generated(config, uri, content=text))
     linked = linked_files([*written, *made.items()])
@@ -52,8 +53,6 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     uri = page.file.src_uri
     if uri.startswith(("files/", "results/")):  # a search finds what explains first
         page.meta["search"] = {"boost": 0.2}
-    if page.parent is None:  # no list of sisters: its place is better used
-        page.meta["hide"] = ["navigation"]
-    if uri.startswith(("files/", "reference/")):
+    if uri.startswith("files/") or uri in GENERATED:
         return spaced(markdown)
-    return titled(spaced(relink(typeset(markdown), uri)))
+    return sessions(titled(spaced(relink(typeset(markdown), uri))))

@@ -141,6 +141,16 @@ def titled(text: str) -> str:
     return FILE.sub(r'```\1 title="\2"', text)
 
 
+def sessions(text: str) -> str:
+    """Blocks of Python with prompts, as sessions: their output isn't highlighted as code.
+
+    Example:
+        >>> print(sessions("```python\\n>>> 1 + 1\\n2\\n```").splitlines()[0])
+        ```pycon
+    """
+    return text.replace("```python\n>>> ", "```pycon\n>>> ")
+
+
 def outside_fences(
     text: str, change: Callable[[str], str], keep: Callable[[str], object] = lambda _: None
 ) -> str:

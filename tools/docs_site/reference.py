@@ -1,4 +1,4 @@
-"""Pages of the reference: the public names of each subpackage, and the commands."""
+"""Pages of the reference: the public objects, the extension points and the commands."""
 
 from __future__ import annotations
 
@@ -6,9 +6,27 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from tools.docs_site.roles import ROLE, inline
-
 SOURCE = Path(__file__).parents[2] / "src"
+#: Groups of the API page: names of ``teddy``, then other public objects that belong to them.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Find a ticket": ("find_ticket", "find_over_seeds"),
+    "Use a ticket": ("Ticket", "ticket"),
+    "Prune edges": ("prune_edges", "SparsifyEdges", "edge_scores", "graph_health"),
+    "Prune weights": ("L0Projected", "project_l0_", "distillation_loss"),
+    "Methods": ("Teddy", "UGS", "WDGLT", "Auto"),
+    "Tasks": (
+        "Classification", "Multilabel", "Regression", "LinkPrediction", "GraphClassification",
+    ),
+    "Settings": ("TrainConfig", "WeightBudget", "Settings"),
+    "Data": ("load_dataset", "split_links", "links_of", "graph_set"),
+}  # fmt: skip
+#: Subpackages that programs extend, or drive from Python, by their titles on the second page.
+EXTENSIBLE = {
+    "Methods": "methods", "Edge scores": "prune", "Models": "models", "Tasks": "tasks",
+    "Trackers": "tracking", "Data sets": "data", "Loaders and training": "training",
+    "Weights": "weights", "Graphs": "graph", "Sweeps and search": "sweep",
+    "Edge tables": "scale",
+}  # fmt: skip
 #: A package's docstring without a heading of its own.
 BARE = ["    options:", "      members: false", "      show_root_heading: false",
         "      show_root_toc_entry: false", ""]  # fmt: skip
@@ -19,17 +37,6 @@ def tree(module: str) -> ast.Module:
     path = SOURCE.joinpath(*module.split("."))
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     return ast.parse(file.read_text())
-
-
-def subpackages() -> list[str]:
-    """Subpackages with public names: packages of the library, the command line apart.
-
-    Example:
-        >>> subpackages()[:2]
-        ['data', 'graph']
-    """
-    found = (path.parent.name for path in SOURCE.glob("teddy/*/__init__.py"))
-    return sorted(subpackage for subpackage in found if subpackage != "cli")
 
 
 def imported(module: str) -> dict[str, str]:
@@ -64,22 +71,6 @@ def exported(module: str) -> list[str]:
     return []
 
 
-def summary(module: str, name: str) -> str:
-    """First paragraph of the docstring of a name, from where it is defined.
-
-    Example:
-        >>> summary("teddy.prune", "prune_edges")
-        'Choose the kept edges (Algorithm 1, *Searching Subgraph*).'
-    """
-    origin = imported(module).get(name)
-    if origin is not None:
-        return summary(origin, name)
-    for node in tree(module).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
-            return " ".join((ast.get_docstring(node) or "").partition("\n\n")[0].split())
-    return ""
-
-
 def public_paths(module: str) -> list[str]:
     """Where the public names of a subpackage are; one that a file is called, too, is in that file.
 
@@ -94,28 +85,51 @@ def public_paths(module: str) -> list[str]:
     ]
 
 
-def subpackage_page(subpackage: str) -> str:
-    """The subpackage's docstring, its public names, and those of the packages in it."""
-    module = f"teddy.{subpackage}"
-    lines = [f"# {module}", f"::: {module}", *BARE]
-    lines += [f"::: {path}\n" for path in public_paths(module)]
-    for package in sorted(SOURCE.glob(f"teddy/{subpackage}/*/__init__.py")):
-        inner = f"{module}.{package.parent.name}"
-        names = [name for name in imported(inner) if name not in exported(module)]
-        lines += [f"## {inner}", f"::: {inner}", *BARE]
-        lines += [f"::: {imported(inner)[name]}.{name}\n" for name in names]
+def api_page() -> str:
+    """Every public object of ``teddy``, grouped; names that no group has come last."""
+    rest = set(exported("teddy")) - {name for group in GROUPS.values() for name in group}
+    groups = {**GROUPS, "More": tuple(sorted(rest))} if rest else GROUPS
+    lines = [
+        "# API", "The public objects of `teddy`. To add a method, a score, a model or a task, "
+        "see [Extension points](extend.md).", "",
+    ]  # fmt: skip
+    for title, names in groups.items():
+        lines += [f"## {title}", ""]
+        for name in names:
+            if (SOURCE / "teddy" / name).is_dir():
+                paths = [path for path in public_paths(f"teddy.{name}") if not in_api(path)]
+            else:
+                paths = [f"teddy.{name}"]
+            lines += [f"::: {path}\n" for path in paths]
     return "\n".join(lines)
 
 
-def top_page() -> str:
-    """The names of ``teddy`` itself, each with its line, linked to its subpackage."""
-    lines = ["# teddy", "What most programs need; the subpackages have the rest.", ""]
-    lines += ["| name | |", "|---|---|"]
-    for name in exported("teddy"):
-        origin = imported("teddy")[name]
-        said = ROLE.sub(r"`\2`", inline(summary(origin, name)))
-        lines.append(f"| [`{name}`][{origin}.{name}] | {said} |")
-    lines += ["", "::: teddy.errors.InputError"]
+def in_api(path: str) -> bool:
+    """Whether ``teddy`` itself has the object at a path of a subpackage.
+
+    Example:
+        >>> in_api("teddy.tasks.Regression"), in_api("teddy.tasks.Task")
+        (True, False)
+    """
+    return path.rpartition(".")[2] in exported("teddy")
+
+
+def extension_page() -> str:
+    """Public objects of the subpackages that programs extend, but those of the API page."""
+    lines = [
+        "# Extension points", "Classes, functions and registries to add your own method, score, "
+        "model, task or tracker, and to run sweeps and prune tables from Python. "
+        "[Contributing](contributing.md) shows the file and the line that each needs; "
+        "the [API](api.md) page has what most programs use.", "",
+    ]  # fmt: skip
+    for title, subpackage in EXTENSIBLE.items():
+        module = f"teddy.{subpackage}"
+        lines += [f"## {title}", f"::: {module}", *BARE]
+        lines += [f"::: {path}\n" for path in public_paths(module) if not in_api(path)]
+        for package in sorted(SOURCE.glob(f"teddy/{subpackage}/*/__init__.py")):
+            inner = f"{module}.{package.parent.name}"
+            names = [name for name in imported(inner) if name not in exported(module)]
+            lines += [f"::: {imported(inner)[name]}.{name}\n" for name in names]
     return "\n".join(lines)
 
 
@@ -127,8 +141,8 @@ def command_page() -> str:
     from teddy.cli.app import app
 
     group = typer.main.get_command(app)
-    lines = ["# Command line", "What `teddy COMMAND --help` prints.", ""]
+    lines = ["# Commands", "The output of `teddy COMMAND --help`.", ""]
     for name in group.commands:  # type: ignore[attr-defined]
-        help_ = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "92"}, prog_name="teddy")
+        help_ = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "80"}, prog_name="teddy")
         lines += [f"## teddy {name}", "```text", help_.stdout.strip(), "```", ""]
     return "\n".join(lines)
