@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
@@ -13,7 +14,16 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import pytest
 from tools.check_docs.blocks import ROOT
 
+import teddy
+
 pytest.importorskip("mkdocs", reason="needs the extra docs")
+#: Terms that readers search for, by the page that must have them.
+TERMS = {
+    "glossary.html": ["heterophily", "inductive", "dropedge", "lottery ticket", "winning ticket"],
+    "faq.html": ["quantisation", "windows", "gpu", "pypi", "dropedge"],
+    "models.html": ["inductive"],
+    "data.html": ["heterophily"],
+}
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 
 
@@ -79,16 +89,29 @@ def test_nothing_of_the_source_is_left_unrendered(pages):
             assert raw not in text, f"{path.name}: {text[max(text.find(raw) - 40, 0) :][:120]}"
 
 
-def test_the_reference_has_what_is_public(site, pages):
-    from tools.docs_site.reference import public_paths, subpackages
+def test_the_api_page_has_every_public_object(site, pages):
+    from tools.docs_site.reference import EXTENSIBLE, GROUPS, in_api, public_paths
 
-    for subpackage in subpackages():
-        anchors = pages[site / "reference" / f"{subpackage}.html"].anchors
-        assert set(public_paths(f"teddy.{subpackage}")) <= anchors
-    commands = pages[site / "reference" / "commands.html"].anchors
-    assert {"teddy-find", "teddy-bench"} <= commands
-    weights = (site / "reference" / "weights.html").read_text()
-    assert "<math" in weights
+    anchors = pages[site / "api.html"].anchors
+    assert {f"teddy.{name}" for name in teddy.__all__} <= anchors
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert set(teddy.__all__) <= set(grouped), "a public object that no group of the page has"
+    assert len(grouped) == len(set(grouped))
+    anchors = pages[site / "extend.html"].anchors
+    for subpackage in EXTENSIBLE.values():
+        paths = public_paths(f"teddy.{subpackage}")
+        assert {path for path in paths if not in_api(path)} <= anchors
+    assert {"teddy-find", "teddy-bench"} <= pages[site / "commands.html"].anchors
+    assert "<math" in (site / "api.html").read_text()
+
+
+def test_the_search_index_has_the_terms_on_the_pages_that_explain_them(site):
+    index = json.loads((site / "search" / "search_index.json").read_text())
+    for page, terms in TERMS.items():
+        entries = [e for e in index["docs"] if e["location"].partition("#")[0] == page]
+        text = " ".join(f"{entry['title']} {entry['text']}" for entry in entries).lower()
+        for term in terms:
+            assert term in text, f"{page} lacks {term}"
 
 
 def test_a_page_that_the_navigation_lacks_is_a_warning(caplog, monkeypatch):
@@ -131,14 +154,42 @@ def test_every_page_opens_without_an_error_and_search_finds(site, pages):
             assert page.locator("h1").first.inner_text(), path
             wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
             assert wide <= 0, f"{path} is {wide} pixels too wide"
-        page.goto((site / "index.html").as_uri())
-        page.keyboard.press("f")
-        page.keyboard.type("billion edges", delay=20)
-        page.locator(".md-search-result__item").first.wait_for(timeout=20_000)
-        found = page.locator(".md-search-result__item a").evaluate_all(
-            "all => all.map(a => a.href)"
-        )
+        results = {query: searched(page, site, query) for query in QUERIES}
+        copied = copied_code(page, site)
         browser.close()
     assert wrong == []
     assert requests <= {"file", "data", "blob", "about"}
-    assert any("recipes/billion.html" in link for link in found)
+    for query, expected in QUERIES.items():
+        assert any(expected in link for link in results[query][:5]), results
+    assert "import teddy" in copied[0]
+    assert not [line for code in copied for line in code if line.startswith((">>>", "..."))]
+
+
+#: Queries, and the page that must be among their first results.
+QUERIES = {
+    "billion edges": "recipes/billion.html",
+    "heterophily": "glossary.html",
+    "inductive": "models.html",
+    "DropEdge": "glossary.html",
+    "lottery ticket": "glossary.html",
+    "quantisation": "faq.html",
+}
+
+
+def searched(page, site, query):
+    """Addresses that the search of the site finds, the best first."""
+    page.goto((site / "index.html").as_uri())
+    page.keyboard.press("f")
+    page.keyboard.type(query, delay=20)
+    page.locator(".md-search-result__item").first.wait_for(timeout=20_000)
+    page.wait_for_timeout(300)  # results of the whole query, not of its first letters
+    return page.locator(".md-search-result__item a").evaluate_all("all => all.map(a => a.href)")
+
+
+def copied_code(page, site):
+    """Lines that the copy buttons of a page's Python sessions take."""
+    page.goto((site / "tickets.html").as_uri())
+    code = page.locator(".language-pycon code").evaluate_all(
+        "all => all.map(code => code.dataset.copy)"
+    )
+    return [text.split("\n") for text in code]
