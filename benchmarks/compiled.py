@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 import teddy
-from teddy.methods import METHODS, Level, Problem, make_problem
+from teddy.methods import METHODS, Problem, SparsityLevel, make_problem
 from teddy.settings import Settings
 from teddy.sweep.grid import file_name
 from teddy.ticket import Ticket
@@ -89,7 +89,9 @@ def _kept(problem: Problem, level: int, structure: str, path: Path | None) -> Ti
     """The ticket of a file, or a new one that is written there."""
     if path is not None and path.exists():
         return Ticket.load(path)
-    (found,) = METHODS["teddy"].tickets(problem, [Level.simulation(level)], structure=structure)
+    (found,) = METHODS["teddy"].tickets(
+        problem, [SparsityLevel.from_schedule(level)], structure=structure
+    )
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         found.save(path)

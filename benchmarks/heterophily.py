@@ -24,7 +24,7 @@ from torch_geometric.data import Data
 
 import teddy
 from teddy.graph import Edges
-from teddy.methods import METHODS, Level, make_problem
+from teddy.methods import METHODS, SparsityLevel, make_problem
 from teddy.methods.auto import SCORES_TO_TRY
 from teddy.settings import Settings
 from teddy.sweep.statistics import paired_difference
@@ -80,11 +80,12 @@ def compare(
             found[score] = [max(infos, key=lambda info: info.ticket.val) for infos in tried]
         else:
             tickets = [
-                METHODS[score].tickets(problem, [Level.simulation(level)]) for problem in problems
+                METHODS[score].tickets(problem, [SparsityLevel.from_schedule(level)])
+                for problem in problems
             ]
             found[score] = [next(ticket).info for ticket in tickets]
         test, chance = ([info.ticket.test for info in found[name]] for name in (score, "random"))
-        test_rows = int(problems[0].given.test_mask.sum())
+        test_rows = int(problems[0].prepared.test_mask.sum())
         over = paired_difference(test, chance, test_rows=test_rows)
         yield {
             "model": model,

@@ -23,7 +23,7 @@ from torch_geometric.utils import to_undirected
 import teddy
 from benchmarks.precompute import graph_file
 from benchmarks.scaling import memory
-from teddy.numbers import simulation_sparsity
+from teddy.numbers import schedule_sparsity
 from teddy_paper.large_scale import models
 
 SIMULATION, EPOCHS = 20, 5
@@ -64,7 +64,7 @@ def full_batch(name: str, model: str, threads: int) -> dict[str, Any]:
 def _child(name: str, model: str) -> dict[str, Any]:
     data = reddit_sized() if name == "reddit-sized" else teddy.load_dataset(name)
     before = memory("VmRSS")
-    level = simulation_sparsity(SIMULATION)
+    level = schedule_sparsity(SIMULATION)
     ticket = teddy.find_ticket(data, model, level, level, epochs=EPOCHS, weight_decay=0.0)
     return {
         "work": f"{name} {model}, {EPOCHS} epochs, simulation {SIMULATION}",

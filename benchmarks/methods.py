@@ -12,7 +12,7 @@ import torch
 from benchmarks.timing import Comparison, compare, milliseconds
 from benchmarks.training import data_sets
 from teddy.kernels import jit
-from teddy.methods import METHODS, Level, make_problem
+from teddy.methods import METHODS, SparsityLevel, make_problem
 from teddy.methods.wasserstein import class_separation
 from teddy.sweep import Grid, Settings, run_sweep
 from teddy.training import TrainConfig
@@ -59,7 +59,7 @@ def _simulation(data: Any, kind: str, method: str, epochs: int) -> float:
         problem = make_problem(data, kind, Settings(TrainConfig(epochs)), method=method)
         problem.dense()
         started = time.perf_counter()
-        list(METHODS[method].tickets(problem, [Level.simulation(1)]))
+        list(METHODS[method].tickets(problem, [SparsityLevel.from_schedule(1)]))
         times.append(time.perf_counter() - started)
     return sorted(times[1:])[1]
 

@@ -13,7 +13,7 @@ from statistics import mean, pstdev
 from typing import Any
 
 import teddy
-from teddy.numbers import simulation_sparsity
+from teddy.numbers import schedule_sparsity
 
 MODEL, SIMULATION = "gcn", 5
 LOADER = "partitions:parts=32:batch=4"
@@ -23,7 +23,7 @@ def accuracies(
     names: tuple[str, ...] = ("citeseer", "pubmed"), seeds: int = 3, epochs: int = 200
 ) -> Iterator[dict[str, Any]]:
     """Test accuracies of the dense model and the ticket, in full batch and on partitions."""
-    level = simulation_sparsity(SIMULATION)
+    level = schedule_sparsity(SIMULATION)
     for name in names:
         data = teddy.load_dataset(name)
         for loader in (None, LOADER):
@@ -46,7 +46,7 @@ def processes(
     name: str = "pubmed", epochs: int = 50, counts: tuple[int, ...] = (1, 2), every: int = 5
 ) -> dict[str, Any]:
     """Seconds of training and accuracy by the number of processes, one thread each."""
-    level = str(simulation_sparsity(SIMULATION))
+    level = str(schedule_sparsity(SIMULATION))
     runs: dict[int, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for count in counts:

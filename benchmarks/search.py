@@ -16,43 +16,45 @@ from pathlib import Path
 from typing import Any
 
 from teddy.methods.spec import MethodSpec
-from teddy.sweep import Point, Settings, Sparsest, Tried, search_sparsest
+from teddy.sweep import LevelPair, SearchResult, Settings, TriedPair, search_sparsest
 from teddy.sweep.candidates import Candidates
 from teddy.sweep.grid import file_name
+from teddy.sweep.level_search import bisect_levels, trace_frontier
 from teddy.sweep.search import grid_points
-from teddy.sweep.walk import diagonal, staircase
 from teddy.training import TrainConfig
 
 
-def full_grid(found: Sparsest, candidates: Candidates) -> list[Tried]:
+def full_grid(found: SearchResult, candidates: Candidates) -> list[TriedPair]:
     """Train and judge all points that a search could have tried."""
     points = grid_points(found.levels, found.frontier)
     return [_judged(found, candidates, point) for point in points]
 
 
-def _judged(found: Sparsest, candidates: Candidates, point: Point) -> Tried:
+def _judged(found: SearchResult, candidates: Candidates, point: LevelPair) -> TriedPair:
     seeds = candidates.differences(point, found.rule.seeds)
-    judgement = found.rule.test(lambda count: seeds[:count], _share(found, point))
-    return Tried(point, *candidates.sparsities(point, found.rule.seeds), judgement)
+    decision = found.rule.run(lambda count: seeds[:count], _share(found, point))
+    return TriedPair(point, *candidates.sparsities(point, found.rule.seeds), decision)
 
 
-def sparsest_of(grid: Sequence[Tried]) -> list[Point]:
+def sparsest_of(grid: Sequence[TriedPair]) -> list[LevelPair]:
     """Points that are accepted with none sparser; on the diagonal that is the last."""
-    good = [tried.point for tried in grid if tried.judgement.verdict == "accepted"]
+    good = [tried.point for tried in grid if tried.decision.verdict == "accepted"]
     return [p for p in good if not any(p != q and p.within(q) for q in good)]
 
 
-def levels_apart(levels: Sequence[int], ours: Sequence[Point], theirs: Sequence[Point]) -> int:
+def levels_apart(
+    levels: Sequence[int], ours: Sequence[LevelPair], theirs: Sequence[LevelPair]
+) -> int:
     """By how many levels the answers differ at most, in edges or weights.
 
     Example:
-        >>> levels_apart([5, 10, 15], [Point(10, 10)], [Point(15, 15)])
+        >>> levels_apart([5, 10, 15], [LevelPair(10, 10)], [LevelPair(15, 15)])
         1
     """
     place = {level: index for index, level in enumerate([0, *levels])}
-    one, other = ([*points] or [Point(0, 0)] for points in (ours, theirs))
+    one, other = ([*points] or [LevelPair(0, 0)] for points in (ours, theirs))
 
-    def nearest(point: Point, points: Sequence[Point]) -> int:
+    def nearest(point: LevelPair, points: Sequence[LevelPair]) -> int:
         return min(
             max(abs(place[point.edges] - place[q.edges]),
                 abs(place[point.weights] - place[q.weights]))
@@ -62,15 +64,15 @@ def levels_apart(levels: Sequence[int], ours: Sequence[Point], theirs: Sequence[
     return max(*(nearest(p, other) for p in one), *(nearest(p, one) for p in other))
 
 
-def _share(found: Sparsest, point: Point) -> float:
+def _share(found: SearchResult, point: LevelPair) -> float:
     """Error that the search may spend on a point: that of the walk that ends there."""
-    shares: dict[Point, float] = {}
+    shares: dict[LevelPair, float] = {}
 
-    def accepts(other: Point, share: float) -> bool:
+    def accepts(other: LevelPair, share: float) -> bool:
         shares[other] = share
         return other.within(point)
 
-    walk = staircase if found.frontier else diagonal
+    walk = trace_frontier if found.frontier else bisect_levels
     walk(found.levels, found.rule.error, accepts)
     return shares[point]
 

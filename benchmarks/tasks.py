@@ -23,8 +23,8 @@ import torch
 from torch_geometric.data import Data
 
 import teddy
-from teddy.methods import METHODS, Level, Problem, make_problem
-from teddy.methods.store import Memory
+from teddy.methods import METHODS, Problem, SparsityLevel, make_problem
+from teddy.methods.store import MemoryStore
 from teddy.settings import Settings
 from teddy.sweep.statistics import paired_difference, spread
 from teddy.tasks import TASKS
@@ -82,14 +82,17 @@ def compare(
     ]
     facts = {"task": task, "dataset": dataset, "model": model}
     dense = [own[DISTILL[0]].dense().accuracy.test for own in problems]
-    test_rows = int(problems[0][DISTILL[0]].given.test_mask.sum())
+    test_rows = int(problems[0][DISTILL[0]].prepared.test_mask.sum())
     yield {**facts, "method": "dense", "level": 0, "distill": None, "test": dense}
     by_chance: dict[tuple[int, float], list[float]] = {}
     for method, level, distill in product(
         sorted(methods, key="random".__ne__), [level for level in levels if level], DISTILL
     ):
         (found,) = zip(
-            *(METHODS[method].tickets(own[distill], [Level.simulation(level)]) for own in problems),
+            *(
+                METHODS[method].tickets(own[distill], [SparsityLevel.from_schedule(level)])
+                for own in problems
+            ),
             strict=True,
         )
         infos = [ticket.info for ticket in found]
@@ -110,7 +113,7 @@ def _problems(
     task: str, dataset: str, model: str, seed: int, epochs: int, options: dict[str, Any]
 ) -> Iterator[tuple[float, Problem]]:
     """The problem of a seed with and without distillation; they share the dense model."""
-    data, store, kind = DATA[task](dataset, seed), Memory(), TASKS[task]
+    data, store, kind = DATA[task](dataset, seed), MemoryStore(), TASKS[task]
     own = {name: value for name, value in options.items() if name in kind.defaults()}
     rest = {name: value for name, value in options.items() if name not in own}
     for distill in DISTILL:

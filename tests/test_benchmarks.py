@@ -29,7 +29,7 @@ from conftest import small_graph
 from teddy.graph import Edges
 from teddy.methods import Problem
 from teddy.models import build_model
-from teddy.sweep import Point, Settings
+from teddy.sweep import LevelPair, Settings
 from teddy.training import TrainConfig, train
 
 ROOT = Path(__file__).parents[1]
@@ -130,10 +130,10 @@ def test_a_search_is_held_against_the_full_grid(tmp_path):
 
 
 def test_answers_are_compared_by_levels():
-    near = [Point(20, 5), Point(10, 10)]
-    assert levels_apart([5, 10, 15, 20], near, [Point(20, 10), Point(10, 15)]) == 1
-    assert levels_apart([5, 10, 15, 20], near, [Point(20, 20)]) == 3
-    assert levels_apart([5, 10], [], [Point(5, 5)]) == 1
+    near = [LevelPair(20, 5), LevelPair(10, 10)]
+    assert levels_apart([5, 10, 15, 20], near, [LevelPair(20, 10), LevelPair(10, 15)]) == 1
+    assert levels_apart([5, 10, 15, 20], near, [LevelPair(20, 20)]) == 3
+    assert levels_apart([5, 10], [], [LevelPair(5, 5)]) == 1
     assert levels_apart([5, 10], [], []) == 0
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from teddy.capabilities import FEATURES, Part, reason_against
 from teddy.methods import METHODS
-from teddy.methods.parts import model_part, score_part
+from teddy.methods.combination import model_part, score_part
 from teddy.models import MODELS
 from teddy.prune import SCORES
 from teddy.store.atomic import write_atomically

@@ -48,8 +48,8 @@ def cell(summary: Summary | None) -> str:
 
 def table(summaries: list[Summary], dataset: str, model: str) -> list[str]:
     here = [s for s in summaries if (s.dataset, s.model) == (dataset, model)]
-    simulations = sorted({s.simulation for s in here} - {0})
-    by_place = {(s.method, s.simulation): s for s in here}
+    simulations = sorted({s.level for s in here} - {0})
+    by_place = {(s.method, s.level): s for s in here}
     lines = [
         "| method | " + " | ".join(str(i) for i in simulations) + " |",
         "|---" * (len(simulations) + 1) + "|",

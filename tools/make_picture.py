@@ -16,7 +16,7 @@ import networkx as nx
 
 import teddy
 from teddy.graph import Edges
-from teddy.numbers import simulation_sparsity
+from teddy.numbers import schedule_sparsity
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -74,7 +74,7 @@ def accuracies(axis: Any) -> None:
     bars = []
     for r in rows:
         level = int(r["simulation"])
-        name = f"{simulation_sparsity(level):.0%} removed" if level else "dense"
+        name = f"{schedule_sparsity(level):.0%} removed" if level else "dense"
         if level in (0, 20, 40):
             bars.append((name, float(r["ours"]), float(r["deviation"])))
     names, means, spreads = zip(*bars, strict=True)

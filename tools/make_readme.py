@@ -9,9 +9,9 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from teddy.numbers import simulation_sparsity
+from teddy.numbers import schedule_sparsity
 from teddy.store.atomic import write_atomically
-from teddy_paper.results import known_as
+from teddy_paper.results import display_name
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -34,13 +34,13 @@ def table() -> str:
     with EXTREME.open() as file:
         rows = list(csv.DictReader(file))
     levels = sorted({int(row["simulation"]) for row in rows})
-    removed = ["dense", *(f"{simulation_sparsity(i):.0%} removed" for i in levels if i)]
+    removed = ["dense", *(f"{schedule_sparsity(i):.0%} removed" for i in levels if i)]
     lines = [["GIN, accuracy %", *removed], ["---"] * (len(levels) + 1)]
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         mine = {int(row["simulation"]): row for row in rows if row["dataset"] == dataset}
         seeds = mine[0]["seeds"]
         ours = [cell(mine[i], "ours", "deviation") for i in levels]
-        lines.append([f"{known_as(dataset)}, {seeds} seeds", *ours])
+        lines.append([f"{display_name(dataset)}, {seeds} seeds", *ours])
         theirs = [cell(mine[i], "paper", "paper deviation") for i in levels]
         lines.append(["*paper*", *theirs])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from teddy.numbers import simulation_sparsity
+from teddy.numbers import schedule_sparsity
 from teddy.store.atomic import write_atomically
 from teddy.sweep import read_table, summarize
 
@@ -42,7 +42,7 @@ def _rounded(value: Any) -> Any:
 def table(rows: list[Row]) -> list[str]:
     """Lines of a Markdown table: a line for each model and method, a column for each level."""
     levels = sorted({row["simulation"] for row in rows} - {0})
-    head = [f"{100 * simulation_sparsity(level):.0f}% removed" for level in levels]
+    head = [f"{100 * schedule_sparsity(level):.0f}% removed" for level in levels]
     lines = ["| | dense | " + " | ".join(head) + " |", "|---" * (2 + len(levels)) + "|"]
     for model, method in dict.fromkeys((row["model"], row["method"]) for row in rows):
         own = [row for row in rows if (row["model"], row["method"]) == (model, method)]

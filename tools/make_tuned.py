@@ -11,10 +11,10 @@ import argparse
 import json
 from pathlib import Path
 
-from teddy.methods import Level
+from teddy.methods import SparsityLevel
 from teddy.settings import Settings
 from teddy.store.atomic import write_atomically
-from teddy.sweep.tune import Search, tune
+from teddy.sweep.tune import TuningSpec, tune
 
 OUT = Path(__file__).parents[1] / "src" / "teddy" / "methods" / "tuned.json"
 PAIRS = [f"{d}-{m}" for d in ("citeseer", "cora", "pubmed") for m in ("gcn", "gin", "gat")]
@@ -31,8 +31,11 @@ def main() -> None:
     arguments = parser.parse_args()
     for pair in arguments.only.split(","):
         dataset, model = pair.split("-")
-        search = Search(
-            dataset, model, level=Level.simulation(20), seeds=tuple(range(arguments.seeds))
+        search = TuningSpec(
+            dataset,
+            model,
+            level=SparsityLevel.from_schedule(20),
+            seeds=tuple(range(arguments.seeds)),
         )
         folder = arguments.runs / f"tune-{pair}"
         settings = Settings.from_dict({"data_dir": arguments.data_dir})

@@ -99,23 +99,23 @@ def num_kept_weights(sparsity: float, num_weights: int) -> int:
     return num_weights - _whole(product, math.floor(product))
 
 
-def simulation_sparsity(simulation: int, ratio: float = 0.05) -> float:
+def schedule_sparsity(level: int, ratio: float = 0.05) -> float:
     r"""Sparsity of the paper's i-th simulation, :math:`1 - (1 - 0.05)^i`.
 
     Example:
-        >>> [round(simulation_sparsity(i), 4) for i in (0, 1, 20, 40)]
+        >>> [round(schedule_sparsity(i), 4) for i in (0, 1, 20, 40)]
         [0.0, 0.05, 0.6415, 0.8715]
     """
-    if simulation < 0:
-        raise InputError(f"simulation is {simulation}, expected 0 (dense) or more")
-    return 1.0 - (1.0 - ratio) ** simulation
+    if level < 0:
+        raise InputError(f"level is {level}, expected 0 (dense) or more")
+    return 1.0 - (1.0 - ratio) ** level
 
 
-def nearest_simulation(sparsity: float, ratio: float = 0.05) -> int:
+def nearest_level(sparsity: float, ratio: float = 0.05) -> int:
     r"""The paper's simulation whose sparsity is nearest, 1 at least.
 
     Example:
-        >>> nearest_simulation(0.64), nearest_simulation(0.0), nearest_simulation(1.0)
+        >>> nearest_level(0.64), nearest_level(0.0), nearest_level(1.0)
         (20, 1, 90)
     """
     kept = max(1.0 - check_sparsity(sparsity), 0.01)

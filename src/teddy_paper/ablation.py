@@ -5,7 +5,7 @@ from __future__ import annotations
 from teddy.report.chart import Chart
 from teddy.sweep import Difference, Grid
 from teddy_paper.accuracy import accuracy_table
-from teddy_paper.judge import all_above
+from teddy_paper.findings import all_above
 from teddy_paper.reproduction import CITATION, Finding, Result, Scope, reproduction
 from teddy_paper.results import Results
 
@@ -29,10 +29,10 @@ def grids(scope: Scope) -> list[Grid]:
 def ablation(results: Results, scope: Scope) -> Result:
     """Accuracies of all configurations."""
     settings = results.settings(scope.datasets, ["gat"])
-    every = settings, (*ONE_SHOT, *ITERATIVE), scope.simulations
+    every = settings, (*ONE_SHOT, *ITERATIVE), scope.levels
     cora = [pair for pair in settings if pair[0] == "cora"] or settings[:1]
-    stepwise = results.panels(cora, STEPWISE, scope.simulations)
-    configurations = results.panels(settings, CONFIGURATIONS, scope.simulations)
+    stepwise = results.panels(cora, STEPWISE, scope.levels)
+    configurations = results.panels(settings, CONFIGURATIONS, scope.levels)
     return Result(
         [accuracy_table(results, "ablation", *every, title="Test accuracy (%) of GAT")],
         [
@@ -46,7 +46,7 @@ def ablation(results: Results, scope: Scope) -> Result:
 
 def _findings(results: Results, scope: Scope) -> list[Finding]:
     def differences(ours: str, theirs: str) -> list[Difference | None]:
-        return results.differences(CITATION, ["gat"], ours, theirs, scope.simulations)
+        return results.differences(CITATION, ["gat"], ours, theirs, scope.levels)
 
     distilled = differences("teddy:distill=0", "ugs:distill=10")
     what = "TEDDY without distillation minus UGS with it"

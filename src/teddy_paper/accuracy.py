@@ -6,9 +6,17 @@ from collections.abc import Sequence
 from itertools import product
 
 from teddy.sweep import Grid
-from teddy_paper.judge import all_above, share
+from teddy_paper.findings import all_above, share
 from teddy_paper.published import published_value
-from teddy_paper.reproduction import CITATION, MODELS, Finding, Result, Scope, Table, reproduction
+from teddy_paper.reproduction import (
+    CITATION,
+    MODELS,
+    Finding,
+    Result,
+    ResultTable,
+    Scope,
+    reproduction,
+)
 from teddy_paper.results import Results
 
 #: The paper's baselines, and ours: TEDDY's training on other edges.
@@ -24,7 +32,7 @@ COLUMNS = (
 
 def grids(scope: Scope) -> list[Grid]:
     """All methods; WD-GLT, whose rounds cost tens of TEDDY's, where it is feasible."""
-    few = [i for i in scope.simulations if i <= 5]
+    few = [i for i in scope.levels if i <= 5]
     found = [scope.grid(["teddy", *OTHERS]), scope.grid(["ugs"], iterative=True)]
     if scope.quick:
         return [*found, scope.grid(["wd-glt"], ["gcn"], few[:1], iterative=True)]
@@ -43,7 +51,7 @@ def grids(scope: Scope) -> list[Grid]:
 def accuracy(results: Results, scope: Scope) -> Result:
     """Every method at every level, the dense model beside it."""
     settings = results.settings(scope.datasets, MODELS)
-    shown = settings, METHODS, scope.simulations
+    shown = settings, METHODS, scope.levels
     return Result(
         [accuracy_table(results, "accuracy", *shown)],
         results.sparsity_charts("accuracy", "Accuracy", *shown),
@@ -56,17 +64,17 @@ def accuracy_table(
     name: str,
     settings: Sequence[tuple[str, str]],
     methods: Sequence[str],
-    simulations: Sequence[int],
+    levels: Sequence[int],
     title: str = "Test accuracy (%), and its difference to dense",
-) -> Table:
+) -> ResultTable:
     """Accuracies of all cells that have results, with the dense model beside them."""
     cells = (
         results.get(dataset, model, method, i)
-        for (dataset, model), method, i in product(settings, methods, simulations)
+        for (dataset, model), method, i in product(settings, methods, levels)
     )
     rows = [
         [
-            s.dataset, s.model, s.method, s.simulation, 100 * s.graph_sparsity,
+            s.dataset, s.model, s.method, s.level, 100 * s.graph_sparsity,
             100 * s.weight_sparsity, s.seeds, s.dense, s.mean,
             s.deviation if s.seeds > 1 else None, s.last,
             s.difference.mean, s.difference.low, s.difference.high, s.verdict,
@@ -74,11 +82,11 @@ def accuracy_table(
         for s in cells
         if s is not None
     ]  # fmt: skip
-    return Table(name, title, COLUMNS, rows)
+    return ResultTable(name, title, COLUMNS, rows)
 
 
 def _findings(results: Results, scope: Scope) -> list[Finding]:
-    cells = list(product(CITATION, MODELS, scope.simulations))
+    cells = list(product(CITATION, MODELS, scope.levels))
     ours = [results.get(d, m, "teddy", i) for d, m, i in cells]
     against = [
         results.difference(d, m, "teddy", other, i)
@@ -107,7 +115,7 @@ def _findings(results: Results, scope: Scope) -> list[Finding]:
 
 
 def _gin_citeseer(results: Results, scope: Scope) -> Finding:
-    levels = (results.get("citeseer", "gin", "teddy", i) for i in scope.simulations)
+    levels = (results.get("citeseer", "gin", "teddy", i) for i in scope.levels)
     found = [s for s in levels if s is not None]
     paper = published_value("accuracy", dataset="citeseer", quantity="test_accuracy")
     if not found or paper is None:

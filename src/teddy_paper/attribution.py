@@ -7,8 +7,8 @@ from itertools import product
 
 from teddy.report.chart import Chart, Heatmap
 from teddy.sweep import Grid
-from teddy_paper.reproduction import Result, Scope, Table, reproduction
-from teddy_paper.results import Results, known_as
+from teddy_paper.reproduction import Result, ResultTable, Scope, reproduction
+from teddy_paper.results import Results, display_name
 
 EDGES = ("teddy", "random", "degree-high", "degree-low")
 #: What the dense model teaches, as options of a method; lambda is tuned for all nodes, so training
@@ -61,7 +61,7 @@ def attribution(results: Results, scope: Scope) -> Result:
     return Result(
         [
             contrast_table(results, scope, levels(scope)),
-            Table("attribution", "Test accuracy (%) of every combination", columns, rows),
+            ResultTable("attribution", "Test accuracy (%) of every combination", columns, rows),
         ],
         [Chart("attribution", "What carries the accuracy: ticket minus dense, in points", panels,
                columns=2)],
@@ -70,19 +70,17 @@ def attribution(results: Results, scope: Scope) -> Result:
     )  # fmt: skip
 
 
-def contrast_table(results: Results, scope: Scope, simulations: Sequence[int]) -> Table:
+def contrast_table(results: Results, scope: Scope, levels: Sequence[int]) -> ResultTable:
     """Pairs of methods that differ in one factor, as far as they are there."""
     rows = [
         [dataset, model, level, what, difference.mean, difference.low, difference.high]
-        for (dataset, model), level in product(
-            results.settings(scope.datasets, MODELS), simulations
-        )
+        for (dataset, model), level in product(results.settings(scope.datasets, MODELS), levels)
         for what, ours, theirs in contrasts()
         if (difference := results.difference(dataset, model, ours, theirs, level)) is not None
     ]
     title = "One factor changed, paired over seeds, with 95% intervals (points)"
     columns = ("dataset", "model", "simulation", "contrast", "difference", "low", "high")
-    return Table("contrasts", title, columns, rows)
+    return ResultTable("contrasts", title, columns, rows)
 
 
 def contrasts() -> list[tuple[str, str, str]]:
@@ -127,6 +125,6 @@ def _panel(results: Results, dataset: str, model: str, level: int) -> Heatmap:
         values.append([None if s is None else s.difference.mean for s in cells])
     names = [f"{taught}, {weights} weights" for weights, taught in rows]
     return Heatmap(
-        f"{known_as(model)}, {known_as(dataset)}, simulation {level}",
+        f"{display_name(model)}, {display_name(dataset)}, simulation {level}",
         "edges", "distillation and weights", list(EDGES), names, values,
     )  # fmt: skip

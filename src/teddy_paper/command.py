@@ -17,8 +17,8 @@ from teddy.errors import InputError
 from teddy.numbers import check_count
 
 if TYPE_CHECKING:
-    from teddy_paper.compute import Part
-    from teddy_paper.reproduction import Reproduction, Result, Scope, Table
+    from teddy_paper.compute import Selection
+    from teddy_paper.reproduction import Reproduction, Result, ResultTable, Scope
 
 
 @takes_settings
@@ -68,14 +68,14 @@ def reproduce(
 ) -> None:
     """Make tables and figures of the paper, beside the published numbers."""
     from teddy.cli.printing import print_text
-    from teddy_paper.compute import REPRODUCTIONS, Part, names_of
+    from teddy_paper.compute import REPRODUCTIONS, Selection, resolve_names
     from teddy_paper.write import write_index
 
     if not names:
         _list()
         return
-    chosen = names_of(names)
-    part = Part(*(None if text is None else words(text) for text in (models, methods)))
+    chosen = resolve_names(names)
+    part = Selection(*(None if text is None else words(text) for text in (models, methods)))
     check_count(jobs, "jobs")
     entries = [REPRODUCTIONS[name] for name in chosen]
     whole = _scope(quick, out, seeds, levels, settings)
@@ -84,7 +84,7 @@ def reproduce(
         entries = [
             entry
             for entry in entries
-            if not entry.grids(scopes[entry.name]) or part.of_entry(entry, scopes[entry.name])
+            if not entry.grids(scopes[entry.name]) or part.grids_of(entry, scopes[entry.name])
         ]
     if not no_run:
         scopes |= _readable([e for e in entries if e.work or e.grids(scopes[e.name])], scopes)
@@ -147,10 +147,10 @@ def _scope(
         check_count(seeds, "seeds")
         changes |= {"seeds": seeds, "iterative_seeds": seeds}
     if levels is not None:
-        changes["simulations"] = tuple(sorted({i for i in parse_simulations(levels) if i > 0}))
-        if not changes["simulations"]:
+        changes["levels"] = tuple(sorted({i for i in parse_simulations(levels) if i > 0}))
+        if not changes["levels"]:
             raise InputError(f"levels is '{levels}', expected one above 0 at least")
-    return Scope.quick_one(**changes) if quick else Scope(**changes)
+    return Scope.quick_scope(**changes) if quick else Scope(**changes)
 
 
 def _with_datasets(
@@ -193,7 +193,9 @@ def _readable(entries: list[Reproduction], scopes: dict[str, Scope]) -> dict[str
     }
 
 
-def _plan(entries: list[Reproduction], scopes: dict[str, Scope], part: Part, json_: bool) -> None:
+def _plan(
+    entries: list[Reproduction], scopes: dict[str, Scope], part: Selection, json_: bool
+) -> None:
     """Print the cells of each entry, and those that aren't there yet; a cell counts once."""
     from teddy.cli.printing import print_table
     from teddy_paper.compute import missing_cells
@@ -213,7 +215,7 @@ def _plan(entries: list[Reproduction], scopes: dict[str, Scope], part: Part, jso
     print_table(f"Cells, in {folder}", ("name", "cells", "to compute"), [*rows, total])
 
 
-def _compute(entry: Reproduction, scope: Scope, part: Part, jobs: int) -> bool:
+def _compute(entry: Reproduction, scope: Scope, part: Selection, jobs: int) -> bool:
     """Whether something failed."""
     from teddy.cli.progress import work_progress
     from teddy_paper.compute import compute
@@ -247,14 +249,14 @@ def _make(entry: Reproduction, scope: Scope, folder: Path, *, show: bool) -> dic
 
 def _print(entry: Reproduction, result: Result, page: Path) -> None:
     from teddy.cli.printing import print_table, print_text
-    from teddy_paper.write import in_words
+    from teddy_paper.write import describe_finding
 
     for table in result.tables:
         columns, rows = _brief(table)
         print_table(f"{entry.name}: {table.title}", columns, rows[:_ROWS])
         if len(rows) > _ROWS:
             print_text(f"... {len(rows) - _ROWS} more rows in {table.name}.csv")
-    for claim in map(in_words, result.findings):
+    for claim in map(describe_finding, result.findings):
         print_text(f"“{claim['text']}” ({claim['place']}): {claim['says']}; {claim['evidence']}")
     for note in result.notes:
         print_text(note)
@@ -268,7 +270,7 @@ _BEHIND = {"deviation": "± {}", "paper deviation": "± {}", "low": "[{},", "hig
 _LEFT_OUT = ("in deviations", "last epoch", "edges removed %", "weights removed %")
 
 
-def _brief(table: Table) -> tuple[list[str], list[list[str]]]:
+def _brief(table: ResultTable) -> tuple[list[str], list[list[str]]]:
     """A table in fewer columns."""
     columns: list[str] = []
     rows: list[list[str]] = [[] for _ in table.rows]

@@ -37,7 +37,7 @@ REPRODUCTIONS.arrange(
 
 
 @dataclass(frozen=True)
-class Part:
+class Selection:
     """Which part of a reproduction's sweeps to compute; None: all of it."""
 
     models: Sequence[str] | None = None
@@ -50,23 +50,23 @@ class Part:
             methods = [str(MethodSpec.parse(method)) for method in self.methods]
             object.__setattr__(self, "methods", methods)
 
-    def of(self, grid: Grid) -> Grid | None:
+    def restrict(self, grid: Grid) -> Grid | None:
         """The part of a grid; None if nothing is left.
 
         Example:
             >>> grid = Grid(["citeseer"], ["gcn", "gat"], ["teddy"], [1], [0])
-            >>> Part(models=["gat"]).of(grid).models
+            >>> Selection(models=["gat"]).restrict(grid).models
             ['gat']
-            >>> Part(methods=["ugs"]).of(grid) is None
+            >>> Selection(methods=["ugs"]).restrict(grid) is None
             True
         """
         models = [m for m in grid.models if self.models is None or m in self.models]
         methods = [m for m in grid.methods if self.methods is None or m in self.methods]
         return replace(grid, models=models, methods=methods) if models and methods else None
 
-    def of_entry(self, entry: Reproduction, scope: Scope) -> list[Grid]:
+    def grids_of(self, entry: Reproduction, scope: Scope) -> list[Grid]:
         """The parts of an entry's grids in which something is left."""
-        return [part for grid in entry.grids(scope) if (part := self.of(grid)) is not None]
+        return [part for grid in entry.grids(scope) if (part := self.restrict(grid)) is not None]
 
 
 def available(datasets: Sequence[str], data_dir: str | None) -> tuple[tuple[str, ...], list[str]]:
@@ -92,7 +92,7 @@ def available(datasets: Sequence[str], data_dir: str | None) -> tuple[tuple[str,
 def compute(
     entry: Reproduction,
     scope: Scope,
-    part: Part,
+    part: Selection,
     *,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -101,7 +101,7 @@ def compute(
     failures: list[str] = []
     if entry.work is not None:
         failures += entry.work(scope, progress or (lambda what, done, wanted: None))
-    whole, grids = entry.grids(scope), part.of_entry(entry, scope)
+    whole, grids = entry.grids(scope), part.grids_of(entry, scope)
     if whole and not grids:
         methods = dict.fromkeys(method for grid in whole for method in grid.methods)
         models = dict.fromkeys(model for grid in whole for model in grid.models)
@@ -125,17 +125,17 @@ def compute(
     return failures
 
 
-def missing_cells(entry: Reproduction, scope: Scope, part: Part) -> tuple[int, set[Path]]:
+def missing_cells(entry: Reproduction, scope: Scope, part: Selection) -> tuple[int, set[Path]]:
     """How many cells an entry takes, and the files of those that aren't computed.
 
     Example:
         >>> entry = REPRODUCTIONS["extreme"]
-        >>> cells, missing = missing_cells(entry, Scope(folder=Path("nowhere")), Part())
+        >>> cells, missing = missing_cells(entry, Scope(folder=Path("nowhere")), Selection())
         >>> cells == len(missing)
         True
     """
     folder = Folder(entry.sweep(scope)[0])
-    cells = {cell.key: cell for grid in part.of_entry(entry, scope) for cell in grid.cells}
+    cells = {cell.key: cell for grid in part.grids_of(entry, scope) for cell in grid.cells}
     return len(cells), {folder.cell_path(c) for c in cells.values() if not folder.done(c)}
 
 
@@ -184,11 +184,11 @@ def _made_by(entry: Reproduction, scope: Scope, rows: list[dict[str, Any]]) -> s
     return "; ".join(parts)
 
 
-def names_of(names: Sequence[str]) -> list[str]:
+def resolve_names(names: Sequence[str]) -> list[str]:
     """The reproductions that are meant by names, places or ``all``, all of the citation sets.
 
     Example:
-        >>> names_of(["table1", "Figure 2", "toy-example"])
+        >>> resolve_names(["table1", "Figure 2", "toy-example"])
         ['extreme', 'laplacian-energy', 'toy-example']
     """
     places = {

@@ -6,7 +6,7 @@ from teddy.errors import InputError
 from teddy.graph import Edges
 from teddy.tasks import load_dataset
 from teddy_paper.published import published_value
-from teddy_paper.reproduction import Finding, Result, Scope, Table, reproduction
+from teddy_paper.reproduction import Finding, Result, ResultTable, Scope, reproduction
 from teddy_paper.results import Results
 
 _QUANTITIES = (
@@ -29,7 +29,7 @@ def datasets(results: Results, scope: Scope) -> Result:
             rows.append([name, quantity, ours, theirs, None if theirs is None else ours - theirs])
             if theirs is not None and ours != theirs:
                 wrong.append(f"{name} {quantity}: {ours}, paper {theirs}")
-    table = Table(
+    table = ResultTable(
         "datasets", "Data sets", ("dataset", "quantity", "ours", "paper", "difference"), rows
     )
     evidence = "; ".join(wrong) or "all as printed"

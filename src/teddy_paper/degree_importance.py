@@ -7,9 +7,17 @@ from itertools import product
 from teddy.report.chart import Chart
 from teddy.sweep import Difference, Grid
 from teddy.sweep.statistics import known_mean
-from teddy_paper.judge import all_above, share
-from teddy_paper.reproduction import CITATION, MODELS, Finding, Result, Scope, Table, reproduction
-from teddy_paper.results import BESIDE, Results, beside
+from teddy_paper.findings import all_above, share
+from teddy_paper.reproduction import (
+    CITATION,
+    MODELS,
+    Finding,
+    Result,
+    ResultTable,
+    Scope,
+    reproduction,
+)
+from teddy_paper.results import COMPARISON_COLUMNS, Results, compare_with_paper
 
 #: Highest degree first and lowest degree first, edges and weights, without distillation.
 HIGH, LOW = "degree-high:distill=0", "degree-low:distill=0"
@@ -30,16 +38,18 @@ def degree_importance(results: Results, scope: Scope) -> Result:
     """Accuracies beside Table 2, and whether low-degree edges are the ones that matter."""
     settings = results.settings(scope.datasets, MODELS)
     rows = [
-        beside(results, "degree-importance", dataset, model, method, i, theirs=method.split(":")[0])
-        for (dataset, model), method, i in product(settings, (LOW, HIGH), scope.simulations)
+        compare_with_paper(
+            results, "degree-importance", dataset, model, method, i, theirs=method.split(":")[0]
+        )
+        for (dataset, model), method, i in product(settings, (LOW, HIGH), scope.levels)
     ]
     return Result(
-        [Table("degree-importance", "Accuracy without distillation", BESIDE, rows)],
+        [ResultTable("degree-importance", "Without distillation", COMPARISON_COLUMNS, rows)],
         [
             Chart(
                 "degree-importance",
                 "Which edges to prune first",
-                results.panels(settings, [HIGH, LOW], scope.simulations),
+                results.panels(settings, [HIGH, LOW], scope.levels),
             )
         ],
         _findings(results, scope),
@@ -51,7 +61,7 @@ def degree_importance(results: Results, scope: Scope) -> Result:
 def _findings(results: Results, scope: Scope) -> list[Finding]:
     # High first minus low first at each level, paired over seeds.
     gaps = {
-        (dataset, model): results.differences([dataset], [model], HIGH, LOW, scope.simulations)
+        (dataset, model): results.differences([dataset], [model], HIGH, LOW, scope.levels)
         for dataset, model in product(CITATION, MODELS)
     }
     every = [gap for levels in gaps.values() for gap in levels]

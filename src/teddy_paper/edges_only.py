@@ -5,7 +5,7 @@ from __future__ import annotations
 from teddy.report.chart import Chart
 from teddy.sweep import Difference, Grid
 from teddy_paper.accuracy import accuracy_table
-from teddy_paper.judge import all_above
+from teddy_paper.findings import all_above
 from teddy_paper.reproduction import CITATION, MODELS, Finding, Result, Scope, reproduction
 from teddy_paper.results import Results
 
@@ -23,7 +23,7 @@ def grids(scope: Scope) -> list[Grid]:
 @reproduction("edges-only", ("Figure 19",), "Sparse edges alone, with DropEdge", grids)
 def edges_only(results: Results, scope: Scope) -> Result:
     """Accuracy against graph sparsity with all weights."""
-    shown = results.settings(scope.datasets, MODELS), METHODS, scope.simulations
+    shown = results.settings(scope.datasets, MODELS), METHODS, scope.levels
     title = "Test accuracy (%) with dense weights"
     return Result(
         [accuracy_table(results, "edges-only", *shown, title=title)],
@@ -35,7 +35,7 @@ def edges_only(results: Results, scope: Scope) -> Result:
 
 def _findings(results: Results, scope: Scope) -> list[Finding]:
     def against(ours: str, theirs: str) -> list[Difference | None]:
-        return results.differences(CITATION, MODELS, ours, theirs, scope.simulations)
+        return results.differences(CITATION, MODELS, ours, theirs, scope.levels)
 
     return [
         all_above(
@@ -45,7 +45,7 @@ def _findings(results: Results, scope: Scope) -> list[Finding]:
         ),
         all_above(
             "edges-only-enhances",
-            results.to_dense(["citeseer", "pubmed"], MODELS, TEDDY, scope.simulations),
+            results.to_dense(["citeseer", "pubmed"], MODELS, TEDDY, scope.levels),
             "CiteSeer and PubMed, TEDDY minus dense",
         ),
         all_above(

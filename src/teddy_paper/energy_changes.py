@@ -21,7 +21,7 @@ from torch import Tensor
 from teddy.errors import InputError
 from teddy.graph.canonical import check_edge_index
 from teddy.graph.edges import Edges
-from teddy_paper.laplacian_spectrum import Spectrum, TwinClasses
+from teddy_paper.laplacian_spectrum import ComponentSpectrum, TwinClasses
 
 _CHUNK = 512
 
@@ -66,7 +66,7 @@ def laplacian_energy(
     """
     _check_isolated_energy(isolated_energy)
     graph, _ = Edges.from_columns(edge_index, num_nodes)
-    classes = TwinClasses.of(graph)
+    classes = TwinClasses.from_edges(graph)
     classes.check_memory(matrices=1)
     isolated = int((graph.degree == 0).sum())
     return float(isolated * isolated_energy + sum(part.energy() for part in classes.components()))
@@ -134,7 +134,7 @@ def energy_changes(
     _check_isolated_energy(isolated_energy)
     graph, _ = Edges.from_columns(edge_index, num_nodes)
     pairs = graph.pairs if edges is None else _edges_of(graph, edges)
-    classes = TwinClasses.of(graph)
+    classes = TwinClasses.from_edges(graph)
     classes.check_memory(matrices=3)
     # Twins' edges to one neighbour change the energy alike.
     ends = np.sort(classes.of_node[pairs.cpu().numpy()], axis=0)
@@ -144,7 +144,7 @@ def energy_changes(
         first, last = np.searchsorted(distinct[0], [part.first, part.first + part.degree.size])
         if first == last:
             continue
-        spectrum = Spectrum.of(part)
+        spectrum = ComponentSpectrum.from_component(part)
         error = max(error, spectrum.error)
         for start in range(first, last, _CHUNK):
             chunk = slice(start, min(start + _CHUNK, last))

@@ -7,12 +7,12 @@ from typing import Any
 
 from scipy.stats import spearmanr
 
-from teddy.numbers import simulation_sparsity
+from teddy.numbers import schedule_sparsity
 from teddy.report.chart import Chart, Heatmap
 from teddy.sweep import Grid, Summary
-from teddy_paper.judge import all_above
-from teddy_paper.reproduction import CITATION, Finding, Result, Scope, Table, reproduction
-from teddy_paper.results import BESIDE, Results, beside, known_as
+from teddy_paper.findings import all_above
+from teddy_paper.reproduction import CITATION, Finding, Result, ResultTable, Scope, reproduction
+from teddy_paper.results import COMPARISON_COLUMNS, Results, compare_with_paper, display_name
 
 #: Below the paper by no more than this counts as reached.
 WITHIN = 1.5
@@ -44,27 +44,29 @@ def extreme(results: Results, scope: Scope) -> Result:
     sets = [dataset for dataset, _ in results.settings(scope.datasets, ["gin"])]
     levels = [("dense", 0), *(("teddy", i) for i in scope.extreme)]
     rows = [
-        beside(results, "extreme", dataset, "gin", method, i)
+        compare_with_paper(results, "extreme", dataset, "gin", method, i)
         for dataset, (method, i) in product(sets, levels)
     ]
     known = [row for row in rows if row[2] == "teddy" and row[9] is not None]
     reached = sum(row[9] >= -WITHIN for row in known)
-    names = [f"{100 * simulation_sparsity(i):.0f}" for i in scope.extreme]
+    names = [f"{100 * schedule_sparsity(i):.0f}" for i in scope.extreme]
     panels: list[Heatmap] = []
     heat: list[list[Any]] = []
     for dataset in sets:
         cells = heat_map(results, dataset, scope.extreme)
         differences = [[None if s is None else s.difference.mean for s in line] for line in cells]
         panels.append(
-            Heatmap(f"GIN, {known_as(dataset)}", "edges removed (%)", "weights removed (%)", names,
-                    names, differences)
+            Heatmap(
+                f"GIN, {display_name(dataset)}", "edges removed (%)", "weights removed (%)",
+                names, names, differences,
+            )
         )  # fmt: skip
         for level, line in zip(scope.extreme, cells, strict=True):
             heat.append([dataset, level, *(None if s is None else s.mean for s in line)])
     return Result(
         [
-            Table("extreme", "GIN, lambda tuned on validation", BESIDE, rows),
-            Table("heat-map", "Test accuracy (%) of GIN by the levels of edges and weights",
+            ResultTable("extreme", "GIN, lambda tuned on validation", COMPARISON_COLUMNS, rows),
+            ResultTable("heat-map", "Test accuracy (%) of GIN by the levels of edges and weights",
                   ("dataset", "simulation of weights", *(f"of edges {i}" for i in scope.extreme)),
                   heat),
         ],
@@ -98,7 +100,7 @@ def _findings(results: Results, scope: Scope) -> list[Finding]:
     rising = None
     if len(found) == len(scope.extreme) > 1:
         rising = found[-1].mean > found[0].mean and max(s.mean for s in found) == found[-1].mean
-    seen = ", ".join(f"{s.simulation} {s.difference.mean:+.2f}" for s in found) or "no runs"
+    seen = ", ".join(f"{s.level} {s.difference.mean:+.2f}" for s in found) or "no runs"
     return [
         all_above(
             "extreme-surpasses",
@@ -119,7 +121,7 @@ def _heat_findings(results: Results, scope: Scope) -> list[Finding]:
     def above_dense(dataset: str) -> Finding:
         cells = [cell for line in maps[dataset] for cell in line]
         differences = [None if cell is None else cell.difference for cell in cells]
-        what = f"{known_as(dataset)}, ticket minus dense"
+        what = f"{display_name(dataset)}, ticket minus dense"
         return all_above(f"heat-map-{dataset}", differences, what)
 
     trends = {name: _trend(values) for name, values in maps.items()}

@@ -8,8 +8,8 @@ from teddy.sweep import Grid, Settings
 from teddy_paper import attribution
 from teddy_paper.accuracy import accuracy_table
 from teddy_paper.attribution import spec
-from teddy_paper.judge import STABLE, all_above
-from teddy_paper.reproduction import MODELS, Finding, Result, Scope, Table, reproduction
+from teddy_paper.findings import STABLE, all_above
+from teddy_paper.reproduction import MODELS, Finding, Result, ResultTable, Scope, reproduction
 from teddy_paper.reproduction import UGS_FEW_ROUNDS as UGS
 from teddy_paper.results import Results
 
@@ -35,16 +35,16 @@ def settings(scope: Scope) -> Settings:
 
 def levels(scope: Scope) -> list[int]:
     """Simulations 5, 10 and 20 of those that are asked for, or the last two."""
-    return [i for i in scope.simulations if i in (5, 10, 20)] or list(scope.simulations)[-2:]
+    return [i for i in scope.levels if i in (5, 10, 20)] or list(scope.levels)[-2:]
 
 
 def grids(scope: Scope) -> list[Grid]:
     """All methods, the other ways to prune a grown graph, and what carries the accuracy."""
     one_shot = [m for m in METHODS if m != UGS]
     return [
-        scope.grid([*one_shot, *RULES], simulations=levels(scope), iterative=True),
+        scope.grid([*one_shot, *RULES], levels=levels(scope), iterative=True),
         scope.grid(FACTORS, attribution.MODELS, levels(scope)[-2:], iterative=True),
-        scope.grid([UGS], simulations=levels(scope), iterative=True),
+        scope.grid([UGS], levels=levels(scope), iterative=True),
     ]
 
 
@@ -57,15 +57,15 @@ def grids(scope: Scope) -> list[Grid]:
 )
 def inductive(results: Results, scope: Scope) -> Result:
     """Accuracy on the whole graph, of which training saw a fifth of the nodes."""
-    shown, simulations = results.settings(scope.datasets, MODELS), levels(scope)
+    shown, chosen = results.settings(scope.datasets, MODELS), levels(scope)
     tables = [
-        accuracy_table(results, "inductive", shown, (*METHODS, *RULES), simulations),
+        accuracy_table(results, "inductive", shown, (*METHODS, *RULES), chosen),
         _rules(results, scope),
-        attribution.contrast_table(results, scope, simulations),
+        attribution.contrast_table(results, scope, chosen),
     ]
     return Result(
         tables,
-        results.sparsity_charts("inductive", "Unseen nodes: accuracy", shown, METHODS, simulations),
+        results.sparsity_charts("inductive", "Unseen nodes: accuracy", shown, METHODS, chosen),
         _findings(results, scope),
         [
             "Training sees the training nodes and the edges between them: scores, degrees, masks "
@@ -78,7 +78,7 @@ def inductive(results: Results, scope: Scope) -> Result:
     )
 
 
-def _rules(results: Results, scope: Scope) -> Table:
+def _rules(results: Results, scope: Scope) -> ResultTable:
     """TEDDY's ticket on the grown graph, pruned in the three ways."""
     rows = []
     for (d, m), i in product(results.settings(scope.datasets, MODELS), levels(scope)):
@@ -89,7 +89,7 @@ def _rules(results: Results, scope: Scope) -> Table:
         means = [scored.mean, *(s and s.mean for s in others)]
         rows.append([d, m, i, scored.seeds, scored.dense, *means])
     columns = ("dataset", "model", "simulation", "seeds", "dense", "scored", "training", "none")
-    return Table("rules", "How the grown graph is pruned: test accuracy (%)", columns, rows)
+    return ResultTable("rules", "How the grown graph is pruned: test accuracy (%)", columns, rows)
 
 
 def _findings(results: Results, scope: Scope) -> list[Finding]:

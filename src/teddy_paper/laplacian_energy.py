@@ -18,8 +18,8 @@ from teddy.store.atomic import write_atomically
 from teddy.sweep.grid import file_name
 from teddy.tasks import load_dataset
 from teddy_paper.energy_changes import energy_changes
-from teddy_paper.reproduction import Finding, Progress, Result, Scope, Table, reproduction
-from teddy_paper.results import Results, known_as
+from teddy_paper.reproduction import Finding, Progress, Result, ResultTable, Scope, reproduction
+from teddy_paper.results import Results, display_name
 
 Array = NDArray[np.float64]
 
@@ -90,7 +90,7 @@ def laplacian_energy(results: Results, scope: Scope) -> Result:
         )
         points = Points("edges", degree.tolist(), change.tolist())
         panels.append(
-            Panel(known_as(dataset), "edge degree", "change of energy", [points],
+            Panel(display_name(dataset), "edge degree", "change of energy", [points],
                   level=0.0, level_label="no change")
         )  # fmt: skip
     columns = (
@@ -100,7 +100,7 @@ def laplacian_energy(results: Results, scope: Scope) -> Result:
     )  # fmt: skip
     title = "Change of energy by quarters of the edge degree"
     return Result(
-        [Table("laplacian-energy", title, columns, rows)],
+        [ResultTable("laplacian-energy", title, columns, rows)],
         [Chart("laplacian-energy", "Removing one edge", panels)],
         [Finding("energy-low-degree", None, "; ".join(said) or "not computed")],
         ["A node that loses its last edge has the eigenvalue 0 of the normalised Laplacian, and "

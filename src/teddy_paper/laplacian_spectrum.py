@@ -67,7 +67,7 @@ class TwinClasses:
     bounds: NDArray[Any]  # the components' first classes, and the end of the last
 
     @staticmethod
-    def of(graph: Edges) -> TwinClasses:
+    def from_edges(graph: Edges) -> TwinClasses:
         """Find the classes and their components."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
@@ -119,7 +119,7 @@ class TwinClasses:
 
 
 @dataclass(frozen=True)
-class Spectrum:
+class ComponentSpectrum:
     r"""The entries of :math:`\bm G = (z\bm D - \bm A)^{-1}` of a component at all nodes z = it.
 
     The zero eigenvalues are kept apart, :math:`\bm G = \bm G_1 + \bm G_0 / z`: for a small z the
@@ -141,7 +141,7 @@ class Spectrum:
     error: float
 
     @staticmethod
-    def of(part: Component) -> Spectrum:
+    def from_component(part: Component) -> ComponentSpectrum:
         """Decompose; the peak is LAPACK's: the matrix and a workspace twice as large."""
         from scipy.linalg import eigh
         from scipy.sparse import csr_array
@@ -165,7 +165,7 @@ class Spectrum:
         diagonal[:, -1] += (1 - 1 / part.size) / part.degree  # functions that differ on twins
         nuclear = np.sqrt(mu.size) * np.linalg.norm(residual)
         error = float(_QUADRATURE_ERROR + 3 * nuclear)
-        return Spectrum(part.degree, vectors, weights, diagonal, error)
+        return ComponentSpectrum(part.degree, vectors, weights, diagonal, error)
 
     def energy_changes(self, pairs: NDArray[Any]) -> NDArray[Any]:
         """Change of the sum of all abs(mu) without an edge between the classes of each pair."""

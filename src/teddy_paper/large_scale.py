@@ -11,9 +11,9 @@ from teddy.report.chart import Chart
 from teddy.settings import MODEL_ENTRIES, Settings
 from teddy.sweep import Grid
 from teddy_paper.accuracy import accuracy_table
-from teddy_paper.judge import all_above
+from teddy_paper.findings import all_above
 from teddy_paper.reproduction import UGS_FEW_ROUNDS as UGS
-from teddy_paper.reproduction import Finding, Result, Scope, Table, reproduction
+from teddy_paper.reproduction import Finding, Result, ResultTable, Scope, reproduction
 from teddy_paper.results import Results
 
 DATASETS = ("arxiv", "arxiv-surrogate", "reddit")
@@ -48,7 +48,7 @@ def settings(scope: Scope) -> Settings:
 
 def levels(scope: Scope) -> list[int]:
     """Simulations 5, 10 and 20, as far as they are asked for; or all that are."""
-    return [i for i in scope.simulations if i in (5, 10, 20)] or list(scope.simulations)
+    return [i for i in scope.levels if i in (5, 10, 20)] or list(scope.levels)
 
 
 def grids(scope: Scope) -> list[Grid]:
@@ -86,7 +86,7 @@ def large_scale(results: Results, scope: Scope) -> Result:
     )
 
 
-def _costs(results: Results, found: list[tuple[str, str]], scope: Scope) -> Table:
+def _costs(results: Results, found: list[tuple[str, str]], scope: Scope) -> ResultTable:
     """Means: seconds of the dense training, all rounds of masks, the ticket's training, a pass."""
     names = ("dense", "search", "sparse", "predict_dense", "predict_ticket")
     rows: list[list[Any]] = []
@@ -100,7 +100,7 @@ def _costs(results: Results, found: list[tuple[str, str]], scope: Scope) -> Tabl
         "ticket training s", "dense inference s", "ticket inference s",
         "peak memory GB",
     )  # fmt: skip
-    return Table("costs", "What it took", columns, rows)
+    return ResultTable("costs", "What it took", columns, rows)
 
 
 def _findings(results: Results, scope: Scope) -> list[Finding]:

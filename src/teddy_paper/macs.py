@@ -9,8 +9,8 @@ from teddy.report.chart import Chart, Line, Panel
 from teddy.sweep import Grid
 from teddy_paper.accuracy import METHODS
 from teddy_paper.published import published_value
-from teddy_paper.reproduction import Finding, Result, Scope, Table, reproduction
-from teddy_paper.results import Results, known_as
+from teddy_paper.reproduction import Finding, Result, ResultTable, Scope, reproduction
+from teddy_paper.results import Results, display_name
 
 _COLUMNS = (
     "dataset", "method", "simulation", "MACs, times fewer", "with dense features",
@@ -33,7 +33,7 @@ def macs(results: Results, scope: Scope) -> Result:
     rows = [row for cell in cells if (row := _row(results, *cell)) is not None]
     panels = [panel for name in scope.datasets if (panel := _panel(results, rows, name))]
     return Result(
-        [Table("macs", "MACs and measured inference of GIN", _COLUMNS, rows)],
+        [ResultTable("macs", "MACs and measured inference of GIN", _COLUMNS, rows)],
         [Chart("macs", "MACs against accuracy", panels)],
         [_eight_times(rows)],
         ["MACs count stored features only, of which citation sets have few, and the weights that "
@@ -45,23 +45,23 @@ def macs(results: Results, scope: Scope) -> Result:
 
 
 def _levels(scope: Scope) -> list[int]:
-    return sorted({*scope.simulations, *scope.extreme})
+    return sorted({*scope.levels, *scope.extreme})
 
 
-def _row(results: Results, dataset: str, method: str, simulation: int) -> list[Any] | None:
+def _row(results: Results, dataset: str, method: str, level: int) -> list[Any] | None:
     def ratio(above: str, below: str) -> float | None:
         """Ratio of two columns' means over seeds."""
-        means = [results.mean(dataset, "gin", method, simulation, n) for n in (above, below)]
+        means = [results.mean(dataset, "gin", method, level, n) for n in (above, below)]
         return means[0] / means[1] if means[0] and means[1] else None
 
-    s = results.get(dataset, "gin", method, simulation)
+    s = results.get(dataset, "gin", method, level)
     fewer = ratio("macs_dense", "macs_ticket")
     if s is None or fewer is None:
         return None
     faster = ratio("seconds_predict_dense", "seconds_predict_ticket")
     # Products of dense features cost all but a few thousandths of the whole.
     dense = ratio("weights_total", "weights_kept")
-    return [dataset, method, simulation, fewer, dense, faster, s.mean, s.dense]
+    return [dataset, method, level, fewer, dense, faster, s.mean, s.dense]
 
 
 def _panel(results: Results, rows: list[list[Any]], dataset: str) -> Panel | None:
@@ -73,7 +73,7 @@ def _panel(results: Results, rows: list[list[Any]], dataset: str) -> Panel | Non
     dense = results.dense(dataset, "gin")
     if not lines or dense is None:
         return None
-    heading = f"GIN, {known_as(dataset)}"
+    heading = f"GIN, {display_name(dataset)}"
     x = "MACs, times fewer than dense"
     return Panel(heading, x, "test accuracy (%)", lines, level=dense[0])
 

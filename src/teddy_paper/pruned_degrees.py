@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from itertools import pairwise, product
 
-from teddy.numbers import simulation_sparsity
+from teddy.numbers import schedule_sparsity
 from teddy.report.chart import Chart, Line, Panel
 from teddy_paper.accuracy import BASELINES, METHODS
 from teddy_paper.accuracy import grids as accuracy_grids
-from teddy_paper.judge import share
-from teddy_paper.reproduction import CITATION, MODELS, Finding, Result, Scope, Table, reproduction
-from teddy_paper.results import Results, known_as
+from teddy_paper.findings import share
+from teddy_paper.reproduction import (
+    CITATION,
+    MODELS,
+    Finding,
+    Result,
+    ResultTable,
+    Scope,
+    reproduction,
+)
+from teddy_paper.results import Results, display_name
 
 
 @reproduction("pruned-degrees", ("Figure 8",), "Mean degree of the removed edges", accuracy_grids)
@@ -19,7 +27,7 @@ def pruned_degrees(results: Results, scope: Scope) -> Result:
     curves = {
         (dataset, model, method): {
             i: value
-            for i in scope.simulations
+            for i in scope.levels
             if (value := results.mean(dataset, model, method, i, "pruned_degree")) is not None
         }
         for dataset, model, method in product(CITATION, MODELS, METHODS)
@@ -31,18 +39,18 @@ def pruned_degrees(results: Results, scope: Scope) -> Result:
         for i, value in curve.items()
     ]
     panels = [
-        Panel(f"{known_as(model)}, {known_as(dataset)}", "edges removed (%)",
+        Panel(f"{display_name(model)}, {display_name(dataset)}", "edges removed (%)",
               "mean degree of removed edges", lines)
         for dataset, model in product(scope.datasets, MODELS)
         if (lines := [
-            Line(method, [100 * simulation_sparsity(i) for i in curve], list(curve.values()))
+            Line(method, [100 * schedule_sparsity(i) for i in curve], list(curve.values()))
             for method in METHODS
             if (curve := curves[dataset, model, method])
         ])
     ]  # fmt: skip
     columns = ("dataset", "model", "method", "simulation", "mean degree")
     return Result(
-        [Table("pruned-degrees", "Mean degree of removed edges", columns, rows)],
+        [ResultTable("pruned-degrees", "Mean degree of removed edges", columns, rows)],
         [Chart("pruned-degrees", "Mean degree of removed edges", panels)],
         _findings(curves, scope),
     )
@@ -72,12 +80,12 @@ def _findings(curves: Curves, scope: Scope) -> list[Finding]:
 
 def _above(ours: dict[int, float], theirs: dict[int, float], scope: Scope) -> bool | None:
     """At every level; None if one isn't there."""
-    if not all(i in ours and i in theirs for i in scope.simulations):
+    if not all(i in ours and i in theirs for i in scope.levels):
         return None
-    return all(ours[i] > theirs[i] for i in scope.simulations)
+    return all(ours[i] > theirs[i] for i in scope.levels)
 
 
 def _falls(curve: dict[int, float], scope: Scope) -> bool | None:
-    if len(scope.simulations) < 2 or not all(i in curve for i in scope.simulations):
+    if len(scope.levels) < 2 or not all(i in curve for i in scope.levels):
         return None
-    return all(curve[b] < curve[a] for a, b in pairwise(scope.simulations))
+    return all(curve[b] < curve[a] for a, b in pairwise(scope.levels))

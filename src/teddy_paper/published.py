@@ -52,7 +52,7 @@ class Published:
     Attributes:
         artefact: Key of :data:`ARTEFACTS`.
         place: Table or section that prints it.
-        simulation: 0 for the dense model; None where the paper gives none.
+        level: 0 for the dense model; None where the paper gives none.
         deviation: Standard deviation over 5 runs; None where the paper gives none.
     """
 
@@ -61,7 +61,7 @@ class Published:
     dataset: str
     model: str
     method: str
-    simulation: int | None
+    level: int | None
     quantity: str
     value: float
     deviation: float | None
@@ -92,7 +92,7 @@ def published(artefact: str, **where: str | int | None) -> list[Published]:
 
     Example:
         >>> for row in published("extreme", dataset="cora", quantity="test_accuracy")[:2]:
-        ...     print(row.place, row.method, row.simulation, row.value, row.deviation)
+        ...     print(row.place, row.method, row.level, row.value, row.deviation)
         Table 1 dense 0 76.34 0.79
         Table 1 teddy 20 76.2 0.69
         >>> published("timing", dataset="arxiv", method="wd-glt")  # "N/A" in the paper
@@ -113,7 +113,7 @@ def published_value(artefact: str, **where: str | int | None) -> Published | Non
 
     Example:
         >>> found = published_value("accuracy", dataset="citeseer", quantity="test_accuracy")
-        >>> found.place, found.model, found.simulation, found.value
+        >>> found.place, found.model, found.level, found.value
         ('Section 6.1', 'gin', 11, 73.2)
     """
     found = published(artefact, **where)

@@ -28,7 +28,7 @@ class Scope:
     Attributes:
         datasets: Those that can be read here, in the paper's order.
         seeds: Seeds of one-shot methods; ``iterative_seeds``: of those that take many rounds.
-        simulations: Levels of the figures; ``extreme``: of the extreme regime.
+        levels: Levels of the figures; ``extreme``: of the extreme regime.
         quick: A coarse version: few epochs, narrow models.
         changes: Settings that differ from the paper's, by name.
         folder: For what a reproduction keeps besides the sweep.
@@ -37,22 +37,22 @@ class Scope:
     datasets: tuple[str, ...] = CITATION
     seeds: int = 5
     iterative_seeds: int = 3
-    simulations: tuple[int, ...] = (1, 5, 10, 15, 20)
+    levels: tuple[int, ...] = (1, 5, 10, 15, 20)
     extreme: tuple[int, ...] = (20, 25, 30, 35, 40)
     quick: bool = False
     changes: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = Path("runs/paper")
 
     @staticmethod
-    def quick_one(**changes: Any) -> Scope:
+    def quick_scope(**changes: Any) -> Scope:
         """The coarse version.
 
         Example:
-            >>> Scope.quick_one().simulations
+            >>> Scope.quick_scope().levels
             (1, 5)
         """
         coarse = Scope(
-            ("cora", "citeseer"), seeds=2, iterative_seeds=1, simulations=(1, 5),
+            ("cora", "citeseer"), seeds=2, iterative_seeds=1, levels=(1, 5),
             extreme=(20, 40), quick=True,
         )  # fmt: skip
         return replace(coarse, **changes)
@@ -72,7 +72,7 @@ class Scope:
         self,
         methods: Sequence[str],
         models: Sequence[str] = MODELS,
-        simulations: Sequence[int] | None = None,
+        levels: Sequence[int] | None = None,
         datasets: Sequence[str] | None = None,
         iterative: bool = False,
     ) -> Grid:
@@ -82,18 +82,17 @@ class Scope:
             >>> len(Scope().grid(["teddy"], ["gin"]).cells)
             75
         """
-        levels = self.simulations if simulations is None else simulations
         return Grid(
             self.datasets if datasets is None else datasets,
             models,
             methods,
-            levels,
+            self.levels if levels is None else levels,
             range(self.iterative_seeds if iterative else self.seeds),
         )
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """A table of results: texts, numbers, and None where a value is not known."""
 
     name: str
@@ -121,7 +120,7 @@ class Result:
     ``made_by``, the command and the settings, is filled in by :func:`teddy_paper.compute.make`.
     """
 
-    tables: Sequence[Table] = ()
+    tables: Sequence[ResultTable] = ()
     charts: Sequence[Chart] = ()
     findings: Sequence[Finding] = ()
     notes: Sequence[str] = ()

@@ -25,32 +25,28 @@ class Results:
 
     def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
         self.rows = list(rows)
-        self._summaries = {
-            (s.dataset, s.model, s.method, s.simulation): s for s in summarize(self.rows)
-        }
+        self._summaries = {(s.dataset, s.model, s.method, s.level): s for s in summarize(self.rows)}
         self._cells: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         for row in self.rows:
             key = row["dataset"], row["model"], row["method"], row["simulation"]
             self._cells.setdefault(key, []).append(row)
 
-    def get(self, dataset: str, model: str, method: str, simulation: int) -> Summary | None:
+    def get(self, dataset: str, model: str, method: str, level: int) -> Summary | None:
         """The seeds of a cell together; None if there are none."""
-        return self._summaries.get((dataset, model, method, simulation))
+        return self._summaries.get((dataset, model, method, level))
 
-    def mean(
-        self, dataset: str, model: str, method: str, simulation: int, name: str
-    ) -> float | None:
+    def mean(self, dataset: str, model: str, method: str, level: int, name: str) -> float | None:
         """A column's mean over the seeds that have it."""
-        rows = self._cells.get((dataset, model, method, simulation), [])
+        rows = self._cells.get((dataset, model, method, level), [])
         return known_mean(row.get(name) for row in rows)
 
     def difference(
-        self, dataset: str, model: str, ours: str, theirs: str, simulation: int
+        self, dataset: str, model: str, ours: str, theirs: str, level: int
     ) -> Difference | None:
         """Test accuracy of one method minus another's, paired over the seeds that both have."""
         mine, others = (
             {row["seed"]: row for row in self._cells.get(key, [])}
-            for key in ((dataset, model, name, simulation) for name in (ours, theirs))
+            for key in ((dataset, model, name, level) for name in (ours, theirs))
         )
         both = sorted(mine.keys() & others.keys())
         if not both:
@@ -63,18 +59,18 @@ class Results:
 
     def differences(
         self, datasets: Sequence[str], models: Sequence[str], ours: str, theirs: str,
-        simulations: Sequence[int],
+        levels: Sequence[int],
     ) -> list[Difference | None]:  # fmt: skip
         """One method minus another in every cell; None where there is nothing to compare."""
-        cells = product(datasets, models, simulations)
+        cells = product(datasets, models, levels)
         return [self.difference(d, m, ours, theirs, i) for d, m, i in cells]
 
     def to_dense(
         self, datasets: Sequence[str], models: Sequence[str], method: str,
-        simulations: Sequence[int],
+        levels: Sequence[int],
     ) -> list[Difference | None]:  # fmt: skip
         """Ticket minus dense in every cell; None where there is none."""
-        found = (self.get(d, m, method, i) for d, m, i in product(datasets, models, simulations))
+        found = (self.get(d, m, method, i) for d, m, i in product(datasets, models, levels))
         return [None if s is None else s.difference for s in found]
 
     def dense(self, dataset: str, model: str) -> tuple[float, float, int] | None:
@@ -93,7 +89,7 @@ class Results:
 
     def panels(
         self, settings: Iterable[tuple[str, str]], methods: Sequence[str],
-        simulations: Sequence[int], x: str = "graph_sparsity",
+        levels: Sequence[int], x: str = "graph_sparsity",
     ) -> list[Panel]:  # fmt: skip
         """Accuracy against a sparsity, in percent: a panel for each data set and model.
 
@@ -104,14 +100,14 @@ class Results:
         for dataset, model in settings:
             lines = []
             for method in methods:
-                levels = [self.get(dataset, model, method, i) for i in simulations]
-                if found := [s for s in levels if s is not None]:
-                    shares = [100 * getattr(s, x) for s in found]
-                    deviations = [s.deviation for s in found]
-                    lines.append(Line(method, shares, [s.mean for s in found], deviations))
+                cells = [self.get(dataset, model, method, i) for i in levels]
+                if summaries := [s for s in cells if s is not None]:
+                    shares = [100 * getattr(s, x) for s in summaries]
+                    deviations = [s.deviation for s in summaries]
+                    lines.append(Line(method, shares, [s.mean for s in summaries], deviations))
             if lines:
                 dense = self.dense(dataset, model)
-                title = f"{known_as(model)}, {known_as(dataset)}"
+                title = f"{display_name(model)}, {display_name(dataset)}"
                 panels.append(
                     Panel(title, f"{what} removed (%)", "test accuracy (%)", lines,
                           level=dense and dense[0])
@@ -120,45 +116,45 @@ class Results:
 
     def sparsity_charts(
         self, name: str, title: str, settings: Sequence[tuple[str, str]], methods: Sequence[str],
-        simulations: Sequence[int],
+        levels: Sequence[int],
     ) -> list[Chart]:  # fmt: skip
         """Accuracy against graph sparsity, and against weight sparsity."""
         charts = []
         for what in ("graph", "weight"):
-            panels = self.panels(settings, methods, simulations, f"{what}_sparsity")
+            panels = self.panels(settings, methods, levels, f"{what}_sparsity")
             charts.append(Chart(f"{name}-{what}", f"{title} against {what} sparsity", panels))
         return charts
 
 
 #: Columns of a comparison: ours, the paper's, the difference in points and in the paper's standard
 #: deviations; and ours against our dense models.
-BESIDE = (
+COMPARISON_COLUMNS = (
     "dataset", "model", "method", "simulation", "seeds", "ours", "deviation",
     "paper", "paper deviation", "difference", "in deviations",
     "dense", "last epoch", "verdict",
 )  # fmt: skip
 
 
-def beside(
-    results: Results, artefact: str, dataset: str, model: str, method: str, simulation: int, *,
+def compare_with_paper(
+    results: Results, artefact: str, dataset: str, model: str, method: str, level: int, *,
     theirs: str | None = None,
 ) -> list[Any]:  # fmt: skip
-    """A row of a comparison with an artefact of the paper, test accuracies in :data:`BESIDE`.
+    """Row of test accuracies beside the paper's, with the columns :data:`COMPARISON_COLUMNS`.
 
     ``method`` may be ``dense``, and ``theirs`` is the paper's name for it, where it isn't ours.
 
     Example:
-        >>> row = beside(Results([]), "extreme", "cora", "gin", "teddy", 40)
+        >>> row = compare_with_paper(Results([]), "extreme", "cora", "gin", "teddy", 40)
         >>> row[7:9]
         [76.82, 1.0]
     """
-    found = None if method == "dense" else results.get(dataset, model, method, simulation)
+    found = None if method == "dense" else results.get(dataset, model, method, level)
     dense = results.dense(dataset, model)
     ours = dense if method == "dense" else None
     if found is not None:
         ours = found.mean, found.deviation, found.seeds
     paper = published_value(
-        artefact, dataset=dataset, model=model, method=theirs or method, simulation=simulation,
+        artefact, dataset=dataset, model=model, method=theirs or method, level=level,
         quantity="test_accuracy",
     )  # fmt: skip
     mean, deviation, seeds = (None, None, 0) if ours is None else ours
@@ -169,7 +165,7 @@ def beside(
         difference = mean - paper.value
         scaled = difference / paper.deviation if paper.deviation else None
     return [
-        dataset, model, method, simulation, seeds, mean, deviation,
+        dataset, model, method, level, seeds, mean, deviation,
         None if paper is None else paper.value, None if paper is None else paper.deviation,
         difference, scaled,
         found.dense if found is not None else None if dense is None else dense[0],
@@ -185,12 +181,12 @@ _TITLES = {
 }  # fmt: skip
 
 
-def known_as(name: str) -> str:
+def display_name(name: str) -> str:
     """A data set or a model as papers write it.
 
     Example:
-        >>> known_as("pubmed"), known_as("sage:hidden_channels=256"), known_as("my-graph")
-        ('PubMed', 'SAGE:hidden_channels=256', 'my-graph')
+        >>> display_name("pubmed"), display_name("sage:num_layers=3"), display_name("my-graph")
+        ('PubMed', 'SAGE:num_layers=3', 'my-graph')
     """
     first, colon, options = name.partition(":")
     return _TITLES.get(first, first) + colon + options

@@ -8,7 +8,7 @@ from typing import Any
 from teddy.sweep import Grid
 from teddy.sweep.statistics import known_mean
 from teddy_paper.published import published_value
-from teddy_paper.reproduction import MODELS, Finding, Result, Scope, Table, reproduction
+from teddy_paper.reproduction import MODELS, Finding, Result, ResultTable, Scope, reproduction
 from teddy_paper.results import Results
 
 METHODS = ("teddy", "ugs", "wd-glt")
@@ -23,7 +23,7 @@ def grids(scope: Scope) -> list[Grid]:
     small = [d for d in scope.datasets if d != "pubmed"] or scope.datasets
     few = ["gcn"] if scope.quick else ["gcn", "gin"]
     return [
-        scope.grid(every, simulations=[1], iterative=True),
+        scope.grid(every, levels=[1], iterative=True),
         scope.grid(sinkhorn, few, [1], small, iterative=True),
     ]
 
@@ -56,7 +56,7 @@ def timing(results: Results, scope: Scope) -> Result:
             "paper's times TEDDY",
         )  # fmt: skip
         title = "Seconds of simulation 1" + (", weights alone" if kind else "")
-        tables.append(Table(artefact, title, columns, rows))
+        tables.append(ResultTable(artefact, title, columns, rows))
         findings.append(_finding(artefact, rows))
     return Result(
         tables,
@@ -71,7 +71,7 @@ def timing(results: Results, scope: Scope) -> Result:
 
 def _paper(artefact: str, dataset: str, model: str, method: str) -> float | None:
     found = published_value(
-        artefact, dataset=dataset, model=model, method=method, simulation=1, quantity="seconds"
+        artefact, dataset=dataset, model=model, method=method, level=1, quantity="seconds"
     )
     return None if found is None else found.value
 

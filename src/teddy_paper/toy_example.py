@@ -6,7 +6,7 @@ import torch
 
 from teddy.graph import Edges
 from teddy.prune import edge_scores
-from teddy_paper.reproduction import Finding, Result, Scope, Table, reproduction
+from teddy_paper.reproduction import Finding, Result, ResultTable, Scope, reproduction
 from teddy_paper.results import Results
 
 
@@ -46,7 +46,7 @@ def toy_example(results: Results, scope: Scope) -> Result:
         [f"e{i}{j}", float(one[k]), float(two[k]), float(teddy[k])]
         for (i, j), k in zip(edges, at, strict=True)
     ]
-    table = Table(
+    table = ResultTable(
         "toy-example", "Edges of the toy graph", ("edge", "1-hop", "2-hop", "TEDDY score"), rows
     )
     d1, d2, score = (values[at] for values in (one, two, teddy))

@@ -7,7 +7,7 @@ from itertools import product
 from teddy.report.chart import Chart
 from teddy.sweep import Grid
 from teddy_paper.accuracy import accuracy_table
-from teddy_paper.judge import STABLE, all_above, missing
+from teddy_paper.findings import STABLE, all_above, missing
 from teddy_paper.reproduction import CITATION, Finding, Result, Scope, reproduction
 from teddy_paper.reproduction import UGS_FEW_ROUNDS as UGS
 from teddy_paper.results import Results
@@ -30,7 +30,7 @@ def grids(scope: Scope) -> list[Grid]:
 @reproduction("transformers", ("Figure 13", "Figure 14"), "Graph transformers", grids)
 def transformers(results: Results, scope: Scope) -> Result:
     """Accuracy against graph sparsity."""
-    shown = results.settings(scope.datasets, MODELS), METHODS, scope.simulations
+    shown = results.settings(scope.datasets, MODELS), METHODS, scope.levels
     return Result(
         [accuracy_table(results, "transformers", *shown)],
         [Chart("transformers", "Graph transformers", results.panels(*shown))],
@@ -44,20 +44,20 @@ def _findings(results: Results, scope: Scope) -> list[Finding]:
     return [
         all_above(
             "transformers-unimp",
-            results.differences(CITATION, ["unimp"], "teddy", UGS, scope.simulations),
+            results.differences(CITATION, ["unimp"], "teddy", UGS, scope.levels),
             "UniMP, TEDDY minus UGS",
         ),
         _stable(results, scope),
         # The paper has no number for a decent accuracy: within the same points of dense.
         all_above(
             "transformers-decent",
-            results.to_dense(["cora", "citeseer"], MODELS[1:], "teddy", scope.simulations),
+            results.to_dense(["cora", "citeseer"], MODELS[1:], "teddy", scope.levels),
             "NAGphormer and Specformer, TEDDY minus dense",
             -STABLE,
         ),
         all_above(
             "transformers-nagphormer-cora",
-            results.to_dense(["cora"], ["nagphormer"], "teddy", scope.simulations),
+            results.to_dense(["cora"], ["nagphormer"], "teddy", scope.levels),
             "NAGphormer on Cora, TEDDY minus dense",
         ),
     ]
@@ -65,7 +65,7 @@ def _findings(results: Results, scope: Scope) -> list[Finding]:
 
 def _stable(results: Results, scope: Scope) -> Finding:
     """TEDDY within some points of dense at every level, UGS not."""
-    cells = list(product(CITATION, scope.simulations))
+    cells = list(product(CITATION, scope.levels))
     found = {m: [results.get(d, "unimp", m, i) for d, i in cells] for m in ("teddy", UGS)}
     worst: dict[str, float] = {}
     for method, summaries in found.items():

@@ -12,7 +12,7 @@ from typing import Any
 
 from teddy.store.atomic import write_atomically
 from teddy_paper.published import CLAIMS
-from teddy_paper.reproduction import REPRODUCTIONS, Finding, Reproduction, Result, Table
+from teddy_paper.reproduction import REPRODUCTIONS, Finding, Reproduction, Result, ResultTable
 
 #: What is said of a claim.
 WORDS = {True: "true", False: "false", None: "can't tell"}
@@ -27,7 +27,7 @@ def write_result(entry: Reproduction, result: Result, folder: Path, images: Sequ
         "name": entry.name,
         "made_by": result.made_by,
         "places": entry.places,
-        "findings": [in_words(finding) for finding in result.findings],
+        "findings": [describe_finding(finding) for finding in result.findings],
         "notes": list(result.notes),
     }
     write_atomically(folder / "findings.json", (json.dumps(facts, indent=1) + "\n").encode())
@@ -53,11 +53,11 @@ def write_index(folder: Path) -> Path:
     return page
 
 
-def to_csv(table: Table) -> str:
+def to_csv(table: ResultTable) -> str:
     """A table as CSV; numbers to six digits, what isn't known as nothing.
 
     Example:
-        >>> to_csv(Table("t", "", ("a", "b"), [["x", 1 / 3], ["y", None]]))
+        >>> to_csv(ResultTable("t", "", ("a", "b"), [["x", 1 / 3], ["y", None]]))
         'a,b\\nx,0.333333\\ny,\\n'
     """
     buffer = io.StringIO()
@@ -73,7 +73,7 @@ def to_markdown(entry: Reproduction, result: Result, images: Sequence[Path]) -> 
     where = f" ({', '.join(entry.places)})" if entry.places else ""
     parts = [f"# {entry.title}{where}", f"Made by {result.made_by}."]
     if result.findings:
-        claims = [in_words(finding) for finding in result.findings]
+        claims = [describe_finding(finding) for finding in result.findings]
         rows = [
             [f"“{c['text']}” ({c['place']})", c["says"], c["evidence"], c["note"]] for c in claims
         ]
@@ -86,11 +86,11 @@ def to_markdown(entry: Reproduction, result: Result, images: Sequence[Path]) -> 
     return "\n\n".join(parts) + "\n"
 
 
-def in_words(finding: Finding) -> dict[str, Any]:
+def describe_finding(finding: Finding) -> dict[str, Any]:
     """A finding with the words of the paper.
 
     Example:
-        >>> in_words(Finding("toy-one-hop-ties", True, "seen"))["says"]
+        >>> describe_finding(Finding("toy-one-hop-ties", True, "seen"))["says"]
         'true'
     """
     claim = next(claim for claim in CLAIMS if claim.id == finding.claim)

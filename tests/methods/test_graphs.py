@@ -16,7 +16,7 @@ from graph_sets import rings_and_trees
 from teddy.data.checks import MASKS
 from teddy.graph.edges import Edges
 from teddy.graph.messages import keep_columns
-from teddy.methods import METHODS, Level, make_problem
+from teddy.methods import METHODS, SparsityLevel, make_problem
 from teddy.prune.prune import prune_edges
 from teddy.settings import Settings
 from teddy.ticket.description import model_card
@@ -273,7 +273,7 @@ def searched(graphs, model, method, budget, epochs):
 
     problem.phases.report = watch
     stride = {"stride": 5} if method == "ugs" else {}
-    (ticket,) = METHODS[method].tickets(problem, [Level(0.4, 0.4)], **stride)
+    (ticket,) = METHODS[method].tickets(problem, [SparsityLevel(0.4, 0.4)], **stride)
     trains = torch.tensor([bool(g.train_mask) for g in graphs])
     batch = teddy.graph_set(graphs)
     _, edge_of_column = Edges.from_columns(batch.edge_index, batch.num_nodes)

@@ -17,8 +17,8 @@ from cli.command import refused, run_here
 from conftest import small_graph
 from hetero_graphs import CITES, REV, WRITES, hetero_module, library
 from teddy.methods import make_problem
-from teddy.methods.level import Level
 from teddy.methods.resume import SearchFolder
+from teddy.methods.sparsity_level import SparsityLevel
 from teddy.models import GCN
 from teddy.settings import Settings
 from teddy.ticket import Count
@@ -263,7 +263,7 @@ def test_the_card_on_the_hub_speaks_of_relations(ticket):
 
 def test_a_method_of_ones_own_must_keep_to_each_relation(data):
     problem = make_problem(data, ByHand(), Settings.from_dict({"target": "paper"}))
-    level = Level(0.5, 0.5)
+    level = SparsityLevel(0.5, 0.5)
     total = problem.graph.num_edges
     keep = torch.arange(total) >= problem.num_pruned(level)
     with pytest.raises(teddy.InputError, match=r"mine removed 163 edges of \(author, writes, pap"):

@@ -15,7 +15,7 @@ from teddy.data import split_nodes
 from teddy.data.features import select_rows
 from teddy.errors import TeddyWarning
 from teddy.graph import Edges
-from teddy.methods import METHODS, Level, make_problem
+from teddy.methods import METHODS, SparsityLevel, make_problem
 from teddy.prune import choose_edges
 from teddy.settings import Settings
 from teddy.tasks.views import Views
@@ -58,7 +58,7 @@ def trained(data, model="gcn", method="teddy", epochs=6, **settings):
         return (*whole(phase), lambda epoch: seen.append((phase, epoch.index, epoch.loss)))
 
     problem.phases.report = watch
-    (ticket,) = METHODS[method].tickets(problem, [Level(0.3, 0.3)])
+    (ticket,) = METHODS[method].tickets(problem, [SparsityLevel(0.3, 0.3)])
     return seen, ticket
 
 

@@ -13,7 +13,7 @@ import teddy
 from conftest import small_graph
 from teddy.data.checks import MASKS
 from teddy.errors import InputError
-from teddy.methods import METHODS, Level, make_problem
+from teddy.methods import METHODS, SparsityLevel, make_problem
 from teddy.settings import Settings
 from teddy.ticket import Count
 from training.modules import Own
@@ -62,7 +62,7 @@ def trained(links, model="gcn", method="teddy", epochs=6):
         return (*whole(phase), lambda epoch: seen.append((phase, epoch.index, epoch.loss)))
 
     problem.phases.report = watch
-    (ticket,) = METHODS[method].tickets(problem, [Level(0.3, 0.3)])
+    (ticket,) = METHODS[method].tickets(problem, [SparsityLevel(0.3, 0.3)])
     return seen, problem.dense().logits[links.train_mask], ticket
 
 

@@ -15,7 +15,7 @@ from graph_sets import rings_and_trees
 from hetero_graphs import CITES, REV, WRITES, library
 from teddy.data.checks import MASKS
 from teddy.graph.edges import Edges
-from teddy.methods import METHODS, Level, make_problem
+from teddy.methods import METHODS, SparsityLevel, make_problem
 from teddy.models import GNN
 from teddy.models.masks import Masks
 from teddy.numbers import num_kept_weights, num_pruned_edges
@@ -24,7 +24,7 @@ from teddy.ticket import Count
 from teddy.training.runner import Runner
 
 TASK = "graph-classification"
-LEVELS = [Level.simulation(i) for i in (1, 3)]
+LEVELS = [SparsityLevel.from_schedule(i) for i in (1, 3)]
 
 
 class Nodes(nn.Module):
@@ -173,7 +173,7 @@ def test_the_lowest_masks_of_each_graph_go(graphs, monkeypatch):
         return masks
 
     monkeypatch.setattr("teddy.methods.search.Scheme._learn", learn)
-    (ticket,) = METHODS["ugs"].tickets(problem, [Level(0.4, 0.0)], stride=3)
+    (ticket,) = METHODS["ugs"].tickets(problem, [SparsityLevel(0.4, 0.0)], stride=3)
     first = 0
     keep = ticket.keep[problem.views.parts[0][1]]
     for graph in (graph for graph in graphs if graph.train_mask):

@@ -12,13 +12,13 @@ import teddy
 from conftest import LAYERED, small_graph
 from models.test_masks import Weighted
 from teddy.graph import Edges
-from teddy.methods import METHODS, Level, make_problem
+from teddy.methods import METHODS, SparsityLevel, make_problem
 from teddy.models import build_model
 from teddy.numbers import num_kept_weights, num_pruned_edges
 from teddy.settings import Settings
 from teddy.training import TrainConfig, seeded
 
-LEVELS = [Level.simulation(i) for i in (1, 2, 4)]
+LEVELS = [SparsityLevel.from_schedule(i) for i in (1, 2, 4)]
 
 
 def problem(model="gcn", epochs=6, seed=0, distill=0.0, **options):
@@ -142,7 +142,7 @@ def test_weights_are_rewound_to_the_initial_ones():
 def test_a_removed_edge_has_no_influence_on_a_tickets_output(method, model):
     """Change a node and look only at those that every path to it was removed from."""
     data = small_graph()
-    (ticket,) = METHODS[method].tickets(problem(model), [Level(0.6, 0.3)])
+    (ticket,) = METHODS[method].tickets(problem(model), [SparsityLevel(0.6, 0.3)])
     graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
     near = torch.eye(data.num_nodes, dtype=torch.bool)
     adjacency = torch.zeros(data.num_nodes, data.num_nodes, dtype=torch.bool)
@@ -194,7 +194,7 @@ def test_teddy_with_masks_keeps_teddys_edges():
 
 @pytest.mark.parametrize("method", ["teddy", "ugs"])
 def test_edges_only_and_weights_only(method):
-    edges_only, weights_only = find(method, [Level(0.3, 0.0), Level(0.0, 0.3)])
+    edges_only, weights_only = find(method, [SparsityLevel(0.3, 0.0), SparsityLevel(0.0, 0.3)])
     assert edges_only.info.weights.kept == edges_only.info.weights.total
     assert edges_only.info.edges.kept < edges_only.info.edges.total
     assert weights_only.info.edges.kept == weights_only.info.edges.total
@@ -202,7 +202,7 @@ def test_edges_only_and_weights_only(method):
 
 
 def test_everything_can_go():
-    (ticket,) = METHODS["ugs"].tickets(problem(epochs=1), [Level(1.0, 0.9)])
+    (ticket,) = METHODS["ugs"].tickets(problem(epochs=1), [SparsityLevel(1.0, 0.9)])
     assert ticket.info.edges.kept == 0
 
 
@@ -244,7 +244,7 @@ def test_the_same_call_gives_the_same_bytes(tmp_path):
 def test_the_published_ugs_on_cora(shared_data):
     """The published code gives 80.7 and 80.3 at levels 1 and 2 for GCN on Cora."""
     data = teddy.load_dataset("cora", data_dir=shared_data)
-    levels = [Level.simulation(i) for i in (1, 2)]
+    levels = [SparsityLevel.from_schedule(i) for i in (1, 2)]
     tests = [
         [t.info.ticket.test for t in METHODS["ugs"].tickets(
             make_problem(data, "gcn", seed=seed, method="ugs"), levels)]
@@ -321,5 +321,5 @@ def test_masks_of_half_precision():
 
 
 def test_levels_that_hardly_differ_have_rounds_of_their_own():
-    one, other = find("ugs", [Level(0.05, 0.0), Level(0.05, 1e-10)])
+    one, other = find("ugs", [SparsityLevel(0.05, 0.0), SparsityLevel(0.05, 1e-10)])
     assert one.info.weights.kept == other.info.weights.total

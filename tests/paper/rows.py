@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from teddy.methods import Level
+from teddy.methods import SparsityLevel
 from teddy.methods.spec import MethodSpec
 
 DENSE = 80.0
 
 
 def row(dataset, model, method, simulation, test, seed=0, dense=DENSE, **columns):
-    level = MethodSpec.parse(method).level(Level.simulation(simulation))
+    level = MethodSpec.parse(method).level(SparsityLevel.from_schedule(simulation))
     return {
         "dataset": dataset, "model": model, "method": method, "simulation": simulation,
         "seed": seed, "test": test, "last_test": test - 1, "dense_test": dense,
@@ -18,10 +18,10 @@ def row(dataset, model, method, simulation, test, seed=0, dense=DENSE, **columns
     }  # fmt: skip
 
 
-def curve(dataset, model, method, tests, simulations=(1, 5, 10, 15, 20), **columns):
+def curve(dataset, model, method, tests, levels=(1, 5, 10, 15, 20), **columns):
     """Three seeds at several levels, alike in both, so that every difference is a clear one."""
     return [
         row(dataset, model, method, i, test, seed, **columns)
-        for i, test in zip(simulations, tests, strict=True)
+        for i, test in zip(levels, tests, strict=True)
         for seed in range(3)
     ]

@@ -48,7 +48,7 @@ def test_unseen_nodes_have_a_sweep_of_their_own():
     assert folder == Path("p/sweep-inductive")
     assert (settings.data.split, settings.task.inductive) == ("20/40/40", True)
     assert REPRODUCTIONS["transformers"].sweep(Scope(folder=Path("p")))[0] == Path("p/sweep")
-    levels = {cell.simulation for grid in entry.grids(Scope()) for cell in grid.cells}
+    levels = {cell.level for grid in entry.grids(Scope()) for cell in grid.cells}
     assert levels == {5, 10, 20}
 
 

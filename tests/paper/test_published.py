@@ -11,7 +11,7 @@ import torch
 
 from teddy.errors import InputError
 from teddy.methods import METHODS
-from teddy.numbers import simulation_sparsity
+from teddy.numbers import schedule_sparsity
 from teddy.prune import edge_scores
 from teddy_paper.published import ARTEFACTS, CLAIMS, published, published_value
 
@@ -115,7 +115,7 @@ def test_single_numbers(artefact, dataset, model, method, simulation, value, dev
         dataset=dataset,
         model=model,
         method=method,
-        simulation=simulation,
+        level=simulation,
         quantity="seconds" if artefact.startswith("timing") else "test_accuracy",
     )
     assert (found.value, found.deviation) == (value, deviation)
@@ -138,16 +138,16 @@ def test_data_sets():
 
 
 def test_no_two_numbers_for_one_thing():
-    keys = [(r.artefact, r.dataset, r.model, r.method, r.simulation, r.quantity) for r in ROWS]
+    keys = [(r.artefact, r.dataset, r.model, r.method, r.level, r.quantity) for r in ROWS]
     assert len(set(keys)) == len(keys)
 
 
 def test_simulations_have_the_sparsity_that_is_printed():
-    printed = [row for row in ROWS if row.quantity.endswith("_sparsity") and row.simulation]
+    printed = [row for row in ROWS if row.quantity.endswith("_sparsity") and row.level]
     assert len(printed) == 17
     for row in printed:
         within = 0.5 if row.value == int(row.value) else 0.02  # "40%" and "87%" are rounded
-        assert row.value == pytest.approx(100 * simulation_sparsity(row.simulation), abs=within)
+        assert row.value == pytest.approx(100 * schedule_sparsity(row.level), abs=within)
 
 
 def test_methods_are_ours():
@@ -166,9 +166,9 @@ def test_what_the_text_derives_from_tables():
     def seconds(method, **where):
         return published_value("timing", method=method, quantity="seconds", **where).value
 
-    gin = {"dataset": "pubmed", "model": "gin", "simulation": 15}
+    gin = {"dataset": "pubmed", "model": "gin", "level": 15}
     assert seconds("wd-glt", **gin) - seconds("teddy", **gin) == pytest.approx(220.72)
-    gcn = {"dataset": "reddit", "model": "gcn", "simulation": 20}
+    gcn = {"dataset": "reddit", "model": "gcn", "level": 20}
     assert seconds("ugs", **gcn) - seconds("teddy", **gcn) == pytest.approx(131.84)
 
 
@@ -178,7 +178,7 @@ def test_lookups():
     assert published("toy-example") == []
     assert published("accuracy", dataset="my-set") == []
     assert published_value("timing", dataset="reddit", method="wd-glt") is None
-    assert published_value("extreme", simulation=0, quantity="weight_sparsity").value == 0
+    assert published_value("extreme", level=0, quantity="weight_sparsity").value == 0
 
 
 def test_errors():

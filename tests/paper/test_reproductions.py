@@ -13,11 +13,11 @@ from teddy.errors import InputError
 from teddy.methods.spec import MethodSpec
 from teddy.report import save_chart
 from teddy.report.chart import Heatmap
-from teddy_paper.compute import names_of
+from teddy_paper.compute import resolve_names
 from teddy_paper.laplacian_energy import quartiles, read_changes
 from teddy_paper.published import CLAIMS
 from teddy_paper.reproduction import CITATION, REPRODUCTIONS, Scope
-from teddy_paper.results import BESIDE, Results, beside
+from teddy_paper.results import COMPARISON_COLUMNS, Results, compare_with_paper
 from teddy_paper.write import to_csv, to_markdown, write_result
 
 SCOPE = Scope(datasets=("citeseer",))
@@ -49,7 +49,7 @@ def test_every_reproduction_works_without_results(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", REPRODUCTIONS)
-@pytest.mark.parametrize("scope", [Scope(), Scope.quick_one()], ids=["full", "quick"])
+@pytest.mark.parametrize("scope", [Scope(), Scope.quick_scope()], ids=["full", "quick"])
 def test_grids_are_of_known_methods_and_hold_no_cell_twice(name, scope):
     cells = [cell for grid in REPRODUCTIONS[name].grids(scope) for cell in grid.cells]
     assert len(cells) == len(set(cells))
@@ -60,7 +60,11 @@ def test_grids_are_of_known_methods_and_hold_no_cell_twice(name, scope):
 def test_ours_stands_beside_the_papers():
     rows = [row("cora", "gin", "teddy", 40, test, seed) for seed, test in enumerate((76.0, 80.0))]
     found = dict(
-        zip(BESIDE, beside(Results(rows), "extreme", "cora", "gin", "teddy", 40), strict=True)
+        zip(
+            COMPARISON_COLUMNS,
+            compare_with_paper(Results(rows), "extreme", "cora", "gin", "teddy", 40),
+            strict=True,
+        )
     )
     assert found["ours"] == 78.0
     assert found["deviation"] == pytest.approx(8**0.5)
@@ -142,14 +146,14 @@ def test_macs_count_only_where_accuracy_is_kept():
 
 
 def test_degrees_of_removed_edges():
-    def degrees(method, values, simulations=(1, 5, 10)):
+    def degrees(method, values, levels=(1, 5, 10)):
         return [
             row("citeseer", model, method, i, 70.0, pruned_degree=value)
-            for i, value in zip(simulations, values, strict=True)
+            for i, value in zip(levels, values, strict=True)
             for model in ("gcn", "gat", "gin")
         ]
 
-    scope = Scope(datasets=("citeseer",), simulations=(1, 5, 10))
+    scope = Scope(datasets=("citeseer",), levels=(1, 5, 10))
     good = degrees("teddy", (30, 20, 10)) + degrees("random", (5, 5, 5))
     assert findings("pruned-degrees", good, scope)["degrees-high-first"] is True
     assert findings("pruned-degrees", good, scope)["degrees-decrease"] is True
@@ -275,7 +279,7 @@ def test_files_say_the_same_as_the_tables(tmp_path):
     result = entry.make(Results(rows), SCOPE)
     write_result(entry, result, tmp_path, [])
     table = list(csv.reader(io.StringIO((tmp_path / "extreme.csv").read_text())))
-    assert table[0] == list(BESIDE)
+    assert table[0] == list(COMPARISON_COLUMNS)
     assert table[2][5] == "70.1235"
     assert table[2][7] == "71.16"
     assert to_csv(result.tables[0]) == (tmp_path / "extreme.csv").read_text()
@@ -285,9 +289,9 @@ def test_files_say_the_same_as_the_tables(tmp_path):
 
 
 def test_names_and_places():
-    assert names_of(["Table 2", "figure1", "degree-importance"]) == ["degree-importance"]
-    assert names_of(["all"]) == [name for name in REPRODUCTIONS if name != "large-scale"]
+    assert resolve_names(["Table 2", "figure1", "degree-importance"]) == ["degree-importance"]
+    assert resolve_names(["all"]) == [name for name in REPRODUCTIONS if name != "large-scale"]
     with pytest.raises(InputError, match="unknown table or figure 'nonsense'"):
-        names_of(["all", "nonsense"])
+        resolve_names(["all", "nonsense"])
     with pytest.raises(InputError, match=r"unknown table or figure 'extrem'.*did you mean"):
-        names_of(["extrem"])
+        resolve_names(["extrem"])

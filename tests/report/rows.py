@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from teddy.numbers import simulation_sparsity
+from teddy.numbers import schedule_sparsity
 
 EVIL = "</script><script>window.evil=1</script><img src=x onerror='window.evil=2'>&amp;"
 
@@ -20,7 +20,7 @@ FACTS = {
 
 def row(method="teddy", simulation=5, seed=0, *, gain=0.0, dense=70.0, **changes):
     """One cell: ``gain`` points above the dense model of its seed."""
-    share = simulation_sparsity(simulation)
+    share = schedule_sparsity(simulation)
     plain = {
         "dataset": "citeseer", "model": "gcn", "method": method, "simulation": simulation,
         "seed": seed, "split": "public", "test_rows": 1000, "graph_sparsity": share,

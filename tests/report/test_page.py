@@ -129,7 +129,7 @@ def test_a_folder_that_is_still_running_is_reported(tmp_path):
     folder.create()
     folder.agree(FACTS["settings"], {"data": FACTS["data"]})
     for line in sweep()[:5]:
-        folder.write_cell(Cell.of(line), line)
+        folder.write_cell(Cell.from_row(line), line)
     written = write_report(tmp_path / "run", tmp_path / "report.html", plots=tmp_path / "plots")
     assert written["cells"] == 5
     assert [path.rsplit("/")[-1] for path in written["plots"]] == ["accuracy.png", "accuracy.pdf"]

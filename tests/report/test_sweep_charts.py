@@ -4,26 +4,46 @@ from __future__ import annotations
 
 import pytest
 
-from teddy.numbers import simulation_sparsity
+from teddy.numbers import schedule_sparsity
 from teddy.report import draw, search_chart
 from teddy.report.chart import Line, Points
-from teddy.sweep import Answer, Judgement, Point, Rule, Sparsest, Tried, paired_difference
+from teddy.sweep import (
+    Decision,
+    LevelPair,
+    SearchResult,
+    SequentialTest,
+    SparsestPair,
+    TriedPair,
+    paired_difference,
+)
 
 
 def tried(edges, weights, verdict):
-    shares = simulation_sparsity(edges), simulation_sparsity(weights)
-    return Tried(Point(edges, weights), *shares, Judgement(4, 1.0, -0.2, 2.2, verdict))
+    shares = schedule_sparsity(edges), schedule_sparsity(weights)
+    return TriedPair(LevelPair(edges, weights), *shares, Decision(4, 1.0, -0.2, 2.2, verdict))
 
 
 def found(points, frontier):
     test = paired_difference([70.0, 71.0], [69.0, 70.0], test_rows=1000)
     answers = [
-        Answer(t, 0, [70.0, 71.0], [69.0, 70.0], test)
+        SparsestPair(t, 0, [70.0, 71.0], [69.0, 70.0], test)
         for t in points
-        if t.judgement.verdict == "accepted"
+        if t.decision.verdict == "accepted"
     ]
-    return Sparsest(
-        "citeseer", "gin", "teddy", Rule(0.2), [10, 20], frontier, points, answers, [], 4, 4, 8, 8
+    return SearchResult(
+        "citeseer",
+        "gin",
+        "teddy",
+        SequentialTest(0.2),
+        [10, 20],
+        frontier,
+        points,
+        answers,
+        [],
+        4,
+        4,
+        8,
+        8,
     )
 
 
@@ -42,7 +62,7 @@ def test_the_frontier_is_a_staircase_through_its_corners():
     points = [tried(20, 20, "rejected"), tried(20, 10, "accepted"), tried(0, 20, "accepted")]
     chart = search_chart(found(points, frontier=True))
     line = next(mark for mark in chart.panels[0].marks if isinstance(mark, Line))
-    low, high = 100 * simulation_sparsity(10), 100 * simulation_sparsity(20)
+    low, high = 100 * schedule_sparsity(10), 100 * schedule_sparsity(20)
     assert line.x == pytest.approx([high, high, 0, 0, 0])
     assert line.y == pytest.approx([0, low, low, high, high])
     assert len(draw(chart).axes) == 1

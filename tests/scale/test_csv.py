@@ -11,7 +11,7 @@ from pyarrow import csv, parquet
 from teddy.errors import InputError
 from teddy.scale import csv_files, sparsify_table
 from teddy.scale.csv_files import CheckedStream
-from teddy.scale.csv_types import Types, convert
+from teddy.scale.csv_types import ColumnTypes, convert
 
 ENGINES = ["memory", "stream", "duckdb"]
 
@@ -92,9 +92,9 @@ CELLS = st.one_of(
 def test_no_type_changes_a_cell(cells):
     """Text of a typed column comes back, as Arrow or as Python writes it."""
     text = pa.array(cells, pa.string())
-    types = Types(["a"])
-    types.see(pa.record_batch({"a": text}))
-    values = convert(text, types.of("a"))
+    types = ColumnTypes(["a"])
+    types.update(pa.record_batch({"a": text}))
+    values = convert(text, types.type_of("a"))
     as_arrow = values.cast(pa.string()).fill_null("").to_pylist()
     as_python = ["" if v is None else repr(v) for v in values.to_pylist()]
     assert cells in (as_arrow, as_python)
@@ -103,10 +103,10 @@ def test_no_type_changes_a_cell(cells):
 @settings(max_examples=100)
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=6))
 def test_numbers_of_python_are_numbers(values):
-    types = Types(["a"])
-    types.see(pa.record_batch({"a": [repr(v) for v in values]}))
+    types = ColumnTypes(["a"])
+    types.update(pa.record_batch({"a": [repr(v) for v in values]}))
     finite = all(map(math.isfinite, values))
-    assert types.of("a") == pa.float64() or not finite
+    assert types.type_of("a") == pa.float64() or not finite
 
 
 @pytest.mark.parametrize("engine", ENGINES)

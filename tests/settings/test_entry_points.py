@@ -20,7 +20,7 @@ from hetero_graphs import library
 from teddy.methods.make_problem import load_data, tuned_settings
 from teddy.methods.plugin import read_model
 from teddy.methods.spec import COMMON
-from teddy.numbers import simulation_sparsity
+from teddy.numbers import schedule_sparsity
 from teddy.settings import ENTRIES, MODEL_ENTRIES, Settings, WeightBudget, declared_settings
 from teddy.training import train
 
@@ -124,7 +124,7 @@ def python(data: str, model: str, method: str, settings: dict[str, Any]) -> None
     tree = Settings.from_dict(settings)
     loaded = load_data(data, tree)
     rest = {k: v for k, v in settings.items() if k not in {e.name for e in LOADING}}
-    sparsity = simulation_sparsity(LEVEL)
+    sparsity = schedule_sparsity(LEVEL)
     teddy.find_ticket(loaded, read_model(model), sparsity, sparsity, method=method, **rest)
 
 
@@ -152,7 +152,7 @@ def command(line: str, data: str, model: str, method: str, settings: dict[str, A
     assert done.returncode == 0, done.stderr
 
 
-SPARSITY = simulation_sparsity(LEVEL)
+SPARSITY = schedule_sparsity(LEVEL)
 ENTRY_POINTS = {
     "python": python,
     "find": partial(command, "find {data} --model {model} --method {method} "
@@ -270,7 +270,7 @@ OPTIONS = {
     **{name: CASES[name] for name in COMMON if name in CASES},
     "weight_exclude": CASES["weight_exclude"],
     "only": Case("weights", {"messages"}),
-    "weight_level": Case(5, {"weight_sparsity": simulation_sparsity(5)}),
+    "weight_level": Case(5, {"weight_sparsity": schedule_sparsity(5)}),
 }
 
 

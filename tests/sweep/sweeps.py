@@ -16,8 +16,8 @@ SWEEP = ["--methods", "teddy,ugs,random", "--models", "gcn", "--simulations", "0
          "3", "--hidden-channels", "64", "--epochs", "30"]  # fmt: skip
 
 
-def grid_of(graph, methods=("teddy", "ugs"), simulations=(0, 1, 3), seeds=(0, 1)):
-    return Grid([graph], ["gcn"], list(methods), list(simulations), list(seeds))
+def grid_of(graph, methods=("teddy", "ugs"), levels=(0, 1, 3), seeds=(0, 1)):
+    return Grid([graph], ["gcn"], list(methods), list(levels), list(seeds))
 
 
 def results(folder):

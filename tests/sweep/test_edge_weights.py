@@ -16,7 +16,7 @@ def test_a_sweep_takes_weights_and_notices_others(tmp_path):
     ends = small_graph().edge_index.numpy()
     weights = 0.5 + (ends[0] * ends[1]) % 7
     graph = str(save_npz(tmp_path / "graph.npz", edge_weight=weights))
-    grid = grid_of(graph, methods=("teddy:weighted=true",), simulations=(1,), seeds=(0,))
+    grid = grid_of(graph, methods=("teddy:weighted=true",), levels=(1,), seeds=(0,))
     (row,) = run_sweep(grid, tmp_path / "out", SETTINGS).rows
     level = row["graph_sparsity"]
     data = teddy.load_dataset(graph)

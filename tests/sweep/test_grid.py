@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teddy
-from teddy.methods import METHODS, Level
+from teddy.methods import METHODS, SparsityLevel
 from teddy.methods.make_problem import tuned_settings
 from teddy.methods.spec import MethodSpec
 from teddy.sweep import Grid, Settings
@@ -17,7 +17,7 @@ def test_a_grid_is_the_product_of_its_parts_without_duplicates():
     grid = Grid(["cora", "cora"], ["gcn", "gin"], ["teddy", "ugs"], [5, 0, 5], [0, 1])
     assert len(grid.cells) == 1 * 2 * 2 * 2 * 2
     assert len({cell.key for cell in grid.cells}) == len(grid.cells)
-    assert {series.simulations for series in grid.series} == {(0, 5)}
+    assert {series.levels for series in grid.series} == {(0, 5)}
     assert [series.seed for series in grid.series[:2]] == [0, 1]  # no dense model twice at first
 
 
@@ -26,7 +26,7 @@ def test_a_grid_is_the_product_of_its_parts_without_duplicates():
     [
         ((["cora"], ["gnc"], ["teddy"], [1], [0]), "unknown model 'gnc'"),
         ((["cora"], ["gcn"], ["ugz"], [1], [0]), "unknown method 'ugz'"),
-        ((["cora"], ["gcn"], ["teddy"], [-1], [0]), "simulation is -1"),
+        ((["cora"], ["gcn"], ["teddy"], [-1], [0]), "level is -1"),
         ((["cora"], ["gcn"], ["teddy"], [1], []), "got no seeds"),
         ((["cora"], ["gcn"], ["teddy:lambda=1"], [1], [0]), "teddy has no option 'lambda'"),
         ((["cora"], ["gcn"], ["ugs:l1_edges=much"], [1], [0]), "'l1_edges' of ugs is 'much'"),
@@ -70,7 +70,7 @@ def test_a_spec_reads_what_it_writes(name):
     options = ":".join(f"{option}={value}" for option, value in METHODS[name].options.items())
     spec = MethodSpec.parse(f"{name}:{options}:distill=2.5:only=weights")
     assert MethodSpec.parse(str(spec)) == spec
-    assert spec.level(Level(0.3, 0.4)) == Level(0.0, 0.4)
+    assert spec.level(SparsityLevel(0.3, 0.4)) == SparsityLevel(0.0, 0.4)
 
 
 def test_the_strength_of_distillation():
@@ -90,8 +90,11 @@ def test_the_strength_of_distillation():
 def test_weights_may_have_a_level_of_their_own():
     spec = MethodSpec.parse("teddy:weight_level=40")
     assert str(spec) == "teddy:weight_level=40"
-    level = spec.level(Level.simulation(20))
-    assert level == Level(Level.simulation(20).graph_sparsity, Level.simulation(40).weight_sparsity)
+    level = spec.level(SparsityLevel.from_schedule(20))
+    assert level == SparsityLevel(
+        SparsityLevel.from_schedule(20).graph_sparsity,
+        SparsityLevel.from_schedule(40).weight_sparsity,
+    )
 
 
 def test_a_method_leaves_the_nodes_of_the_settings_alone_unless_it_says_which():

@@ -98,7 +98,7 @@ def test_a_folder_and_a_table_of_an_earlier_version_are_read(graph, tmp_path):
     nodes = int(teddy.load_dataset(graph).test_mask.sum())
     assert {row["test_rows"] for row in outcome.rows} == {nodes}
     for row in outcome.rows:
-        Folder(out).write_cell(Cell.of(row), as_before(row))
+        Folder(out).write_cell(Cell.from_row(row), as_before(row))
     table = pq.read_table(out / "results.parquet").drop(list(LATER_COLUMNS))
     pq.write_table(table, out / "old.parquet")
     for path in (out, out / "old.parquet"):

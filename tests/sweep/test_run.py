@@ -15,7 +15,7 @@ from teddy.methods import METHODS
 from teddy.sweep import Settings, run_sweep
 from teddy.sweep.folder import Folder
 from teddy.sweep.results_table import SCHEMA, read_table
-from teddy.sweep.worker import Job, run_series
+from teddy.sweep.worker import SeriesJob, run_series
 from teddy.training import TrainConfig
 
 
@@ -129,7 +129,7 @@ def test_tickets_can_be_kept(graph, tmp_path):
     data = teddy.load_dataset(graph)
     for cell in grid.cells:
         path = Folder(tmp_path / "out").ticket_path(cell)
-        assert path.exists() == (cell.simulation > 0)
+        assert path.exists() == (cell.level > 0)
         if path.exists():
             teddy.Ticket.load(path).verify(data)
 
@@ -156,7 +156,7 @@ def test_ray_runs_the_same_tasks(graph, tmp_path):
         (["--methods", "tedy"], "unknown method 'tedy'"),
         (["--models", "gnc"], "unknown model 'gnc'"),
         (["--simulations", "1,two"], "simulations has 'two', expected such as 5 or 1-20"),
-        (["--simulations", ""], "got no simulations"),
+        (["--simulations", ""], "got no levels"),
         (["--seeds", "0"], "seeds is 0"),
         (["--jobs", "0"], "jobs is 0"),
         (["--backend", "slurm"], "unknown backend 'slurm'"),
@@ -192,7 +192,11 @@ def test_threads_of_one_process_take_turns(graph, tmp_path):
     grid, out = grid_of(graph, ["teddy", "random"], [1, 2], range(4)), tmp_path / "out"
     Folder(out).create()
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(run_series, [Job(str(out), task, SETTINGS, graph) for task in grid.series]))
+        list(
+            pool.map(
+                run_series, [SeriesJob(str(out), task, SETTINGS, graph) for task in grid.series]
+            )
+        )
     run_sweep(grid, tmp_path / "plain", SETTINGS)
     assert results(out) == results(tmp_path / "plain")
 

@@ -14,9 +14,9 @@ import pytest
 import teddy
 from cli.command import refused, run_here
 from sweep.sweeps import SETTINGS, wait_for_cells
-from teddy.methods import Level
+from teddy.methods import SparsityLevel
 from teddy.methods.spec import MethodSpec
-from teddy.sweep import Grid, Outcome, Point, run_sweep, search_sparsest
+from teddy.sweep import Grid, LevelPair, Outcome, run_sweep, search_sparsest
 from teddy.sweep import candidates as module
 from teddy.sweep.folder import Folder
 from teddy.sweep.statistics import paired_difference
@@ -44,14 +44,14 @@ class Made:
         for cell in left:
             if self.fails is not None and len(self.trained) >= self.fails:
                 raise KeyboardInterrupt
-            level = MethodSpec.parse(cell.method).level(Level.simulation(cell.simulation))
-            noise = np.random.default_rng([cell.seed, cell.simulation]).normal(0, 0.1)
-            tests = np.random.default_rng([cell.seed, cell.simulation, self.scramble]).random(2)
+            level = MethodSpec.parse(cell.method).level(SparsityLevel.from_schedule(cell.level))
+            noise = np.random.default_rng([cell.seed, cell.level]).normal(0, 0.1)
+            tests = np.random.default_rng([cell.seed, cell.level, self.scramble]).random(2)
             dense = 70.0 + cell.seed
             folder.write_cell(
                 cell,
                 {
-                    **vars(cell),
+                    **cell.to_row(),
                     "val": dense + self.gain(level.graph_sparsity, level.weight_sparsity) + noise,
                     "dense_val": dense,
                     "edges_total": 10**6,
@@ -68,8 +68,8 @@ class Made:
 
 def falls_after(level):
     """Two points better than dense up to a level, five worse after it."""
-    limit = Point(level, level)
-    most = Level.simulation(limit.edges).graph_sparsity + 1e-9
+    limit = LevelPair(level, level)
+    most = SparsityLevel.from_schedule(limit.edges).graph_sparsity + 1e-9
     return lambda graph, weights: 2.0 if max(graph, weights) <= most else -5.0
 
 
@@ -96,11 +96,11 @@ def everything(found):
 @pytest.mark.parametrize("level", [1, 2, 17, 39, 40])
 def test_the_last_level_within_the_tolerance_is_found(searched, level):
     found = searched(Made(falls_after(level)))
-    assert [answer.tried.point for answer in found.answers] == [Point(level, level)]
+    assert [answer.tried.point for answer in found.answers] == [LevelPair(level, level)]
     assert found.rule.resolution == 0.2  # 500 nodes to validate on
     assert found.undecided == []
     assert found.against == []
-    assert found.tickets == sum(t.judgement.seeds for t in found.tried) == found.computed
+    assert found.tickets == sum(t.decision.seeds for t in found.tried) == found.computed
     assert found.grid == 41 * 10
     assert found.tickets + found.dense < 80
     tried = found.sparsest.tried
@@ -111,14 +111,14 @@ def test_nothing_may_be_good_enough(searched):
     found = searched(Made(lambda graph, weights: -5.0))
     assert found.answers == []
     assert found.sparsest is None
-    assert {t.judgement.verdict for t in found.tried} == {"rejected"}
+    assert {t.decision.verdict for t in found.tried} == {"rejected"}
 
 
 def test_what_stays_undecided_is_not_accepted(searched):
     found = searched(Made(lambda graph, weights: -0.5), levels=[10, 20])
     assert found.answers == []
-    assert sorted(found.undecided) == [Point(10, 10), Point(20, 20)]
-    assert {t.judgement.seeds for t in found.tried} == {10}
+    assert sorted(found.undecided) == [LevelPair(10, 10), LevelPair(20, 20)]
+    assert {t.decision.seeds for t in found.tried} == {10}
 
 
 @pytest.mark.parametrize("frontier", [False, True])
@@ -128,7 +128,7 @@ def test_test_accuracies_change_nothing_but_what_is_shown_of_them(searched, fron
     other = searched(Made(falls_after(20), scramble=2), "other", **options)
     assert everything(one) == everything(other)
     assert one.sparsest.test != other.sparsest.test
-    assert len(one.sparsest.ticket) == one.sparsest.tried.judgement.seeds
+    assert len(one.sparsest.ticket) == one.sparsest.tried.decision.seeds
 
 
 def test_test_accuracies_are_read_once_the_answer_stands(searched, monkeypatch):
@@ -157,7 +157,7 @@ def test_the_frontier_is_walked(searched):
     found = searched(Made(gain), frontier=True, levels=range(5, 41, 5))
     grid = [0, *range(5, 41, 5)]
     level = {i: 1 - 0.95**i for i in grid}
-    good = [Point(i, j) for i in grid for j in grid if level[i] + level[j] <= 1.2]
+    good = [LevelPair(i, j) for i in grid for j in grid if level[i] + level[j] <= 1.2]
     corners = [p for p in good if not any(p != q and p.within(q) for q in good)]
     assert [answer.tried.point for answer in found.answers] == sorted(corners, reverse=True)
     assert len(found.tried) <= 18
@@ -202,8 +202,8 @@ def test_what_speaks_against_the_assumption_is_said(searched, tmp_path):
     grid = Grid(["citeseer"], ["gin"], ["teddy"], [5, 12, 30], range(5))
     Made(gain)(grid, tmp_path / "out")
     found = searched(Made(gain))
-    assert found.sparsest.tried.point == Point(40, 40)
-    assert [(t.point.edges, t.judgement.verdict) for t in found.against] == [(12, "rejected")]
+    assert found.sparsest.tried.point == LevelPair(40, 40)
+    assert [(t.point.edges, t.decision.verdict) for t in found.against] == [(12, "rejected")]
 
     def other(graph, weights):  # the last level alone is bad, and a stretch that bisection meets
         return -5.0 if graph > 0.87 or 0.6 < graph < 0.7 else 2.0
@@ -211,7 +211,7 @@ def test_what_speaks_against_the_assumption_is_said(searched, tmp_path):
     Made(other)(Grid(["citeseer"], ["gin"], ["teddy"], [30], range(5)), tmp_path / "other")
     found = searched(Made(other), "other")
     assert found.sparsest.tried.point.edges < 20
-    assert [(t.point.edges, t.judgement.verdict) for t in found.against] == [(30, "accepted")]
+    assert [(t.point.edges, t.decision.verdict) for t in found.against] == [(30, "accepted")]
 
 
 def test_a_training_that_fails_is_said(searched, monkeypatch):
@@ -250,7 +250,7 @@ def test_a_search_runs_on_a_sweep_and_saves_its_ticket(graph, tmp_path):
     )
     assert found.rule.resolution == pytest.approx(100 / 12)
     answer = found.sparsest
-    assert answer.tried.point == Point(20, 20)
+    assert answer.tried.point == LevelPair(20, 20)
     count = len(answer.ticket)
     outcome = run_sweep(Grid([graph], ["gcn"], ["teddy"], [20], range(count)), out, SETTINGS)
     assert outcome.computed == 0
@@ -258,7 +258,7 @@ def test_a_search_runs_on_a_sweep_and_saves_its_ticket(graph, tmp_path):
     assert answer.ticket == [row["test"] for row in rows]
     assert answer.dense == [row["dense_test"] for row in rows]
     means = [row["val"] - row["dense_val"] for row in rows]
-    assert answer.tried.judgement.mean == pytest.approx(np.mean(means))
+    assert answer.tried.decision.mean == pytest.approx(np.mean(means))
     ticket = teddy.Ticket.load(file)
     assert ticket.info.seed == answer.seed
     assert ticket.info.ticket.val == max(row["val"] for row in rows)
@@ -286,9 +286,9 @@ def test_equal_differences_on_test_nodes_prove_nothing():
 def test_points_off_the_diagonal_are_what_they_say(graph, tmp_path):
     spec, out = MethodSpec.parse("random"), tmp_path / "out"
     candidates = module.Candidates(graph, "gcn", spec, out, SETTINGS)
-    for point in (Point(4, 4), Point(4, 2), Point(4, 0), Point(0, 4)):
+    for point in (LevelPair(4, 4), LevelPair(4, 2), LevelPair(4, 0), LevelPair(0, 4)):
         candidates.differences(point, 1)
-        method, simulation = module.place_of(spec, point)
+        method, simulation = module.grid_coordinates(spec, point)
         (row,) = [
             row for row in Folder(out).rows()
             if (row["method"], row["simulation"]) == (method, simulation)

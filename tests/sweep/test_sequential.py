@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
 from teddy.errors import InputError
-from teddy.sweep.sequential import Rule
+from teddy.sweep.sequential import SequentialTest
 
 NODE = 0.2  # points that a node of 500 makes
 ERROR = 0.05
@@ -20,7 +20,7 @@ NOISE = 3 * (ERROR * (1 - ERROR) / RUNS) ** 0.5
 
 @given(st.integers(2, 100))
 def test_the_error_is_spent_once(seeds):
-    rule = Rule(NODE, seeds=seeds)
+    rule = SequentialTest(NODE, seeds=seeds)
     assert list(rule.looks) == sorted(set(rule.looks))
     assert rule.looks[-1] == seeds
     assert rule.looks[0] >= min(seeds, 3)
@@ -35,8 +35,8 @@ def test_the_error_is_spent_once(seeds):
     st.floats(0.001, 0.05),
 )
 def test_the_bounds_are_those_of_students_test(differences, tolerance, share):
-    rule = Rule(NODE, tolerance, 1 - ERROR, seeds=10)
-    found = rule.judge(differences, share)
+    rule = SequentialTest(NODE, tolerance, 1 - ERROR, seeds=10)
+    found = rule.decide(differences, share)
     above = ttest_1samp(differences, -tolerance, alternative="greater").pvalue
     below = ttest_1samp(differences, -tolerance, alternative="less").pvalue
     spent = 0.36 - 0.16  # of looks at 4, 6 and 10
@@ -51,14 +51,14 @@ def test_the_bounds_are_those_of_students_test(differences, tolerance, share):
 
 @pytest.mark.parametrize("value", [-0.5, -0.4, 0.0, 0.2])
 def test_equal_differences_of_few_seeds_are_no_certainty(value):
-    rule = Rule(NODE, 0.5, seeds=10)
-    assert rule.judge([value] * 4, ERROR / 7).verdict == "undecided"
-    assert Rule(NODE, 0.5, seeds=2).judge([value] * 2, ERROR / 7).verdict == "undecided"
+    rule = SequentialTest(NODE, 0.5, seeds=10)
+    assert rule.decide([value] * 4, ERROR / 7).verdict == "undecided"
+    assert SequentialTest(NODE, 0.5, seeds=2).decide([value] * 2, ERROR / 7).verdict == "undecided"
 
 
 def test_equal_differences_of_many_seeds_say_something():
-    assert Rule(NODE, 0.5, seeds=10).judge([0.0] * 10, ERROR / 7).verdict == "accepted"
-    assert Rule(NODE, 0.5, seeds=10).judge([-1.0] * 10, ERROR / 7).verdict == "rejected"
+    assert SequentialTest(NODE, 0.5, seeds=10).decide([0.0] * 10, ERROR / 7).verdict == "accepted"
+    assert SequentialTest(NODE, 0.5, seeds=10).decide([-1.0] * 10, ERROR / 7).verdict == "rejected"
 
 
 def verdicts(rule, share, mean, deviation, node=0.0):
@@ -69,7 +69,7 @@ def verdicts(rule, share, mean, deviation, node=0.0):
         drawn = node * np.round(drawn / node)
     counts = dict.fromkeys(("accepted", "rejected", "undecided"), 0)
     for differences in drawn:
-        counts[rule.test(lambda count, d=differences: d[:count], share).verdict] += 1
+        counts[rule.run(lambda count, d=differences: d[:count], share).verdict] += 1
     return {name: count / RUNS for name, count in counts.items()}
 
 
@@ -77,19 +77,19 @@ def verdicts(rule, share, mean, deviation, node=0.0):
 @pytest.mark.parametrize(("deviation", "node"), [(1.0, 0.0), (1.0, NODE), (0.1, NODE), (0.3, 0.25)])
 def test_at_the_tolerance_it_errs_as_often_as_it_says_at_most(seeds, deviation, node):
     # -0.5 is half way between two nodes of 0.2, and two nodes of 0.25.
-    rule = Rule(node or 1e-9, 0.5, 1 - ERROR, seeds)
+    rule = SequentialTest(node or 1e-9, 0.5, 1 - ERROR, seeds)
     found = verdicts(rule, ERROR, -0.5, deviation, node)
     assert found["accepted"] <= ERROR + NOISE
     assert found["rejected"] <= ERROR + NOISE
 
 
 def test_what_a_search_may_spend_on_one_level_is_kept():
-    found = verdicts(Rule(NODE, 0.5, 1 - ERROR, 10), ERROR / 7, -0.5, 1.0, NODE)
+    found = verdicts(SequentialTest(NODE, 0.5, 1 - ERROR, 10), ERROR / 7, -0.5, 1.0, NODE)
     assert found["accepted"] <= ERROR / 7 + 3 * (ERROR / 7 / RUNS) ** 0.5
 
 
 def test_clear_cases_are_seen():
-    rule = Rule(NODE, 0.5, 1 - ERROR, 10)
+    rule = SequentialTest(NODE, 0.5, 1 - ERROR, 10)
     assert verdicts(rule, ERROR / 7, 1.5, 1.0, NODE)["accepted"] > 0.95
     assert verdicts(rule, ERROR / 7, -2.5, 1.0, NODE)["rejected"] > 0.95
     assert verdicts(rule, ERROR / 7, 0.0, 0.3, NODE)["accepted"] > 0.9
@@ -107,9 +107,9 @@ def test_clear_cases_are_seen():
 )
 def test_what_cannot_be_meant_is_refused(settings, message):
     with pytest.raises(InputError, match=message):
-        Rule(**{"resolution": NODE, **settings})
+        SequentialTest(**{"resolution": NODE, **settings})
 
 
 def test_there_are_no_other_looks():
     with pytest.raises(InputError, match="got 7 seeds to look at"):
-        Rule(NODE, seeds=10).judge([0.0] * 7, ERROR)
+        SequentialTest(NODE, seeds=10).decide([0.0] * 7, ERROR)

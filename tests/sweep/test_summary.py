@@ -51,9 +51,9 @@ def test_who_wins_and_the_sparsest():
     assert best_methods(found)["cora", "gcn", 5] == "a"
     assert best_methods(found)["cora", "gcn", 1] == "b"
     sparsest = sparsest_winning(found)
-    assert sparsest["cora", "gcn", "a"].simulation == 5
+    assert sparsest["cora", "gcn", "a"].level == 5
     assert sparsest["cora", "gcn", "b"] is None
-    verdicts = {(s.method, s.simulation): s.verdict for s in found}
+    verdicts = {(s.method, s.level): s.verdict for s in found}
     assert verdicts["a", 10] == "losing"
     assert verdicts["b", 1] == "undecided"
 

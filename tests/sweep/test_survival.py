@@ -14,7 +14,7 @@ from cli.command import fork, run_forked, run_here, save_npz
 from sweep.sweeps import SETTINGS, SWEEP, grid_of, results, start, wait_for_cells
 from teddy.sweep import run_sweep
 from teddy.sweep.folder import Folder
-from teddy.sweep.worker import Done, Job, run_series
+from teddy.sweep.worker import SeriesJob, SeriesOutcome, run_series
 
 
 def test_a_deleted_and_a_damaged_cell_are_repaired(graph, tmp_path):
@@ -83,10 +83,10 @@ def test_a_series_that_another_process_has_is_left_to_it(graph, tmp_path):
     folder = Folder(out)
     folder.create()
     with folder.lock(series.key):
-        other = fork(_is_busy, Job(str(out), series, SETTINGS, graph))
+        other = fork(_is_busy, SeriesJob(str(out), series, SETTINGS, graph))
         other.join(60)
         assert other.exitcode == 0
-    assert run_series(Job(str(out), series, SETTINGS, graph)) == Done(computed=1)
+    assert run_series(SeriesJob(str(out), series, SETTINGS, graph)) == SeriesOutcome(computed=1)
 
 
 def _is_busy(job):

@@ -10,9 +10,9 @@ import pytest
 
 import teddy
 from cli.command import Started, refused, run_forked, run_here, save_npz
-from teddy.methods import Level
+from teddy.methods import SparsityLevel
 from teddy.sweep.grid import Settings
-from teddy.sweep.tune import RANGES, Search, tune
+from teddy.sweep.tune import RANGES, TuningSpec, tune
 from teddy.training import TrainConfig
 
 SETTINGS = Settings(TrainConfig(epochs=4), model_options={"hidden_channels": 8})
@@ -22,7 +22,7 @@ pytest.importorskip("optuna")
 @pytest.fixture(scope="module")
 def search(tmp_path_factory):
     graph = str(save_npz(tmp_path_factory.mktemp("graph") / "graph.npz"))
-    return Search(graph, "gcn", level=Level(0.4, 0.4), seeds=(0, 1))
+    return TuningSpec(graph, "gcn", level=SparsityLevel(0.4, 0.4), seeds=(0, 1))
 
 
 @pytest.fixture(scope="module")
@@ -93,9 +93,9 @@ def test_a_setting_that_can_not_be_trained_with_is_left_out(search, tmp_path, mo
 
 
 def test_a_default_that_can_not_be_drawn_is_not_tried(search, tmp_path):
-    ugs = Search(search.dataset, "gcn", "ugs", Level(0.05, 0.05), (0,))
+    ugs = TuningSpec(search.dataset, "gcn", "ugs", SparsityLevel(0.05, 0.05), (0,))
     assert tune(ugs, tmp_path / "out", 1, SETTINGS).trials[0].settings["distill"] != 10.0
-    other = Search(search.dataset, "gcn", "teddy:distill=5", Level(0.05, 0.05), (0,))
+    other = TuningSpec(search.dataset, "gcn", "teddy:distill=5", SparsityLevel(0.05, 0.05), (0,))
     assert tune(other, tmp_path / "other", 1, SETTINGS).trials[0].settings == {"distill": 5.0}
 
 
@@ -108,7 +108,7 @@ def test_a_damaged_store_is_one_line(search, tmp_path):
 
 
 def test_lr_and_weight_decay_have_dense_models_of_their_own(search, tmp_path):
-    both = Search(
+    both = TuningSpec(
         search.dataset, "gcn", level=search.level, seeds=(0,), names=("lr", "weight_decay")
     )
     tuning = tune(both, tmp_path / "out", 3, SETTINGS)
@@ -147,7 +147,7 @@ def _trials(out):
 
 def test_another_search_in_the_folder_is_refused(search, tmp_path):
     tune(search, tmp_path / "out", 1, SETTINGS)
-    other = Search(search.dataset, "gin", level=search.level, seeds=(0, 1))
+    other = TuningSpec(search.dataset, "gin", level=search.level, seeds=(0, 1))
     with pytest.raises(teddy.InputError, match="holds results with tuned model gcn, got gin"):
         tune(other, tmp_path / "out", 1, SETTINGS)
 

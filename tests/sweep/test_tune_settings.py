@@ -6,9 +6,9 @@ import pytest
 
 import teddy
 import teddy.methods.problem as problem_module
-from teddy.methods import Level
+from teddy.methods import SparsityLevel
 from teddy.settings import Settings
-from teddy.sweep.tune import Search, tune
+from teddy.sweep.tune import TuningSpec, tune
 from teddy.training import train
 
 pytest.importorskip("optuna")
@@ -27,7 +27,7 @@ def test_a_value_that_is_tried_goes_before_settings_and_options(graph, tmp_path,
     monkeypatch.setattr(problem_module, "train", watched)
     settings = Settings.from_dict({**BASE, "distill": 3.0, "lr": 0.02})
     for spec in ("teddy", "teddy:distill=4"):
-        search = Search(graph, "gcn", spec, Level(0.4, 0.3), (0,), ("distill", "lr"))
+        search = TuningSpec(graph, "gcn", spec, SparsityLevel(0.4, 0.3), (0,), ("distill", "lr"))
         tuning = tune(search, tmp_path / spec, 3, settings)
         found = [{name: getattr(config, name) for name in search.names} for config in seen[-3:]]
         assert [trial.settings for trial in tuning.trials] == found
@@ -41,7 +41,9 @@ def test_nodes_that_are_distilled_on_change_what_is_tuned(graph, tmp_path):
     data = teddy.load_dataset(graph, split=BASE["split"])
     wanted = {"model": "gcn", "graph_sparsity": 0.4, "weight_sparsity": 0.3, "epochs": 30}
     for nodes in ("all", "training"):
-        search = Search(graph, "gcn", f"teddy:distill_nodes={nodes}", Level(0.4, 0.3), (0,))
+        search = TuningSpec(
+            graph, "gcn", f"teddy:distill_nodes={nodes}", SparsityLevel(0.4, 0.3), (0,)
+        )
         tuning = tune(search, tmp_path / nodes, 2, settings)
         for trial in tuning.trials:
             ticket = teddy.find_ticket(

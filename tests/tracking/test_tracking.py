@@ -12,7 +12,7 @@ from conftest import small_graph
 from teddy.errors import InputError
 from teddy.methods.resume import SearchFolder
 from teddy.tracking import TRACKERS, as_trackers
-from teddy.tracking.tracker import need
+from teddy.tracking.tracker import check_installed
 from teddy.training import World
 
 SMALL = {"epochs": 3, "hidden_channels": 8}
@@ -136,7 +136,7 @@ def test_of_several_processes_the_first_tracks(monkeypatch):
     tracking = Tracking(notes)
     with tracking.run("data", dict, list):
         pass
-    assert tracking.beside(None) is None
+    assert tracking.with_trackers(None) is None
     assert notes.told == []
 
 
@@ -148,7 +148,7 @@ def test_what_can_not_track_is_refused_before_the_work(monkeypatch):
     with pytest.raises(InputError, match=r"unknown tracker 'tensorbord'.*did you mean 'tensorboa"):
         find("tensorbord:x")
     with pytest.raises(InputError, match=r"pip install 'teddy-glt\[mlflow\]'"):
-        need("mlflow_that_is_not_there", "mlflow")
+        check_installed("mlflow_that_is_not_there", "mlflow")
     assert as_trackers(None) == as_trackers([]) == []
 
 

@@ -7,7 +7,7 @@ import torch
 
 import teddy
 from conftest import small_graph
-from teddy.methods import METHODS, Level, make_problem
+from teddy.methods import METHODS, SparsityLevel, make_problem
 from teddy.models import GCN
 from teddy.models.nagphormer import NAGphormer
 from teddy.settings import Settings
@@ -109,9 +109,9 @@ def test_a_ticket_trained_in_batches(tmp_path):
 def test_masks_are_not_learned_in_batches():
     problem = make_problem(small_graph(), "nagphormer:batch=8", SHORT)
     with pytest.raises(teddy.InputError, match="expected a batch of 0"):
-        next(METHODS["teddy"].tickets(problem, [Level(0.1, 0.1)], weights="masks"))
+        next(METHODS["teddy"].tickets(problem, [SparsityLevel(0.1, 0.1)], weights="masks"))
     whole = make_problem(small_graph(), "nagphormer", SHORT)
-    next(METHODS["teddy"].tickets(whole, [Level(0.1, 0.1)], weights="masks"))
+    next(METHODS["teddy"].tickets(whole, [SparsityLevel(0.1, 0.1)], weights="masks"))
     other = make_problem(small_graph(), "nagphormer", SHORT)
     with pytest.raises(teddy.InputError, match="does not support learning of edge masks"):
-        next(METHODS["ugs"].tickets(other, [Level(0.1, 0.1)]))
+        next(METHODS["ugs"].tickets(other, [SparsityLevel(0.1, 0.1)]))

@@ -101,7 +101,7 @@ def prepare(folder: Path) -> None:
         for graph, ticket in (("citeseer", "my.ticket"), ("my-graph/", "mine.ticket")):
             data = teddy.load_dataset(graph)
             teddy.find_ticket(data, "gcn", epochs=1, hidden_channels=4).save(ticket)
-        grid = Grid(["my-graph/"], ["gcn"], ["teddy", "ugs"], simulations=[0, 1], seeds=range(2))
+        grid = Grid(["my-graph/"], ["gcn"], ["teddy", "ugs"], levels=[0, 1], seeds=range(2))
         settings = Settings(TrainConfig(epochs=1), model_options={"hidden_channels": 4})
         run_sweep(grid, "runs/x", settings, jobs=1)
 

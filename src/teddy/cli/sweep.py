@@ -116,7 +116,9 @@ def sweep(
         "report": None if report is None else str(report),
     }
     wanted = {cell.key for cell in grid.cells}
-    rows = [row for row in outcome.rows if Cell.of(row).key in wanted or row["method"] == against]
+    rows = [
+        row for row in outcome.rows if Cell.from_row(row).key in wanted or row["method"] == against
+    ]
     _show(rows, against, json_, facts)
     _write_report(out, report)
     if outcome.missing:
@@ -174,7 +176,7 @@ def _show(
     if as_json:
         sparsest = [
             {"dataset": d, "model": m, "method": method,
-             "simulation": None if found is None else found.simulation}
+             "simulation": None if found is None else found.level}
             for (d, m, method), found in sparsest_winning(summaries).items()
         ]  # fmt: skip
         metric = Metric.from_rows(rows)

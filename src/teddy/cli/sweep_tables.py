@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from teddy.cli.printing import print_table, print_text
-from teddy.numbers import simulation_sparsity
-from teddy.sweep import Answer, Point, Sparsest, Tried
+from teddy.numbers import schedule_sparsity
+from teddy.sweep import LevelPair, SearchResult, SparsestPair, TriedPair
 from teddy.sweep.metric import Metric
 from teddy.sweep.statistics import ENOUGH_SEEDS, TOO_FEW
 from teddy.sweep.summary import Summary, best_methods, sparsest_winning
@@ -22,23 +22,23 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
     metric = summaries[0].metric if summaries else Metric()
     for dataset, model in dict.fromkeys((s.dataset, s.model) for s in summaries):
         here = [s for s in summaries if (s.dataset, s.model) == (dataset, model)]
-        by_place = {(s.method, s.simulation): s for s in here}
-        simulations = sorted({s.simulation for s in here} - {0})
-        cells = {s.method: [by_place.get((s.method, i)) for i in simulations] for s in here}
+        by_place = {(s.method, s.level): s for s in here}
+        levels = sorted({s.level for s in here} - {0})
+        cells = {s.method: [by_place.get((s.method, i)) for i in levels] for s in here}
         seeds = max(s.seeds for s in here)
         whole = next(s for s in here if s.seeds == seeds)  # for the mean of the dense models
-        levels = [f"{i} (-{100 * simulation_sparsity(i):.0f}%)" for i in simulations]
+        headings = [f"{i} (-{100 * schedule_sparsity(i):.0f}%)" for i in levels]
         print_table(
             f"{dataset}, {model}: test {metric.name} %, {seeds} seed{'s' * (seeds > 1)}, "
             f"dense {whole.dense:.2f}",
-            ("simulation", *levels),
+            ("simulation", *headings),
             [(method, *(_cell(s, best, seeds) for s in row)) for method, row in cells.items()],
         )
         if metric.hits is not None:
             print_table(
                 f"{dataset}, {model}: test {metric.hits} %, the second metric, "
                 f"dense {_hits(whole.dense_hits)}",
-                ("simulation", *levels),
+                ("simulation", *headings),
                 [
                     (method, *("-" if s is None else _hits(s.hits) for s in row))
                     for method, row in cells.items()
@@ -75,9 +75,9 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
             f"Difference to {against}, paired over seeds, 95% interval",
             ("", "simulation", "difference"),
             [
-                (f"{s.dataset} {s.model} {s.method}", s.simulation, s.against)
+                (f"{s.dataset} {s.model} {s.method}", s.level, s.against)
                 for s in summaries
-                if s.against is not None and s.simulation > 0
+                if s.against is not None and s.level > 0
             ],
         )
 
@@ -90,7 +90,7 @@ def _cell(summary: Summary | None, best: dict[tuple[str, str, int], str], seeds:
         mean += f"±{summary.deviation:.1f}"
     if summary.seeds < seeds:
         mean += f" ({summary.seeds})"
-    highest = best[summary.dataset, summary.model, summary.simulation] == summary.method
+    highest = best[summary.dataset, summary.model, summary.level] == summary.method
     return f"{mean} {_MARK[summary.verdict]}{'*' if highest else ' '}"
 
 
@@ -102,10 +102,10 @@ def _winner(key: tuple[str, ...], found: Summary) -> tuple[Any, ...]:
     share = max(found.graph_sparsity, found.weight_sparsity)
     hits = () if found.metric.hits is None else (_hits(found.hits),)
     mean = f"{found.mean:.2f}"
-    return " ".join(key), found.simulation, f"{100 * share:.1f}%", mean, found.difference, *hits
+    return " ".join(key), found.level, f"{100 * share:.1f}%", mean, found.difference, *hits
 
 
-def search_tables(found: Sparsest, folder: Path, ticket: str | None) -> None:
+def search_tables(found: SearchResult, folder: Path, ticket: str | None) -> None:
     """Print the levels tried, the answer, its test metric and the number of trainings."""
     rule, metric = found.rule, found.metric
     print_table(
@@ -120,7 +120,7 @@ def search_tables(found: Sparsest, folder: Path, ticket: str | None) -> None:
             f"{', '.join(map(str, sorted(found.undecided)))}"
         )
     if found.against:
-        against = ", ".join(f"{t.point} {t.judgement.verdict}" for t in found.against)
+        against = ", ".join(f"{t.point} {t.decision.verdict}" for t in found.against)
         print_text(
             "Against the assumption that nothing sparser is good again, by cells of this folder: "
             f"simulation {against}"
@@ -143,7 +143,7 @@ def search_tables(found: Sparsest, folder: Path, ticket: str | None) -> None:
         print_text(f"Ticket (simulation {point}, seed {seed}): {ticket}")
 
 
-def _line(found: Sparsest) -> str:
+def _line(found: SearchResult) -> str:
     """The answer."""
     tolerance, sure = f"{found.rule.tolerance:g} points", f"{100 * found.rule.confidence:g}%"
     if not found.answers:
@@ -153,7 +153,7 @@ def _line(found: Sparsest) -> str:
         f"{100 * tried.weight_sparsity:.1f}% of weights removed"
         for tried in (answer.tried for answer in found.answers)
     ]
-    most = Point(found.levels[-1], found.levels[-1])
+    most = LevelPair(found.levels[-1], found.levels[-1])
     end = any(answer.tried.point == most for answer in found.answers)
     further = " Nothing sparser was there to try: see --most." if end else ""
     return (
@@ -162,19 +162,19 @@ def _line(found: Sparsest) -> str:
     )
 
 
-def _row(tried: Tried) -> tuple[Any, ...]:
-    judgement = tried.judgement
+def _row(tried: TriedPair) -> tuple[Any, ...]:
+    decision = tried.decision
     return (
         str(tried.point),
         f"{-100 * tried.graph_sparsity or 0.0:.1f}%",
         f"{-100 * tried.weight_sparsity or 0.0:.1f}%",
-        judgement.seeds,
-        f"{judgement.mean:+.2f} [{judgement.low:+.2f}, {judgement.high:+.2f}]",
-        judgement.verdict,
+        decision.seeds,
+        f"{decision.mean:+.2f} [{decision.low:+.2f}, {decision.high:+.2f}]",
+        decision.verdict,
     )
 
 
-def _test(answer: Answer) -> tuple[Any, ...]:
+def _test(answer: SparsestPair) -> tuple[Any, ...]:
     metrics = [answer.dense, answer.ticket]
     hits = [] if answer.hits is None else [answer.hits["dense"], answer.hits["ticket"]]
     means = [f"{sum(values) / len(values):.2f}" for values in (*metrics, *hits)]

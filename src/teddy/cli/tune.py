@@ -41,16 +41,18 @@ def tune(
     """Tune lambda by the task's validation metric; the same command again goes on."""
     from teddy.cli.printing import print_table
     from teddy.cli.progress import cell_progress, resumable
-    from teddy.methods import Level
+    from teddy.methods import SparsityLevel
     from teddy.sweep.grid import file_name
     from teddy.sweep.metric import Metric
-    from teddy.sweep.tune import Search
+    from teddy.sweep.tune import TuningSpec
     from teddy.sweep.tune import tune as run_tune
 
     check_count(seeds, "seeds")
     load_files(load)
     names = tuple(words(search))
-    what = Search(dataset, model, method, Level.simulation(simulation), tuple(range(seeds)), names)
+    what = TuningSpec(
+        dataset, model, method, SparsityLevel.from_schedule(simulation), tuple(range(seeds)), names
+    )
     asked = Settings.from_dict(settings)
     which = f"{method} {names} {simulation} {seeds} {asked.to_dict()}"
     folder = out or Path("runs") / f"tune-{file_name(dataset, model, digest_only=which)}"

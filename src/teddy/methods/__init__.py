@@ -6,16 +6,16 @@ All share one scheme (search) and one start (problem).
 
 from teddy.methods import auto, scores, teddy, ugs, wd_glt
 from teddy.methods.find import find_ticket
-from teddy.methods.level import Level
 from teddy.methods.make_problem import make_problem
 from teddy.methods.method import METHODS, Method, method
 from teddy.methods.problem import Problem
+from teddy.methods.sparsity_level import SparsityLevel
 
 __all__ = [
     "METHODS",
-    "Level",
     "Method",
     "Problem",
+    "SparsityLevel",
     "auto",
     "find_ticket",
     "make_problem",

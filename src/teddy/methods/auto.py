@@ -6,10 +6,10 @@ import logging
 from collections.abc import Iterator, Sequence
 
 from teddy.errors import InputError
-from teddy.methods.level import Level
 from teddy.methods.method import METHODS, method
 from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
+from teddy.methods.sparsity_level import SparsityLevel
 from teddy.prune import SCORES
 from teddy.tasks.inference import scores_any_graph
 from teddy.ticket import Ticket
@@ -34,7 +34,9 @@ def _schemes(scores: str, weights: str, structure: str, weighted: bool) -> list[
     return [Scheme("auto", name, weights, structure=structure, weighted=weighted) for name in names]
 
 
-def _usable(problem: Problem, levels: Sequence[Level], schemes: list[Scheme]) -> list[Scheme]:
+def _usable(
+    problem: Problem, levels: Sequence[SparsityLevel], schemes: list[Scheme]
+) -> list[Scheme]:
     """Schemes that a problem supports; raise unless all are, or the scores are the default ones."""
     wrong: dict[str, str] = {}
     for scheme in schemes:
@@ -64,7 +66,7 @@ def _usable(problem: Problem, levels: Sequence[Level], schemes: list[Scheme]) ->
 @method("auto", distill=10.0, check_values=_schemes)
 def auto(
     problem: Problem,
-    levels: Sequence[Level],
+    levels: Sequence[SparsityLevel],
     *,
     scores: str = SCORES_TO_TRY,
     weights: str = "projection",

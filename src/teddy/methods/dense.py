@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Dense:
+class DenseResult:
     """The dense model: the teacher of a ticket, and what it is compared with."""
 
     logits: Tensor
@@ -33,7 +33,7 @@ def accuracy_of(result: TrainResult) -> Accuracy:
     return Accuracy(result.test, result.best.val, result.best.index, result.last_test)
 
 
-def dense_result(problem: Problem) -> Dense:
+def dense_result(problem: Problem) -> DenseResult:
     """The dense model of a problem; it is trained unless it is known."""
     known = problem.store.load("dense")
     if known is None and problem.teacher is not None:
@@ -54,7 +54,7 @@ def dense_result(problem: Problem) -> Dense:
     else:
         problem.phases.skip("dense")
     facts, logits = known.facts, known.tensors["logits"]
-    return Dense(
+    return DenseResult(
         # With a loader rows are taken from them; they may be on the disk, and stay there.
         logits.to(problem.device) if problem.loader is None else logits,
         Accuracy(**facts["accuracy"]),

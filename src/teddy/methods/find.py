@@ -11,11 +11,11 @@ from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
 from teddy.errors import InputError
-from teddy.methods.level import Level
 from teddy.methods.make_problem import make_problem
 from teddy.methods.method import METHODS
 from teddy.methods.progress import Progress, ProgressReport
 from teddy.methods.resume import SearchFolder, folder_of, search_settings
+from teddy.methods.sparsity_level import SparsityLevel
 from teddy.methods.spec import MethodSpec
 from teddy.methods.teacher import TeacherLike
 from teddy.models import parse_model
@@ -109,19 +109,19 @@ def find_ticket(
     spec, asked = _read(method, task, train, settings)
     if isinstance(model, str):
         _check_once(settings, parse_model(model)[1], model)
-    level = spec.level(Level(graph_sparsity, weight_sparsity))
+    level = spec.level(SparsityLevel(graph_sparsity, weight_sparsity))
     folder = folder_of(checkpoint)
     tracking, report = Tracking(track), ProgressReport(progress)
     problem = make_problem(
-        data, model, asked, seed, spec, teacher=teacher, progress=tracking.beside(report.call),
-        store=folder.store, checkpoints=folder.checkpoints,
+        data, model, asked, seed, spec, teacher=teacher, store=folder.store,
+        progress=tracking.with_trackers(report.call), checkpoints=folder.checkpoints,
     )  # fmt: skip
 
     def identity() -> dict[str, Any]:
         options = {**spec.method.options, **dict(spec.options)}
         return search_settings(problem, spec.name, level, options)
 
-    name = str(problem.given.get("name", "data"))
+    name = str(problem.prepared.get("name", "data"))
     with (
         limited_threads(asked.run.threads),
         report,

@@ -12,7 +12,7 @@ from torch_geometric.data import Data, HeteroData
 
 from teddy.capabilities import check_combination
 from teddy.errors import InputError
-from teddy.methods.parts import problem_parts, settings_parts
+from teddy.methods.combination import problem_parts, settings_parts
 from teddy.methods.problem import Problem
 from teddy.methods.progress import Progress
 from teddy.methods.spec import MethodSpec

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from teddy.capabilities import Part, check_combination
 from teddy.errors import InputError
-from teddy.methods.level import Level
 from teddy.methods.problem import Problem
+from teddy.methods.sparsity_level import SparsityLevel
 from teddy.registry import Registry
 from teddy.ticket import Ticket
 
 if TYPE_CHECKING:
     from teddy.methods.spec import MethodSpec
 
-Search = Callable[..., Iterator[Ticket]]
+SearchFunction = Callable[..., Iterator[Ticket]]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Method:
     """
 
     name: str
-    search: Search
+    search: SearchFunction
     distill: float
     check_values: Callable[..., object] | None = None
     needs: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Method:
         """The method as a part of a search."""
         return Part("method", self.name, needs=self.needs)
 
-    def parts(self, level: Level, **options: Any) -> list[Part]:
+    def parts(self, level: SparsityLevel, **options: Any) -> list[Part]:
         """The method, and what its scheme asks for at a level, where it has one scheme."""
         made = None
         if self.check_values is not None:
@@ -66,7 +66,7 @@ class Method:
             self.check_values(**{**self.options, **options})
 
     def tickets(
-        self, problem: Problem, levels: Sequence[Level], **options: Any
+        self, problem: Problem, levels: Sequence[SparsityLevel], **options: Any
     ) -> Iterator[Ticket]:
         """Find a ticket for each level, in this order, one at a time."""
         self.check(**options)
@@ -103,7 +103,7 @@ def method(
     distill: float = 10.0,
     check_values: Callable[..., object] | None = None,
     needs: tuple[str, ...] = (),
-) -> Callable[[Search], Search]:
+) -> Callable[[SearchFunction], SearchFunction]:
     r"""Register a search under a name; the one line that a new method needs.
 
     Args:
@@ -122,7 +122,7 @@ def method(
                 yield problem.train_ticket("first-edges", level, keep)
     """
 
-    def register(search: Search) -> Search:
+    def register(search: SearchFunction) -> SearchFunction:
         METHODS.register(name)(Method(name, search, distill, check_values, needs))
         return search
 

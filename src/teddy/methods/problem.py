@@ -15,12 +15,12 @@ from teddy.data.checks import MASKS
 from teddy.data.features import num_features
 from teddy.data.splits import one_split
 from teddy.errors import InputError, warn
-from teddy.methods.dense import Dense, dense_result
-from teddy.methods.level import Level
+from teddy.methods.dense import DenseResult, dense_result
 from teddy.methods.progress import Phases, Progress
 from teddy.methods.prunable import PrunableWeights
 from teddy.methods.record import check_choice, make_ticket
-from teddy.methods.store import Memory, Store
+from teddy.methods.sparsity_level import SparsityLevel
+from teddy.methods.store import MemoryStore, Store
 from teddy.methods.teacher import Teacher, TeacherLike
 from teddy.models import GNN
 from teddy.models.identity import unwrapped
@@ -96,7 +96,7 @@ class Problem:
         self.kind = kind_for(self.task, data, settings.task)
         self.config = with_model_defaults(self.kind.train_config(settings.train, model), model)
         self.phases = Phases(progress, self.config.epochs)
-        self.store = store or Memory()
+        self.store = store or MemoryStore()
         self.loader, self.checkpoints = as_loader(settings.train.loader), checkpoints
         self.weight_budget = settings.weights
         self.prunable = PrunableWeights(self)
@@ -105,8 +105,8 @@ class Problem:
         self.source = ModelSource(model, dict(settings.model_options), data)
         given = one_split(self.kind.prepare(data, settings), settings.data.split, self.seed)
         with seeded(self.seed, self.device):
-            self.given = self.source.with_features(given)
-            self.kind.check_module(self.source, self.given)
+            self.prepared = self.source.with_features(given)
+            self.kind.check_module(self.source, self.prepared)
         self.views = self._views(data)
         if task.inference != "scored" and not self.views.held_out:
             warn(f"inference={task.inference} has no effect, since inductive is False")
@@ -124,9 +124,9 @@ class Problem:
     def _views(self, data: Any) -> Views:
         """The views, with targets as the task learns them from those that training sees."""
         with seeded(self.seed, self.device):
-            edges = self.kind.edges(data, self.given, self.source, self.settings, self.device)
+            edges = self.kind.edges(data, self.prepared, self.source, self.settings, self.device)
         names = ("x", "y", *MASKS, *self.kind.row_fields)
-        fields = Data(**{name: self.given[name].to(self.device) for name in names})
+        fields = Data(**{name: self.prepared[name].to(self.device) for name in names})
         views = self.kind.views(fields, edges, self.settings, self.seed)
         shown, weight = views.train.data, read_class_weight(self.settings.task.class_weight)
         fitted: Any = self.task.fit(shown.y, shown.train_mask, weight)
@@ -173,14 +173,14 @@ class Problem:
             )
         return model, result
 
-    def dense(self) -> Dense:
+    def dense(self) -> DenseResult:
         """The dense model, trained once (*Pretraining on Entire Graph* of Algorithm 1)."""
         return dense_result(self)
 
     def train_ticket(
         self,
         method: str,
-        level: Level,
+        level: SparsityLevel,
         keep: Tensor,
         *,
         score: str | None = None,
@@ -221,7 +221,7 @@ class Problem:
             self, method, level, choice, model, sparse, dense, seconds or {}, settings
         )
 
-    def num_pruned(self, level: Level) -> int:
+    def num_pruned(self, level: SparsityLevel) -> int:
         r"""Number of edges to remove, :math:`\lceil p_g M \rceil`."""
         return int(self.graph.num_pruned(level.graph_sparsity).sum())
 
@@ -258,7 +258,7 @@ class Problem:
 
     def head_for(self, network: nn.Module) -> Head | None:
         """Head of a network, or raise if the network can't have one; None: outputs are logits."""
-        return self.kind.head(network, self.given, self.device)
+        return self.kind.head(network, self.prepared, self.device)
 
     def runner(self, network: nn.Module, data: Data, by_layer: bool = False) -> Runner:
         """Run a network and its head on a graph."""

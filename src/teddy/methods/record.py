@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from teddy.data.features import feature_names
 from teddy.errors import InputError, warn
 from teddy.graph import Edges
-from teddy.methods.dense import Dense, accuracy_of
-from teddy.methods.level import Level
+from teddy.methods.dense import DenseResult, accuracy_of
+from teddy.methods.sparsity_level import SparsityLevel
 from teddy.models import GNN, MODELS
 from teddy.models.identity import class_path
 from teddy.tasks import Task
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from teddy.methods.problem import Problem
 
 
-def check_choice(graph: Edges, method: str, level: Level, keep: Tensor) -> None:
+def check_choice(graph: Edges, method: str, level: SparsityLevel, keep: Tensor) -> None:
     """Raise unless a method has kept as many edges as the budget says, of each group.
 
     Args:
@@ -68,11 +68,11 @@ def kind_fields(facts: dict[str, Any]) -> dict[str, Any]:
 def make_ticket(
     problem: Problem,
     method: str,
-    level: Level,
+    level: SparsityLevel,
     choice: Choice,
     network: nn.Module,
     sparse: TrainResult,
-    dense: Dense,
+    dense: DenseResult,
     seconds: dict[str, float],
     settings: dict[str, Any],
 ) -> Ticket:
@@ -93,20 +93,20 @@ def make_ticket(
         "unused": sum(p.numel() for name, p in named if name in problem.prunable.unused),
     }
     where |= problem.weight_budget.settings(network)
-    names, found_on = problem.given.get("class_names"), problem.views.found_on
+    names, found_on = problem.prepared.get("class_names"), problem.views.found_on
     edges, keep = found_on.edges, problem.views.kept(found_on, choice)
     logits = {"dense": dense.logits, "ticket": sparse.logits}
     head = problem.head_for(network)
     facts = kind_fields(
-        problem.kind.header_fields(problem.views, choice, problem.given, logits, head)
+        problem.kind.header_fields(problem.views, choice, problem.prepared, logits, head)
     )
     outputs = problem.task.outputs
     info = TicketInfo(
         method=method,
-        dataset=str(problem.given.get("name", "data")),
-        split=str(problem.given.get("split", "given")),
-        split_seed=problem.given.get("split_seed"),
-        split_fingerprint=problem.kind.split_fingerprint(problem.given),
+        dataset=str(problem.prepared.get("name", "data")),
+        split=str(problem.prepared.get("split", "given")),
+        split_seed=problem.prepared.get("split_seed"),
+        split_fingerprint=problem.kind.split_fingerprint(problem.prepared),
         seed=problem.seed,
         model=_model_spec(problem, network) | {kind: n for kind, n in left_out.items() if n},
         graph={
@@ -130,7 +130,7 @@ def make_ticket(
         macs=macs,
         config={**recorded_config(problem.config), **settings, **where},
         classes=None if names is None else [str(name) for name in names],
-        features=feature_names(problem.given),
+        features=feature_names(problem.prepared),
         inductive=_inductive(problem, choice),
         score=choice.score,
         weighted=choice.weighted,

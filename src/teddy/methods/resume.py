@@ -25,9 +25,9 @@ from torch.nn.parameter import is_lazy
 
 from teddy.data.checks import MASKS
 from teddy.errors import InputError
-from teddy.methods.level import Level
 from teddy.methods.problem import Problem
-from teddy.methods.store import Files, OfFirst, Store
+from teddy.methods.sparsity_level import SparsityLevel
+from teddy.methods.store import FileStore, RankZeroStore, Store
 from teddy.models.identity import module_digest
 from teddy.numbers import check_number
 from teddy.store.atomic import UNFINISHED, StrPath
@@ -69,7 +69,7 @@ class SearchFolder:
     @property
     def store(self) -> Store | None:
         """What the search keeps besides trainings."""
-        return None if self.path is None else OfFirst(Files(self.path))
+        return None if self.path is None else RankZeroStore(FileStore(self.path))
 
     @property
     def checkpoints(self) -> Callable[[str], Checkpoint] | None:
@@ -127,13 +127,13 @@ def folder_of(checkpoint: StrPath | SearchFolder | None) -> SearchFolder:
 
 
 def search_settings(
-    problem: Problem, method: str, level: Level, options: dict[str, Any]
+    problem: Problem, method: str, level: SparsityLevel, options: dict[str, Any]
 ) -> dict[str, Any]:
     """What decides the result of a search, as plain data."""
-    x = problem.given.x
+    x = problem.prepared.x
     parts = [x] if x.layout == torch.strided else [x.crow_indices(), x.col_indices(), x.values()]
-    tensors = [*parts, problem.given.y]
-    tensors += [problem.given[mask] for mask in MASKS]
+    tensors = [*parts, problem.prepared.y]
+    tensors += [problem.prepared[mask] for mask in MASKS]
     edges, weight = problem.views.full.edges, getattr(problem.task, "weight", None)
     tensors += edges.tensors()
     return {
@@ -154,7 +154,7 @@ def search_settings(
         "graph": edges.fingerprint(),
         "data": digest_of(tensors),
         **problem.weight_budget.settings(),
-        **problem.kind.identity(problem.given),
+        **problem.kind.identity(problem.prepared),
     }
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from teddy.methods.level import Level
 from teddy.methods.method import METHODS, method
 from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
+from teddy.methods.sparsity_level import SparsityLevel
 from teddy.prune import SCORES
 from teddy.ticket import Ticket
 
@@ -28,7 +28,7 @@ def register_score(score: str) -> None:
     @method(score, distill=10.0, check_values=partial(Scheme, score, score))
     def search(
         problem: Problem,
-        levels: Sequence[Level],
+        levels: Sequence[SparsityLevel],
         *,
         weights: str = "projection",
         structure: str = "none",

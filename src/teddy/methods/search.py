@@ -18,12 +18,12 @@ from torch import Tensor
 
 from teddy.capabilities import FEATURES, Part, check_combination
 from teddy.errors import InputError
-from teddy.methods.level import Level
-from teddy.methods.parts import score_part
+from teddy.methods.combination import score_part
 from teddy.methods.problem import Problem
 from teddy.methods.signals import check_has_signals, signals_of
+from teddy.methods.sparsity_level import SparsityLevel
 from teddy.models.masks import Masks
-from teddy.numbers import check_count, check_number, simulation_sparsity
+from teddy.numbers import check_count, check_number, schedule_sparsity
 from teddy.prune import SCORES
 from teddy.prune.choose import needed_signals
 from teddy.store.tensors import Entry, pack, unpack
@@ -39,7 +39,7 @@ STRUCTURES = ("none", "neurons")
 
 
 @dataclass(frozen=True)
-class State:
+class RoundState:
     """What is left after some rounds.
 
     Attributes:
@@ -93,9 +93,9 @@ class Scheme:
         for name in ("l1_edges", "l1_weights"):
             check_number(getattr(self, name), name)
         check_count(self.stride, "stride")
-        check_combination(self.parts(Level(1.0, 1.0)))
+        check_combination(self.parts(SparsityLevel(1.0, 1.0)))
 
-    def tickets(self, problem: Problem, levels: Sequence[Level]) -> Iterator[Ticket]:
+    def tickets(self, problem: Problem, levels: Sequence[SparsityLevel]) -> Iterator[Ticket]:
         """Find a ticket for each level; what levels have in common is computed once."""
         for level in levels:
             self.check(problem, level)
@@ -103,7 +103,7 @@ class Scheme:
             problem.phases.begin(1 + self.phases(level))
             yield self.ticket(problem, level)
 
-    def parts(self, level: Level) -> list[Part]:
+    def parts(self, level: SparsityLevel) -> list[Part]:
         """The score, and the features that the scheme asks for at a level."""
         edges, weights = self._learns(level)
         asked = {
@@ -115,7 +115,7 @@ class Scheme:
         score = [] if self.score is None else [score_part(self.score)]
         return [*score, *(FEATURES[name] for name, on in asked.items() if on)]
 
-    def check(self, problem: Problem, level: Level) -> None:
+    def check(self, problem: Problem, level: SparsityLevel) -> None:
         """Raise unless a problem supports the scheme at a level."""
         check_combination([*problem.parts, *self.parts(level)])
         budget = problem.weight_budget
@@ -138,11 +138,11 @@ class Scheme:
         if self._learns(level)[0]:
             problem.check_weighs_edges()
 
-    def phases(self, level: Level) -> int:
+    def phases(self, level: SparsityLevel) -> int:
         """Trainings that a ticket takes beside the dense one."""
         return 1 + len(self._path(level))
 
-    def ticket(self, problem: Problem, level: Level, of: str = "") -> Ticket:
+    def ticket(self, problem: Problem, level: SparsityLevel, of: str = "") -> Ticket:
         """Find a ticket.
 
         Args:
@@ -166,33 +166,35 @@ class Scheme:
             phase=f"sparse{of}",
         )
 
-    def _learns(self, level: Level) -> tuple[bool, bool]:
+    def _learns(self, level: SparsityLevel) -> tuple[bool, bool]:
         """Whether masks of edges, and of weights, are learned."""
         edges = self.score is None and level.graph_sparsity > 0
         return edges, self.weights == "masks" and level.weight_sparsity > 0
 
-    def _path(self, level: Level) -> list[Level]:
+    def _path(self, level: SparsityLevel) -> list[SparsityLevel]:
         """The rounds of learning that lead to a level."""
         edges, weights = self._learns(level)
         if not (edges or weights):
             return []
-        goal = Level(
+        goal = SparsityLevel(
             level.graph_sparsity if edges else 0.0, level.weight_sparsity if weights else 0.0
         )
         return goal.rounds(self.stride)
 
-    def _state(self, problem: Problem, level: Level, path: list[Level], of: str) -> State:
+    def _state(
+        self, problem: Problem, level: SparsityLevel, path: list[SparsityLevel], of: str
+    ) -> RoundState:
         """Edges, and weights where masks choose them, at a level."""
         if not path:
-            return State(self._scored(problem, level.graph_sparsity), None)
+            return RoundState(self._scored(problem, level.graph_sparsity), None)
         learns_edges, learns_weights = self._learns(level)
         everything = torch.ones(problem.graph.num_edges, dtype=torch.bool, device=problem.device)
-        state = State(everything, problem.prunable.masks() if learns_weights else None)
+        state = RoundState(everything, problem.prunable.masks() if learns_weights else None)
         for index, step in enumerate(path, 1):
             # Edges that a score chooses go along with the rounds, up to their own level.
             if self.score is not None:
-                reached = 1.0 if step == path[-1] else simulation_sparsity(self.stride * index)
-                step = Level(min(reached, level.graph_sparsity), step.weight_sparsity)
+                reached = 1.0 if step == path[-1] else schedule_sparsity(self.stride * index)
+                step = SparsityLevel(min(reached, level.graph_sparsity), step.weight_sparsity)
             name = f"round-{index}-{step.graph_sparsity!r}-{step.weight_sparsity!r}{of}"
             phase = f"round{of} {index} of {len(path)}"
             state = self._round(problem, name, state, step, learns_edges, phase)
@@ -207,11 +209,11 @@ class Scheme:
         self,
         problem: Problem,
         name: str,
-        state: State,
-        step: Level,
+        state: RoundState,
+        step: SparsityLevel,
         learns_edges: bool,
         phase: str,
-    ) -> State:
+    ) -> RoundState:
         """Learn masks on what is left, and remove the lowest; or read what was done before."""
         known = problem.store.load(name)
         if known is not None:
@@ -236,11 +238,11 @@ class Scheme:
                 kept = largest([magnitudes_left[place] for place in pool.places], pool.num_kept)
                 for place, mask in zip(pool.places, kept, strict=True):
                     weights[place] = mask
-        state = State(keep, weights, [*state.rounds, time.perf_counter() - started])
+        state = RoundState(keep, weights, [*state.rounds, time.perf_counter() - started])
         problem.store.save(name, _to_entry(state))
         return state
 
-    def _learn(self, problem: Problem, state: State, learns_edges: bool, phase: str) -> Masks:
+    def _learn(self, problem: Problem, state: RoundState, learns_edges: bool, phase: str) -> Masks:
         """Train masks and weights together, from the initial weights; best validation epoch."""
         with seeded(problem.seed, problem.device):
             model = problem.initial_model()
@@ -273,14 +275,14 @@ class Scheme:
         return masks
 
 
-def _to_entry(state: State) -> Entry:
+def _to_entry(state: RoundState) -> Entry:
     tensors = {"edges": pack(state.keep)}
     if state.weights is not None:
         tensors |= {f"weights/{i}": pack(mask) for i, mask in enumerate(state.weights)}
     return Entry(tensors, {"rounds": state.rounds})
 
 
-def _from_entry(entry: Entry, like: State) -> State:
+def _from_entry(entry: Entry, like: RoundState) -> RoundState:
     keep = unpack(entry.tensors["edges"], like.keep.numel()).to(like.keep.device)
     weights = like.weights
     if weights is not None:
@@ -288,4 +290,4 @@ def _from_entry(entry: Entry, like: State) -> State:
             unpack(entry.tensors[f"weights/{i}"], mask.numel()).view(mask.shape).to(mask.device)
             for i, mask in enumerate(weights)
         ]
-    return State(keep, weights, list(entry.facts["rounds"]))
+    return RoundState(keep, weights, list(entry.facts["rounds"]))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from teddy.errors import InputError
-from teddy.methods.level import Level
 from teddy.methods.method import METHODS, Method
-from teddy.numbers import check_count, simulation_sparsity
+from teddy.methods.sparsity_level import SparsityLevel
+from teddy.numbers import check_count, schedule_sparsity
 from teddy.registry import read_option, spec_text
 from teddy.settings import ENTRIES, Settings
 from teddy.settings.weights import exclude_items
@@ -121,12 +121,12 @@ class MethodSpec:
         """The method itself."""
         return METHODS[self.name]
 
-    def level(self, level: Level) -> Level:
+    def level(self, level: SparsityLevel) -> SparsityLevel:
         """A level, without the part that stays dense, with the weights' own level."""
         weights = level.weight_sparsity
         if self.weight_level is not None:
-            weights = simulation_sparsity(self.weight_level)
-        return Level(
+            weights = schedule_sparsity(self.weight_level)
+        return SparsityLevel(
             0.0 if self.only == "weights" else level.graph_sparsity,
             0.0 if self.only == "edges" else weights,
         )

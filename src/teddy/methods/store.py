@@ -19,11 +19,11 @@ class Store(Protocol):
         """Keep an entry."""
 
 
-class Memory:
+class MemoryStore:
     """A store that lives as long as the search.
 
     Example:
-        >>> store = Memory()
+        >>> store = MemoryStore()
         >>> store.save("dense", Entry({}, {"seconds": 2.0}))
         >>> store.load("dense").facts, store.load("other")
         ({'seconds': 2.0}, None)
@@ -41,12 +41,12 @@ class Memory:
         self._entries[name] = entry
 
 
-class Files:
+class FileStore:
     """A store of files in a folder; a damaged file is as good as none.
 
     Example:
         >>> import tempfile
-        >>> store = Files(Path(tempfile.mkdtemp()))
+        >>> store = FileStore(Path(tempfile.mkdtemp()))
         >>> store.save("dense", Entry({}, {"seconds": 2.0}))
         >>> store.load("dense").facts, store.load("other")
         ({'seconds': 2.0}, None)
@@ -67,7 +67,7 @@ class Files:
         return self.folder / f"{name}.safetensors"
 
 
-class OfFirst:
+class RankZeroStore:
     """A store that the first process of a job has, and all read."""
 
     def __init__(self, store: Store) -> None:

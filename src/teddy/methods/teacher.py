@@ -97,7 +97,7 @@ class Teacher:
                 f"teacher is a ticket of the task {self.task.name}, expected one of "
                 f"{problem.task.name}"
             )
-        own = problem.kind.split_fingerprint(problem.given)
+        own = problem.kind.split_fingerprint(problem.prepared)
         if self.split is not None and self.split != own:
             warn("the teacher was trained on another split: it may know what is tested on")
         for view in views:
@@ -134,7 +134,7 @@ class Teacher:
         assert self.network is not None
         edges, present = (
             problem.views.train.edges,
-            [name for name in EDGE_INPUTS if name in problem.given],
+            [name for name in EDGE_INPUTS if name in problem.prepared],
         )
         takes = edge_inputs(self.network, present, edges.directed)
         for name in takes:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from teddy.methods.level import Level
 from teddy.methods.method import METHODS, method
 from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
+from teddy.methods.sparsity_level import SparsityLevel
 from teddy.ticket import Ticket
 
 
 @method("teddy", distill=10.0, check_values=partial(Scheme, "teddy", "teddy"))
 def teddy(
     problem: Problem,
-    levels: Sequence[Level],
+    levels: Sequence[SparsityLevel],
     *,
     weights: str = "projection",
     structure: str = "none",

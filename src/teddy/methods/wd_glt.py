@@ -11,10 +11,10 @@ from torch import Tensor
 from teddy.errors import InputError
 from teddy.kernels import jit
 from teddy.machine import free_memory
-from teddy.methods.level import Level
 from teddy.methods.method import METHODS, method
 from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
+from teddy.methods.sparsity_level import SparsityLevel
 from teddy.methods.wasserstein import class_separation, separation_memory
 from teddy.numbers import check_count, check_number
 from teddy.ticket import Ticket
@@ -46,7 +46,7 @@ def _scheme(
 @method("wd-glt", distill=0.0, check_values=_scheme, needs=("classes",))
 def wd_glt(
     problem: Problem,
-    levels: Sequence[Level],
+    levels: Sequence[SparsityLevel],
     *,
     weights: str = "masks",
     separation: float = 0.1,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from teddy.numbers import simulation_sparsity
+from teddy.numbers import schedule_sparsity
 from teddy.sweep.statistics import ENOUGH_SEEDS, TOO_FEW, Difference
 from teddy.sweep.summary import Summary, sparsest_winning
 
@@ -94,7 +94,7 @@ def _headline(here: list[Summary], last: Mapping[Key, Difference]) -> Headline:
         others = sorted((s for s in winners if s is not best), key=_sparse_and_good, reverse=True)
         more = _last_epoch(best, last)
         if others:
-            names = ", ".join(f"{s.method} (simulation {s.simulation})" for s in others)
+            names = ", ".join(f"{s.method} (simulation {s.level})" for s in others)
             more += f" Winning, too: {names}."
         return Headline(dataset, model, "winning", sentence, more.strip())
     best = max(tickets, key=lambda s: s.difference.mean)
@@ -122,10 +122,10 @@ def _ticket(summary: Summary) -> str:
 
 def _level(summary: Summary) -> str:
     """The paper's level, of a ticket that is at one."""
-    level = simulation_sparsity(summary.simulation)
+    level = schedule_sparsity(summary.level)
     shares = summary.graph_sparsity, summary.weight_sparsity
     at_it = any(abs(share - level) < 1e-9 for share in shares)
-    return f" at simulation {summary.simulation}" if at_it else ""
+    return f" at simulation {summary.level}" if at_it else ""
 
 
 def _points(difference: Difference, seeds: int) -> str:
@@ -137,7 +137,7 @@ def _points(difference: Difference, seeds: int) -> str:
 
 
 def _last_epoch(summary: Summary, last: Mapping[Key, Difference]) -> str:
-    key = summary.dataset, summary.model, summary.method, summary.simulation
+    key = summary.dataset, summary.model, summary.method, summary.level
     against = f", {signed(last[key].mean)} points against dense there" if key in last else ""
     return f"At the last epoch it has {summary.last:.2f}%{against}."
 

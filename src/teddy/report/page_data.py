@@ -103,7 +103,7 @@ def _cells_of(rows: Sequence[Row]) -> list[dict[str, Any]]:
         positions.setdefault(key, {})[row["seed"]] = position
     found = []
     for s in summarize(rows):
-        here = positions[s.dataset, s.model, s.method, s.simulation]
+        here = positions[s.dataset, s.model, s.method, s.level]
         cell = _cell(s, [rows[i] for i in here.values()])
         place, in_order = places[s.dataset, s.model], [here[seed] for seed in sorted(here)]
         found.append(cell | {"place": place, "rows": in_order})
@@ -153,7 +153,7 @@ def _cell(summary: Summary, rows: list[Row]) -> dict[str, Any]:
         "dataset": summary.dataset,
         "model": summary.model,
         "method": summary.method,
-        "simulation": summary.simulation,
+        "simulation": summary.level,
         "graph": 100 * summary.graph_sparsity,
         "weight": 100 * summary.weight_sparsity,
         "seeds": summary.seeds,

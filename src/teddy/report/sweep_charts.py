@@ -8,7 +8,7 @@ from teddy.report.chart import Chart, Line, Panel, Points
 from teddy.report.page_data import dense_of
 from teddy.report.style import method_order
 from teddy.sweep.metric import Metric
-from teddy.sweep.sparsest import Sparsest, Tried
+from teddy.sweep.sparsest import SearchResult, TriedPair
 from teddy.sweep.summary import Row, Summary, summarize
 
 
@@ -51,7 +51,7 @@ def metric_chart(rows: Sequence[Row]) -> Chart:
 
 
 def _line(method: str, here: Sequence[Summary]) -> Line:
-    points = sorted((s for s in here if s.method == method), key=lambda s: s.simulation)
+    points = sorted((s for s in here if s.method == method), key=lambda s: s.level)
     several = any(s.seeds > 1 for s in points)
     edges_stay = all(s.graph_sparsity == 0 for s in points)
     return Line(
@@ -62,14 +62,14 @@ def _line(method: str, here: Sequence[Summary]) -> Line:
     )
 
 
-def search_chart(found: Sparsest) -> Chart:
+def search_chart(found: SearchResult) -> Chart:
     """Draw a search along the diagonal over sparsity, one of the frontier over both sparsities.
 
     Example:
-        >>> from teddy.sweep import Judgement, Point, Rule
-        >>> judgement = Judgement(4, 1.0, -0.2, 2.2, "accepted")
-        >>> found = Sparsest("citeseer", "gin", "teddy", Rule(0.2), [20], False,
-        ...     [Tried(Point(20, 20), 0.64, 0.64, judgement)], [], [], 4, 4, 8, 8)
+        >>> from teddy.sweep import Decision, LevelPair, SequentialTest
+        >>> decision = Decision(4, 1.0, -0.2, 2.2, "accepted")
+        >>> found = SearchResult("citeseer", "gin", "teddy", SequentialTest(0.2), [20], False,
+        ...     [TriedPair(LevelPair(20, 20), 0.64, 0.64, decision)], [], [], 4, 4, 8, 8)
         >>> [mark.label for mark in search_chart(found).panels[0].marks]
         ['accepted', 'bounds']
     """
@@ -78,13 +78,13 @@ def search_chart(found: Sparsest) -> Chart:
     return Chart("search", title, [panel])
 
 
-def _diagonal(found: Sparsest) -> Panel:
-    def removed(tried: Tried) -> float:
+def _diagonal(found: SearchResult) -> Panel:
+    def removed(tried: TriedPair) -> float:
         return 100 * max(tried.graph_sparsity, tried.weight_sparsity)
 
-    marks: list[Line | Points] = [*_points(found, removed, lambda tried: tried.judgement.mean)]
+    marks: list[Line | Points] = [*_points(found, removed, lambda tried: tried.decision.mean)]
     for tried in found.tried:
-        bounds = [tried.judgement.low, tried.judgement.high]
+        bounds = [tried.decision.low, tried.decision.high]
         marks.append(Line("bounds", [removed(tried)] * 2, bounds))
     return Panel(
         "",
@@ -96,7 +96,7 @@ def _diagonal(found: Sparsest) -> Panel:
     )
 
 
-def _frontier(found: Sparsest) -> Panel:
+def _frontier(found: SearchResult) -> Panel:
     marks: list[Line | Points] = [
         *_points(found, lambda t: 100 * t.graph_sparsity, lambda t: 100 * t.weight_sparsity)
     ]
@@ -107,16 +107,16 @@ def _frontier(found: Sparsest) -> Panel:
 
 
 def _points(
-    found: Sparsest, x: Callable[[Tried], float], y: Callable[[Tried], float]
+    found: SearchResult, x: Callable[[TriedPair], float], y: Callable[[TriedPair], float]
 ) -> Iterator[Points]:
     """Points of each verdict that occurs."""
     for verdict in ("accepted", "undecided", "rejected"):
-        some = [tried for tried in found.tried if tried.judgement.verdict == verdict]
+        some = [tried for tried in found.tried if tried.decision.verdict == verdict]
         if some:
             yield Points(verdict, [x(tried) for tried in some], [y(tried) for tried in some])
 
 
-def _steps(corners: list[Tried]) -> tuple[list[float], list[float]]:
+def _steps(corners: list[TriedPair]) -> tuple[list[float], list[float]]:
     """The staircase below which everything is within the tolerance, the sparsest graph first."""
     x, y = [100 * corners[0].graph_sparsity], [0.0]
     for corner, following in zip(corners, [*corners[1:], None], strict=True):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from teddy.errors import InputError
 from teddy.kernels import edge_keys as kernels
-from teddy.scale.ahead import map_ahead
+from teddy.scale.prefetch import prefetch_map
 from teddy.scale.row_writer import writing
 
 Keys = NDArray[np.uint64]
@@ -69,7 +69,7 @@ class Buckets:
         self._check_size(self._num_rows - self.num_loops)
         parts = [part for path in self._paths for part in _parts(path)]
         self._paths = [part.result for part in parts]
-        for part, keys in zip(parts, map_ahead(_unique_keys, parts), strict=True):
+        for part, keys in zip(parts, prefetch_map(_unique_keys, parts), strict=True):
             self.num_edges += keys.size
             yield keys
             if part.number == part.of - 1 and part.of > 1:
@@ -77,7 +77,7 @@ class Buckets:
 
     def chunks(self) -> Iterator[Keys]:
         """All edges, a chunk at a time."""
-        return map_ahead(_read, self._places(), threads=1)
+        return prefetch_map(_read, self._places(), threads=1)
 
     def _check_size(self, keys: int) -> None:
         """Raise unless the files hold so many keys."""

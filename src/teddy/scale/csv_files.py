@@ -14,7 +14,7 @@ from pyarrow import csv
 
 from teddy.errors import InputError
 from teddy.scale.columns import columns_of
-from teddy.scale.files import why
+from teddy.scale.files import short_reason
 
 _BLOCK, _QUOTE = 1 << 20, ord('"')
 
@@ -185,4 +185,4 @@ def reading_csv(file: Path) -> Iterator[None]:
         if not isinstance(error, OSError):
             with closing(CheckedStream(file)) as stream:
                 stream.drain()
-        raise InputError(f"{file.name}: can't be read as csv ({why(error)})") from error
+        raise InputError(f"{file.name}: can't be read as csv ({short_reason(error)})") from error

@@ -20,7 +20,7 @@ from teddy.scale.csv_files import CheckedStream, open_bytes, read_text, reading_
 _PLAIN = 10**10
 
 
-class Types:
+class ColumnTypes:
     """Types that columns can have such that the text of every cell comes back the same.
 
     ``01234``, ``1e400``, ``NA`` and numbers of 20 digits stay text, and with them their columns.
@@ -28,9 +28,9 @@ class Types:
 
     Example:
         >>> import pyarrow as pa
-        >>> types = Types(["age", "code"])
-        >>> types.see(pa.record_batch({"age": ["7", ""], "code": ["1", "01"]}))
-        >>> types.of("age"), types.of("code")
+        >>> types = ColumnTypes(["age", "code"])
+        >>> types.update(pa.record_batch({"age": ["7", ""], "code": ["1", "01"]}))
+        >>> types.type_of("age"), types.type_of("code")
         (DataType(int64), DataType(string))
     """
 
@@ -38,7 +38,7 @@ class Types:
         self._possible = {name: list(_CHECKS) for name in names}
         self._filled: set[str] = set()
 
-    def see(self, batch: pa.RecordBatch) -> None:
+    def update(self, batch: pa.RecordBatch) -> None:
         """Drop the types that cells of a batch rule out."""
         for name, possible in self._possible.items():
             if not possible:
@@ -51,14 +51,14 @@ class Types:
                 possible = [check for check in possible if check[1](few)]
                 self._possible[name] = [check for check in possible if check[1](text)]
 
-    def of(self, name: str) -> pa.DataType:
+    def type_of(self, name: str) -> pa.DataType:
         """The type of a column by all that was seen."""
         possible = self._possible[name] if name in self._filled else []
         return possible[0][0] if possible else pa.string()
 
 
 def convert(text: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cells as a type that :class:`Types` has found."""
+    """Cells as a type that :class:`ColumnTypes` has found."""
     return text if kind == text.type else empty_to_null(text).cast(kind)
 
 
@@ -88,23 +88,23 @@ def survey(
         ids: ``integer``, ``text``, or ``auto``: text unless all are integers in the usual form.
     """
     others = [] if as_text else [column for column in schema.names if column not in ends]
-    types, kind = Types(others), _KindOfIds(name, ends)
+    types, kind = ColumnTypes(others), _IdKind(name, ends)
     rows, num_bytes = [0] * len(files), 0
     for place, file in enumerate(files):
         with reading_csv(file), closing(CheckedStream(file)) as stream:
             for batch in read_text(file, stream, schema, [*ends, *others]):
-                types.see(batch)
+                types.update(batch)
                 if ids == "auto":
-                    kind.see(batch, sum(rows))
+                    kind.update(batch, sum(rows))
                 rows[place] += batch.num_rows
             num_bytes += stream.num_bytes
-    typed = {column: types.of(column) for column in others}
+    typed = {column: types.type_of(column) for column in others}
     schema = pa.schema([(column, typed.get(column, pa.string())) for column in schema.names])
     text = kind.is_text() if ids == "auto" else ids == "text"
     return schema, tuple(rows), num_bytes, text
 
 
-class _KindOfIds:
+class _IdKind:
     """Whether ids are text: one that isn't an integer makes all of them text."""
 
     def __init__(self, name: str, ends: tuple[str, str]) -> None:
@@ -113,7 +113,7 @@ class _KindOfIds:
         self._but_for_blanks = True
         self._blank: str | None = None  # the first id with blanks around it
 
-    def see(self, batch: pa.RecordBatch, first_row: int) -> None:
+    def update(self, batch: pa.RecordBatch, first_row: int) -> None:
         """Look at a batch."""
         for end in self._ends if self._but_for_blanks else ():
             ids = batch[end]

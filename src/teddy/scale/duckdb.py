@@ -13,7 +13,7 @@ import torch
 
 from teddy.data.reading import reason
 from teddy.errors import InputError
-from teddy.scale.engine import Job
+from teddy.scale.engine import EngineJob
 from teddy.scale.sql import SQLEngine
 
 #: What Python, torch and duckdb's own code take beside the memory that duckdb counts.
@@ -25,7 +25,7 @@ class DuckDBEngine(SQLEngine):
 
     failures = (duckdb.Error,)
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: EngineJob) -> None:
         super().__init__(job)
         room = job.memory - FIXED
         if room < 200_000_000:

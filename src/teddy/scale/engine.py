@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from teddy.scale.ahead import map_ahead
 from teddy.scale.output import Output
+from teddy.scale.prefetch import prefetch_map
 from teddy.scale.scores import TableScore
 from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import Threshold
@@ -22,7 +22,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
-class Job:
+class EngineJob:
     """Input of an engine.
 
     Attributes:
@@ -52,11 +52,11 @@ class Degrees:
     max: int
 
     @staticmethod
-    def of_counts(counts: dict[int, int]) -> Degrees:
+    def from_counts(counts: dict[int, int]) -> Degrees:
         """From the number of nodes of each degree.
 
         Example:
-            >>> Degrees.of_counts({1: 2, 2: 1})  # a path
+            >>> Degrees.from_counts({1: 2, 2: 1})  # a path
             Degrees(nodes=3, mean=1.3333333333333333, median=1, max=2)
         """
         present = sorted((degree, n) for degree, n in counts.items() if degree > 0 and n > 0)
@@ -86,7 +86,7 @@ class Engine(ABC):
     components: int | None = None
     failures: tuple[type[Exception], ...] = ()
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: EngineJob) -> None:
         self.job = job
 
     @abstractmethod
@@ -116,7 +116,7 @@ class Engine(ABC):
             keep = self.keep(batch, first_row)
             return batch.num_rows, output.rows(batch, first_row).filter(keep)
 
-        for rows, batch in map_ahead(kept, batches()):
+        for rows, batch in prefetch_map(kept, batches()):
             writer.write(batch)
             done += rows
             self.job.progress("rows written", done, table.num_rows)

@@ -143,12 +143,12 @@ def common_format(name: str, files: tuple[Path, ...]) -> str:
     return str(kinds.pop())
 
 
-def why(error: BaseException) -> str:
+def short_reason(error: BaseException) -> str:
     """What is wrong with a file, of all that pyarrow says.
 
     Example:
-        >>> why(ValueError("Could not open 'a.csv': Invalid: CSV parse error: Row #2: got 3"))
-        'CSV parse error: Row #2: got 3'
+        >>> short_reason(ValueError("Could not open 'a.csv': Invalid: parse error: Row #2: got 3"))
+        'parse error: Row #2: got 3'
     """
     return shorten(reason(ValueError(str(error).split("Invalid: ")[-1])))
 
@@ -197,27 +197,27 @@ def _has(folder: str, pattern: str) -> bool:
 
 
 #: Properties of a file, of which one changes whenever its content does.
-State = tuple[int, ...]
+FileState = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Inputs:
+class InputFiles:
     """Files of a table, each with its state."""
 
     name: str
-    states: dict[str, State]
+    states: dict[str, FileState]
 
     @staticmethod
-    def find(name: str) -> Inputs:
+    def find(name: str) -> InputFiles:
         """The files of a table as they are now."""
-        return Inputs(name, _states(name))
+        return InputFiles(name, _states(name))
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The files."""
         return tuple(map(Path, self.states))
 
-    def now(self) -> dict[str, State]:
+    def now(self) -> dict[str, FileState]:
         """The files and their states at this moment."""
         return _states(self.name)
 
@@ -228,7 +228,7 @@ class Inputs:
             >>> import tempfile
             >>> file = Path(tempfile.mkdtemp()) / "edges.csv"
             >>> _ = file.write_text("source,target\\n")
-            >>> inputs = Inputs.find(str(file))
+            >>> inputs = InputFiles.find(str(file))
             >>> inputs.check_unchanged()
             >>> _ = file.write_text("source,target\\n1,2\\n")
             >>> inputs.check_unchanged()
@@ -266,8 +266,8 @@ class Inputs:
         )
 
 
-def _states(name: str) -> dict[str, State]:
-    found: dict[str, State] = {}
+def _states(name: str) -> dict[str, FileState]:
+    found: dict[str, FileState] = {}
     # A program can set the time of the last write (mtime), not of the last change (ctime).
     parts = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
     for file in find_files(name):

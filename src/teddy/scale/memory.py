@@ -15,9 +15,9 @@ from scipy.sparse.csgraph import connected_components
 from teddy.errors import InputError
 from teddy.graph.edges import Edges
 from teddy.prune.select import lowest_edges, pair_digests
-from teddy.scale.engine import Degrees, Engine, Job
+from teddy.scale.engine import Degrees, Engine, EngineJob
 from teddy.scale.table import EdgeTable
-from teddy.scale.threshold import NOTHING_GOES, Threshold
+from teddy.scale.threshold import NOTHING_REMOVED, Threshold
 
 #: Bytes that it takes for a row, at most; where ids are text, and for each of an id's own.
 ROW, TEXT_ROW, TEXT_BYTE = 400, 600, 6
@@ -32,7 +32,7 @@ def bytes_needed(table: EdgeTable) -> float:
 class MemoryEngine(Engine):
     """Everything in memory, nothing clever: what the others are compared with."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: EngineJob) -> None:
         super().__init__(job)
         needed = bytes_needed(job.table)
         if needed > job.memory:
@@ -53,7 +53,7 @@ class MemoryEngine(Engine):
         self.num_edges = self.graph.num_edges
         self.num_loops = int((self.edge_of_row < 0).sum())
         counts = torch.bincount(self.graph.degree)
-        self.degrees = Degrees.of_counts(dict(enumerate(counts.tolist())))
+        self.degrees = Degrees.from_counts(dict(enumerate(counts.tolist())))
         self.scores = self._scores()
 
     def choose(self, num_pruned: int) -> Threshold:
@@ -64,7 +64,7 @@ class MemoryEngine(Engine):
         self.stays = ~goes
         self.components = self._components()
         if num_pruned == 0:
-            return NOTHING_GOES
+            return NOTHING_REMOVED
         score = self.scores[goes].max()
         last = self.graph.pairs[:, goes & (self.scores == score)]
         return Threshold(float(score), np.sort(self._digests(last))[-1].decode())

@@ -11,8 +11,8 @@ from teddy.data.reading import reason
 from teddy.errors import InputError
 from teddy.scale.columns import check_ids, find_ends
 from teddy.scale.files import (
-    Inputs,
-    State,
+    FileState,
+    InputFiles,
     is_left_out,
     is_marker,
     refuse_left_out,
@@ -27,18 +27,18 @@ _OWN = re.compile(r"part-\d{5,}-.*\.parquet|_SUCCESS|\..*\.crc")
 
 
 @dataclass(frozen=True)
-class RemoteInputs(Inputs):
+class RemoteInputFiles(InputFiles):
     """Files of a table wherever Spark reads, each with its size and time."""
 
     folder: RemoteFolder
 
     @staticmethod
-    def at(session: Any, name: str) -> RemoteInputs:
+    def from_session(session: Any, name: str) -> RemoteInputFiles:
         """The files of a table as they are now."""
         folder = RemoteFolder(session, name)
-        return RemoteInputs(name, folder.states(name), folder)
+        return RemoteInputFiles(name, folder.states(name), folder)
 
-    def now(self) -> dict[str, State]:
+    def now(self) -> dict[str, FileState]:
         """The files and their states at this moment."""
         return self.folder.states(self.name)
 
@@ -51,9 +51,9 @@ class RemoteFolder:
         configuration = session._jsc.hadoopConfiguration()
         self.system: Any = self.as_path(path).getFileSystem(configuration)
 
-    def states(self, name: str) -> dict[str, State]:
+    def states(self, name: str) -> dict[str, FileState]:
         """All files of a table; raise if Spark would leave some out, or read removed rows."""
-        found: dict[str, State] = {}
+        found: dict[str, FileState] = {}
         left_out, folders = [], set()
         for status in self._below(self.system.globStatus(self.as_path(name)) or ()):
             path = str(status.getPath().toString())
@@ -89,13 +89,15 @@ class RemoteTable(EdgeTable):
     """A table in Parquet wherever Spark reads: ``hdfs://``, ``s3a://``, ``file://``."""
 
     @staticmethod
-    def at(session: Any, name: str, source: str | None, target: str | None, ids: str) -> EdgeTable:
+    def from_session(
+        session: Any, name: str, source: str | None, target: str | None, ids: str
+    ) -> EdgeTable:
         """Look at a table."""
         check_ids(ids)
         from pyspark.errors import AnalysisException
         from pyspark.sql.pandas.types import to_arrow_schema
 
-        inputs = RemoteInputs.at(session, name)
+        inputs = RemoteInputFiles.from_session(session, name)
         try:
             frame = session.read.parquet(name)
         except AnalysisException as error:

@@ -18,7 +18,7 @@ from pyspark.errors import PySparkException
 
 from teddy.data.reading import reason
 from teddy.errors import InputError
-from teddy.scale.engine import Job
+from teddy.scale.engine import EngineJob
 from teddy.scale.output import Output
 from teddy.scale.remote import RemoteOutput, RemoteTable
 from teddy.scale.sql import SQLEngine
@@ -32,7 +32,7 @@ class SparkEngine(SQLEngine):
 
     failures = FAILURES
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: EngineJob) -> None:
         super().__init__(job)
         self.session, self._started = start_session(job.memory, job.spark_master, job.work)
         self.connection = ibis.pyspark.connect(self.session)

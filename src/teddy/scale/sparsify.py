@@ -17,7 +17,7 @@ from teddy.numbers import check_seed, check_sparsity, num_pruned_edges
 from teddy.registry import Registry
 from teddy.scale import memory as memory_engine
 from teddy.scale import stream
-from teddy.scale.engine import Degrees, Engine, Job, Progress
+from teddy.scale.engine import Degrees, Engine, EngineJob, Progress
 from teddy.scale.files import output_format
 from teddy.scale.memory import MemoryEngine
 from teddy.scale.output import Output
@@ -28,14 +28,14 @@ from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import Threshold
 
 
-def _duckdb(job: Job) -> Engine:
+def _duckdb(job: EngineJob) -> Engine:
     _check_installed("duckdb", ("ibis", "duckdb"), "scale")
     from teddy.scale.duckdb import DuckDBEngine
 
     return DuckDBEngine(job)
 
 
-def _spark(job: Job) -> Engine:
+def _spark(job: EngineJob) -> Engine:
     _check_installed("spark", ("ibis", "pyspark"), "spark")
     from teddy.scale.spark import SparkEngine
 
@@ -49,7 +49,7 @@ def _check_installed(engine: str, modules: tuple[str, ...], extra: str) -> None:
         )
 
 
-ENGINES: Registry[Callable[[Job], Engine]] = Registry("engine")
+ENGINES: Registry[Callable[[EngineJob], Engine]] = Registry("engine")
 ENGINES.register("memory")(MemoryEngine)
 ENGINES.register("stream")(StreamEngine)
 ENGINES.register("duckdb")(_duckdb)
@@ -163,7 +163,9 @@ def sparsify_table(
         stack.enter_context(output)
         report = progress or (lambda what, done, total: None)
         prefix = chosen_score.digest_prefix(seed)
-        job = Job(edges, output.work, directed, chosen_score, prefix, room, report, spark_master)
+        job = EngineJob(
+            edges, output.work, directed, chosen_score, prefix, room, report, spark_master
+        )
         worker = ENGINES[name](job)
         stack.callback(worker.close)
         try:
@@ -217,7 +219,7 @@ def _elsewhere(
         stack.callback(session.stop)
     try:
         output = RemoteOutput(session, table, out, overwrite)
-        edges = RemoteTable.at(session, table, source, target, ids)
+        edges = RemoteTable.from_session(session, table, source, target, ids)
         stack.enter_context(edges.inputs.guarded())
         return edges, output
     except FAILURES as error:

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from teddy.errors import InputError
 from teddy.prune.select import pair_digests
-from teddy.scale.engine import Degrees, Engine, Job
+from teddy.scale.engine import Degrees, Engine, EngineJob
 from teddy.scale.output import Output
 from teddy.scale.row_writer import RowWriter
 from teddy.scale.scores import TableScore, unit
-from teddy.scale.threshold import Bins, Candidates, Threshold, find_threshold
+from teddy.scale.threshold import Bins, CandidateEdges, Threshold, find_threshold
 
 _BINS = 1 << 14
 Expr = Any
@@ -35,7 +35,7 @@ class SQLEngine(Engine):
 
     threshold: Threshold
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: EngineJob) -> None:
         super().__init__(job)
         odd = sorted(set("*?[]{}") & set(str(job.work)))
         if odd:
@@ -70,7 +70,7 @@ class SQLEngine(Engine):
         degree = self._make(2, "degrees", degrees(self.edges))
         counts = degree.group_by("degree").agg(nodes=lambda table: table.count()).to_pyarrow()
         pairs = zip(counts["degree"].to_pylist(), counts["nodes"].to_pylist(), strict=True)
-        self.degrees = Degrees.of_counts(dict(pairs))
+        self.degrees = Degrees.from_counts(dict(pairs))
         values = node_values(self.edges, degree, self.degrees.max, self.job.score)
         self.values = self._make(3, "node_values", values)
         self.scored = self._make(4, "scores", edge_scores(self.edges, self.values, self.job.score))
@@ -99,7 +99,7 @@ class SQLEngine(Engine):
         found = ties.group_by(digits=digits).agg(number=lambda table: table.count()).to_pyarrow()
         return dict(zip(found["digits"].to_pylist(), found["number"].to_pylist(), strict=True))
 
-    def candidates(self, low: float, high: float, digits: str = "") -> Candidates:
+    def candidates(self, low: float, high: float, digits: str = "") -> CandidateEdges:
         """The edges in a range whose md5 begins with these digits."""
         some = self._between(low, high)
         if digits:
@@ -111,7 +111,7 @@ class SQLEngine(Engine):
             lows, highs = chosen["low"].to_pylist(), chosen["high"].to_pylist()
             return pair_digests(lows, highs, self.job.digest_prefix)
 
-        return Candidates(found["score"].to_numpy().astype(np.float64), digests)
+        return CandidateEdges(found["score"].to_numpy().astype(np.float64), digests)
 
     def kept(self, rows: Any) -> Any:
         """The rows that stay, self-loops among them, with all of their columns."""
@@ -155,7 +155,7 @@ class SQLEngine(Engine):
         return made
 
 
-def copy_ids(job: Job) -> Path:
+def copy_ids(job: EngineJob) -> Path:
     """Write ``source``, ``target`` and ``row`` of a table to Parquet.
 
     What other columns there are, of what types, in files of what names, is then no concern of an

@@ -17,10 +17,10 @@ from teddy.errors import InputError
 from teddy.kernels import edge_keys as kernels
 from teddy.kernels import jit
 from teddy.scale.buckets import Buckets, Keys
-from teddy.scale.engine import Degrees, Engine, Job
-from teddy.scale.node_numbers import MOST, HashedNumbers, Numbers, RangeNumbers
+from teddy.scale.engine import Degrees, Engine, EngineJob
+from teddy.scale.node_index import MOST, HashNodeIndex, NodeIndex, RangeNodeIndex
 from teddy.scale.table import EdgeTable
-from teddy.scale.threshold import Bins, Candidates, Threshold, find_threshold
+from teddy.scale.threshold import Bins, CandidateEdges, Threshold, find_threshold
 
 #: Bytes of a node: its degree, its sum or value, and the root of its component.
 NODE = 4 + 8 + 4
@@ -36,9 +36,9 @@ _BINS = 21  # bits: the sign, the exponent and 9 of the fraction
 class StreamEngine(Engine):
     """Reads the table twice, and in between its edges, each once, from files of keys."""
 
-    numbers: Numbers
+    numbers: NodeIndex
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: EngineJob) -> None:
         super().__init__(job)
         if jit.numba is None:
             raise InputError("the stream engine needs numba: pip install 'teddy-glt[scale]'")
@@ -59,7 +59,7 @@ class StreamEngine(Engine):
         self._read()
         degree = self._count()
         self.num_edges, self.num_loops = self.buckets.num_edges, self.buckets.num_loops
-        self.degrees = Degrees.of_counts(_nodes_of_degree(degree))
+        self.degrees = Degrees.from_counts(_nodes_of_degree(degree))
         self.values = self._values(degree)
 
     def choose(self, num_pruned: int) -> Threshold:
@@ -72,7 +72,7 @@ class StreamEngine(Engine):
         """Which rows of a batch stay."""
         assert self.threshold is not None
         sources, targets = (
-            self.numbers.of(ids, new=False) for ids in self.job.table.ends(batch, first_row)
+            self.numbers.encode(ids, new=False) for ids in self.job.table.ends(batch, first_row)
         )
         keep = np.empty(sources.size, np.uint8)
         score = self.threshold.score
@@ -111,7 +111,7 @@ class StreamEngine(Engine):
             counts.update(dict(zip(names.astype(str).tolist(), numbers.tolist(), strict=True)))
         return counts
 
-    def candidates(self, low: float, high: float, digits: str = "") -> Candidates:
+    def candidates(self, low: float, high: float, digits: str = "") -> CandidateEdges:
         """The edges in a range whose md5 begins with these digits."""
         found = []
         for keys in self._found(low, high):
@@ -119,29 +119,29 @@ class StreamEngine(Engine):
                 keys = keys[np.char.startswith(self._digests(keys), digits.encode())]
             found.append(keys)
         keys = np.concatenate(found)
-        return Candidates(self._scores(keys), lambda places: self._digests(keys[places]))
+        return CandidateEdges(self._scores(keys), lambda places: self._digests(keys[places]))
 
-    def _numbers(self) -> tuple[Numbers, int | None]:
+    def _numbers(self) -> tuple[NodeIndex, int | None]:
         """Numbers of nodes, and the bits of the highest if it is known."""
         table, room = self.job.table, self.job.memory - FIXED
         ids = table.id_range
         if ids is not None:
             low, high = ids
             if lie_close(low, high, table.num_rows) and (high - low + 1) * NODE <= room:
-                return RangeNumbers(low, high), (high - low).bit_length()
-        return HashedNumbers(table.text_ids, room, NODE), None
+                return RangeNodeIndex(low, high), (high - low).bit_length()
+        return HashNodeIndex(table.text_ids, room, NODE), None
 
     def _read(self) -> None:
         done, table = 0, self.job.table
         for sources, targets in table.id_batches():
-            self.buckets.add(self.numbers.of(sources), self.numbers.of(targets))
+            self.buckets.add(self.numbers.encode(sources), self.numbers.encode(targets))
             done += len(sources)
             self.job.progress("rows read", done, table.num_rows)
         self._check_room()
 
     def _check_room(self) -> None:
         nodes, room = self.numbers.size, self.job.memory - FIXED
-        if isinstance(self.numbers, HashedNumbers):
+        if isinstance(self.numbers, HashNodeIndex):
             room -= self.numbers.num_bytes
         if nodes * NODE > room:
             raise InputError(

@@ -14,10 +14,10 @@ from teddy.data.columns import as_integers
 from teddy.data.reading import shorten
 from teddy.errors import InputError
 from teddy.scale import csv_types, parquet_files
-from teddy.scale.ahead import read_ahead
 from teddy.scale.columns import check_ids, find_ends
 from teddy.scale.csv_files import reading_csv, text_schema
-from teddy.scale.files import Inputs, common_format, why
+from teddy.scale.files import InputFiles, common_format, short_reason
+from teddy.scale.prefetch import prefetch
 
 #: Rows of a batch, and its bytes where rows are wide.
 BATCH, BATCH_BYTES = 1 << 18, 1 << 26
@@ -45,7 +45,7 @@ class EdgeTable:
         num_bytes: Bytes of all rows: as Parquet says, without compression, or of the CSV.
     """
 
-    inputs: Inputs
+    inputs: InputFiles
     format: str
     schema: pa.Schema
     source: str
@@ -76,7 +76,7 @@ class EdgeTable:
             ('src', False, 1)
         """
         check_ids(ids)
-        inputs = Inputs.find(name)
+        inputs = InputFiles.find(name)
         kind = common_format(name, inputs.files)
         with inputs.guarded():
             if kind == "parquet":
@@ -84,20 +84,24 @@ class EdgeTable:
             return EdgeTable._in_csv(inputs, source, target, ids, as_text)
 
     @staticmethod
-    def _in_parquet(inputs: Inputs, source: str | None, target: str | None, ids: str) -> EdgeTable:
+    def _in_parquet(
+        inputs: InputFiles, source: str | None, target: str | None, ids: str
+    ) -> EdgeTable:
         try:
             schema, rows, size = parquet_files.survey(inputs.files)
         except InputError:
             raise
         except (OSError, ValueError, KeyError) as error:  # pyarrow's are of these
-            raise InputError(f"{inputs.name}: can't be read as parquet ({why(error)})") from error
+            raise InputError(
+                f"{inputs.name}: can't be read as parquet ({short_reason(error)})"
+            ) from error
         ends = find_ends(inputs.name, schema, source, target)
         text = parquet_files.has_text_ids(inputs.name, schema, ends, ids)
         return EdgeTable(inputs, "parquet", schema, *ends, text, rows, size)
 
     @staticmethod
     def _in_csv(
-        inputs: Inputs, source: str | None, target: str | None, ids: str, as_text: bool
+        inputs: InputFiles, source: str | None, target: str | None, ids: str, as_text: bool
     ) -> EdgeTable:
         first = inputs.files[0]
         with reading_csv(first):
@@ -151,13 +155,13 @@ class EdgeTable:
         for file, expected in zip(self.files, self.rows, strict=True):
             rows = 0
             try:
-                for batch in read_ahead(_merged(self._read(file, columns))):
+                for batch in prefetch(_merged(self._read(file, columns))):
                     rows += batch.num_rows
                     yield batch
             except InputError:
                 raise
             except (OSError, ValueError, KeyError) as error:  # pyarrow's are of these
-                raise InputError(f"{file.name}: {why(error)}") from error
+                raise InputError(f"{file.name}: {short_reason(error)}") from error
             if rows != expected:
                 raise self.inputs.changed(str(file), f"had {expected:,} rows, now {rows:,}")
 

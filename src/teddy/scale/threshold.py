@@ -33,7 +33,7 @@ class Threshold:
     digest: str
 
 
-NOTHING_GOES = Threshold(-sys.float_info.max, "")
+NOTHING_REMOVED = Threshold(-sys.float_info.max, "")
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Bins:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class CandidateEdges:
     """Some edges.
 
     Attributes:
@@ -79,7 +79,7 @@ class ScoredEdges(Protocol):
     def digest_histogram(self, score: float) -> dict[str, int]:
         """Number of edges of one score by the first four digits of their md5."""
 
-    def candidates(self, low: float, high: float, digits: str = "") -> Candidates:
+    def candidates(self, low: float, high: float, digits: str = "") -> CandidateEdges:
         """The edges in a range whose md5 begins with these digits."""
 
 
@@ -90,7 +90,7 @@ def find_threshold(edges: ScoredEdges, num_pruned: int) -> Threshold:
     those that are left one by one. If too many have one score, the same is done with their md5.
     """
     if num_pruned == 0:
-        return NOTHING_GOES
+        return NOTHING_REMOVED
     low, high, left, digits = -math.inf, math.inf, num_pruned, ""
     while True:
         bins = edges.histogram(low, high)

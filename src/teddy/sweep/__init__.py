@@ -5,29 +5,29 @@ A sweep is a folder with one file for each cell, so a crash loses no finished re
 
 from teddy.settings import Settings
 from teddy.sweep.grid import Grid
+from teddy.sweep.level_search import LevelPair
 from teddy.sweep.results_table import read_table
 from teddy.sweep.run import Outcome, run_sweep
 from teddy.sweep.search import search_sparsest
 from teddy.sweep.seeds import Study, find_over_seeds
-from teddy.sweep.sequential import Judgement, Rule
-from teddy.sweep.sparsest import Answer, Sparsest, Tried
+from teddy.sweep.sequential import Decision, SequentialTest
+from teddy.sweep.sparsest import SearchResult, SparsestPair, TriedPair
 from teddy.sweep.statistics import Difference, paired_difference
 from teddy.sweep.summary import Summary, best_methods, sparsest_winning, summarize
-from teddy.sweep.walk import Point
 
 __all__ = [
-    "Answer",
+    "Decision",
     "Difference",
     "Grid",
-    "Judgement",
+    "LevelPair",
     "Outcome",
-    "Point",
-    "Rule",
+    "SearchResult",
+    "SequentialTest",
     "Settings",
-    "Sparsest",
+    "SparsestPair",
     "Study",
     "Summary",
-    "Tried",
+    "TriedPair",
     "best_methods",
     "find_over_seeds",
     "paired_difference",

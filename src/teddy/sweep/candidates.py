@@ -15,10 +15,10 @@ from teddy.store.atomic import StrPath
 from teddy.sweep.data_versions import cached_dataset, data_version, held_out
 from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Grid
+from teddy.sweep.level_search import LevelPair
 from teddy.sweep.metric import Metric
 from teddy.sweep.resolution import HeldOut
 from teddy.sweep.run import Outcome, checked, failure_line, run_sweep, source_of
-from teddy.sweep.walk import Point
 
 #: Called with what is done, how much of it is, and how much there is.
 Progress = Callable[[str, int, int], None]
@@ -61,7 +61,7 @@ class Candidates:
         data = cached_dataset(source, self.settings, version)
         return held_out(data, mask, self.settings)
 
-    def sparsities(self, point: Point, seeds: int) -> tuple[float, float]:
+    def sparsities(self, point: LevelPair, seeds: int) -> tuple[float, float]:
         """Shares of edges and weights that went, not those asked for; means over seeds."""
         rows = self._rows(point, seeds)
         edges, weights = (
@@ -70,33 +70,33 @@ class Candidates:
         )
         return edges, weights
 
-    def differences(self, point: Point, seeds: int) -> list[float]:
+    def differences(self, point: LevelPair, seeds: int) -> list[float]:
         """Validation metric, ticket minus dense, of the first seeds; trains what isn't there."""
         self._run(point, range(seeds))
         return self.known(point, seeds)
 
-    def known(self, point: Point, seeds: int) -> list[float]:
+    def known(self, point: LevelPair, seeds: int) -> list[float]:
         """The same of those seeds that are there; trains nothing."""
         return [float(row["val"]) - float(row["dense_val"]) for row in self._rows(point, seeds)]
 
-    def best_seed(self, point: Point, seeds: int) -> int:
+    def best_seed(self, point: LevelPair, seeds: int) -> int:
         """The seed of highest validation metric, the first of equals."""
         best = max(self._rows(point, seeds), key=lambda row: float(row["val"]))
         return int(best["seed"])
 
-    def test_accuracies(self, point: Point, seeds: int) -> tuple[list[float], list[float]]:
+    def test_accuracies(self, point: LevelPair, seeds: int) -> tuple[list[float], list[float]]:
         """Test metric of tickets and dense models; for the answer, when it stands."""
         rows = self._rows(point, seeds)
         return [row["test"] for row in rows], [row["dense_test"] for row in rows]
 
-    def test_hits(self, point: Point, seeds: int) -> dict[str, list[float]] | None:
+    def test_hits(self, point: LevelPair, seeds: int) -> dict[str, list[float]] | None:
         """Test hits@k of tickets and dense models, where links are predicted; None otherwise."""
         rows = [row for row in self._rows(point, seeds) if row.get("hits") is not None]
         if not rows:
             return None
         return {"ticket": [r["hits"] for r in rows], "dense": [r["dense_hits"] for r in rows]}
 
-    def ticket(self, point: Point, seed: int) -> Path:
+    def ticket(self, point: LevelPair, seed: int) -> Path:
         """The file of a ticket, which is trained if there is none."""
         outcome = self._run(point, [seed], keep_tickets=True)
         (cell,) = self._grid(point, [seed]).cells
@@ -105,7 +105,7 @@ class Candidates:
             raise _failed(outcome)
         return path
 
-    def _run(self, point: Point, seeds: Sequence[int], keep_tickets: bool = False) -> Outcome:
+    def _run(self, point: LevelPair, seeds: Sequence[int], keep_tickets: bool = False) -> Outcome:
         what = f"seeds, simulations {point.edges} and {point.weights}"
         progress = self.progress
         outcome = run_sweep(
@@ -122,25 +122,25 @@ class Candidates:
             raise _failed(outcome)
         return outcome
 
-    def _grid(self, point: Point, seeds: Sequence[int]) -> Grid:
-        method, simulation = place_of(self.spec, point)
-        return Grid([self.dataset], [self.model], [method], [simulation], list(seeds))
+    def _grid(self, point: LevelPair, seeds: Sequence[int]) -> Grid:
+        method, level = grid_coordinates(self.spec, point)
+        return Grid([self.dataset], [self.model], [method], [level], list(seeds))
 
-    def _rows(self, point: Point, seeds: int) -> list[dict[str, Any]]:
+    def _rows(self, point: LevelPair, seeds: int) -> list[dict[str, Any]]:
         folder = Folder(self.out)
         cells = self._grid(point, range(seeds)).cells
         rows = [folder.read_cell(cell) for cell in cells if folder.done(cell)]
         return [row for row in rows if row is not None]
 
 
-def place_of(spec: MethodSpec, point: Point) -> tuple[str, int]:
+def grid_coordinates(spec: MethodSpec, point: LevelPair) -> tuple[str, int]:
     """The method with options and the simulation by which a sweep knows a point.
 
     Example:
         >>> spec = MethodSpec.parse("teddy:distill=5")
-        >>> place_of(spec, Point(20, 20)), place_of(spec, Point(20, 5))
+        >>> grid_coordinates(spec, LevelPair(20, 20)), grid_coordinates(spec, LevelPair(20, 5))
         (('teddy:distill=5', 20), ('teddy:distill=5:weight_level=5', 20))
-        >>> place_of(spec, Point(0, 5)), place_of(spec, Point(5, 0))
+        >>> grid_coordinates(spec, LevelPair(0, 5)), grid_coordinates(spec, LevelPair(5, 0))
         (('teddy:distill=5:only=weights', 5), ('teddy:distill=5:only=edges', 5))
     """
     if point.edges == point.weights:

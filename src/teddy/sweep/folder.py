@@ -21,7 +21,7 @@ from typing import Any
 from filelock import FileLock
 
 from teddy.errors import InputError
-from teddy.methods.store import Files
+from teddy.methods.store import FileStore
 from teddy.store.atomic import remove_unfinished
 from teddy.store.folders import check_owner, check_same, make_folder, read_record, write_record
 from teddy.store.tensors import Entry
@@ -38,7 +38,7 @@ class Folder:
         >>> import tempfile
         >>> folder = Folder(tempfile.mkdtemp())
         >>> cell = Cell("citeseer", "gin", "teddy", 0, 1)
-        >>> folder.write_cell(cell, {**vars(cell), "test": 70.0})
+        >>> folder.write_cell(cell, {**cell.to_row(), "test": 70.0})
         >>> folder.read_cell(cell)["test"]
         70.0
     """
@@ -80,7 +80,7 @@ class Folder:
 
     def write_failure(self, cell: Cell, error: str, details: str) -> None:
         """Record what went wrong."""
-        row = {**vars(cell), "error": error, "details": details}
+        row = {**cell.to_row(), "error": error, "details": details}
         self._write(self.failure_path(cell), row)
 
     def _write(self, path: Path, row: dict[str, Any]) -> None:
@@ -91,7 +91,7 @@ class Folder:
         """A cell's result; None if there is none, an error if it is damaged."""
         path = self.cell_path(cell)
         row = read_record(path) if path.exists() else None
-        if row is not None and Cell.of(row) != cell:
+        if row is not None and Cell.from_row(row) != cell:
             raise InputError(f"{path}: damaged, the result of another cell")
         return row
 
@@ -175,7 +175,7 @@ class Folder:
 OF_DENSE = ("dense", "alone")
 
 
-class FolderStore(Files):
+class FolderStore(FileStore):
     """Entries as files: those of the dense model in a folder that other methods share."""
 
     def __init__(self, shared: Path, own: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,9 @@ from teddy.methods.plugin import check_model
 from teddy.methods.spec import MethodSpec
 from teddy.numbers import check_count, check_seed
 from teddy.settings import Settings
+
+# Names of a cell's fields in stored results.
+_COLUMNS = ("dataset", "model", "method", "seed", "simulation")
 
 
 @dataclass(frozen=True)
@@ -33,20 +36,24 @@ class Cell:
     model: str
     method: str
     seed: int
-    simulation: int
+    level: int
 
     @staticmethod
-    def of(row: dict[str, Any]) -> Cell:
-        """The cell that a row is the result of."""
-        parts: dict[str, Any] = {part.name: row.get(part.name) for part in fields(Cell)}
-        return Cell(**parts)
+    def from_row(row: dict[str, Any]) -> Cell:
+        """Cell of a result."""
+        values: list[Any] = [row.get(name) for name in _COLUMNS]
+        return Cell(*values)
+
+    def to_row(self) -> dict[str, Any]:
+        """First columns of its result."""
+        return dict(zip(_COLUMNS, astuple(self), strict=True))
 
     @property
     def key(self) -> str:
         """Name of its file."""
         return file_name(
             self.dataset, self.model, self.method, f"seed{self.seed}",
-            f"simulation{self.simulation}",
+            f"simulation{self.level}",
         )  # fmt: skip
 
 
@@ -58,7 +65,7 @@ class Series:
     model: str
     method: str
     seed: int
-    simulations: tuple[int, ...]
+    levels: tuple[int, ...]
 
     @property
     def key(self) -> str:
@@ -74,12 +81,12 @@ class Series:
     def cells(self) -> list[Cell]:
         """The cells, in the order of computation."""
         place = self.dataset, self.model, self.method, self.seed
-        return [Cell(*place, simulation) for simulation in self.simulations]
+        return [Cell(*place, level) for level in self.levels]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Methods x models x data sets x simulations x seeds.
+    """Methods x models x data sets x levels x seeds.
 
     Example:
         >>> grid = Grid(["citeseer"], ["gin"], ["teddy", "random"], [0, 5], [0, 1, 2])
@@ -90,11 +97,11 @@ class Grid:
     datasets: Sequence[str]
     models: Sequence[str]
     methods: Sequence[str]
-    simulations: Sequence[int]
+    levels: Sequence[int]
     seeds: Sequence[int]
 
     def __post_init__(self) -> None:
-        for name in ("datasets", "models", "methods", "simulations", "seeds"):
+        for name in ("datasets", "models", "methods", "levels", "seeds"):
             if not getattr(self, name):
                 raise InputError(f"got no {name}, expected at least one")
         for model in self.models:
@@ -104,7 +111,7 @@ class Grid:
             "models": list(self.models),
             "datasets": [name.lower() if name.lower() in DATASETS else name for name in datasets],
             "methods": [str(MethodSpec.parse(method)) for method in self.methods],
-            "simulations": sorted(check_count(i, "simulation", 0) for i in self.simulations),
+            "levels": sorted(check_count(i, "level", 0) for i in self.levels),
             "seeds": [check_seed(seed) for seed in self.seeds],
         }
         for name, values in cleaned.items():
@@ -114,8 +121,8 @@ class Grid:
     def series(self) -> list[Series]:
         """All series; those that share a dense model are far apart."""
         parts = product(self.methods, self.datasets, self.models, self.seeds)
-        simulations = tuple(self.simulations)
-        return [Series(d, model, method, seed, simulations) for method, d, model, seed in parts]
+        levels = tuple(self.levels)
+        return [Series(d, model, method, seed, levels) for method, d, model, seed in parts]
 
     @property
     def cells(self) -> list[Cell]:

@@ -73,7 +73,7 @@ def dense_row(problem: Problem, cell: Cell, tested: HeldOut) -> dict[str, Any]:
     macs, model = None if dense.macs is None else sum(dense.macs), problem.initial_model()
     edges = problem.views.found_on.edges.num_edges
     return {
-        **_conditions(cell, str(problem.given.get("split", "given")), problem.task, tested),
+        **_conditions(cell, str(problem.prepared.get("split", "given")), problem.task, tested),
         "graph_sparsity": 0.0,
         "weight_sparsity": 0.0,
         **metrics,
@@ -105,7 +105,7 @@ def versions() -> str:
 def _conditions(cell: Cell, split: str, task: Task, tested: HeldOut) -> dict[str, Any]:
     """The cell of a row, its metric, and the size of the test set."""
     return {
-        **vars(cell),
+        **cell.to_row(),
         "split": split,
         "task": task.name,
         "metric": task.metric,

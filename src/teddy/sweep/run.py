@@ -15,8 +15,8 @@ from teddy.capabilities import check_combination
 from teddy.data.catalog import DATASETS
 from teddy.errors import InputError
 from teddy.machine import free_memory
-from teddy.methods import Level
-from teddy.methods.parts import problem_parts
+from teddy.methods import SparsityLevel
+from teddy.methods.combination import problem_parts
 from teddy.methods.plugin import ORIGINS, is_in_file, load_file
 from teddy.methods.spec import MethodSpec
 from teddy.models import build_model
@@ -26,7 +26,7 @@ from teddy.sweep.data_versions import data_version
 from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Cell, Grid, settings_for
 from teddy.sweep.results_table import TABLE, write_table
-from teddy.sweep.worker import Job, check_backend, run_jobs
+from teddy.sweep.worker import SeriesJob, check_backend, run_jobs
 from teddy.tasks import parse_task
 from teddy.training.config import check_device
 from teddy.training.loader_specs import loader_text
@@ -103,12 +103,12 @@ def run_sweep(
             f"nodes is the node table of one edge list, got {len(grid.datasets)} data sets; "
             "expected one"
         )
-    methods = method_facts(grid, settings)
+    methods = method_metadata(grid, settings)
     for series in grid.series:  # what can't go together is an error before the work
         spec = MethodSpec.parse(series.method)
         model = None if is_in_file(series.model) else series.model
         asked = problem_parts(None, model, settings_for(series, settings))
-        level = spec.level(Level.simulation(max(series.simulations)))
+        level = spec.level(SparsityLevel.from_schedule(max(series.levels)))
         check_combination([*asked, *spec.method.parts(level, **dict(spec.options))])
     sources = {name: source_of(name) for name in grid.datasets}
     data = {name: data_version(source, settings) for name, source in sources.items()}
@@ -119,7 +119,7 @@ def run_sweep(
     repaired = folder.damaged(grid.cells)
     limit = max(1, int(0.9 * free_memory()) // jobs) if memory is None else int(memory * 2**30)
     everything = [
-        Job(
+        SeriesJob(
             folder=str(folder.path.absolute()),
             series=series,
             settings=settings,
@@ -144,7 +144,7 @@ def run_sweep(
         rows,
         computed=sum(done.computed for done in [*first, *second]),
         missing=sum(not folder.done(cell) for cell in grid.cells),
-        failures=[row for row in folder.failures() if Cell.of(row).key in wanted],
+        failures=[row for row in folder.failures() if Cell.from_row(row).key in wanted],
         repaired=repaired,
     )
 
@@ -194,7 +194,7 @@ def source_of(dataset: str) -> str:
     return dataset if known else str(Path(dataset).absolute())
 
 
-def method_facts(grid: Grid, settings: Settings) -> dict[str, Any]:
+def method_metadata(grid: Grid, settings: Settings) -> dict[str, Any]:
     """Values that decide the results of each method: lambda, the user's files."""
     found = {}
     for series in grid.series:

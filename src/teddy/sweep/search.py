@@ -13,10 +13,10 @@ from teddy.numbers import check_count
 from teddy.settings import Settings
 from teddy.store.atomic import StrPath, check_writable, write_atomically
 from teddy.sweep.candidates import Candidates, Progress
-from teddy.sweep.sequential import Rule
-from teddy.sweep.sparsest import Answer, Sparsest, Tried
+from teddy.sweep.level_search import LevelPair, bisect_levels, trace_frontier
+from teddy.sweep.sequential import SequentialTest
+from teddy.sweep.sparsest import SearchResult, SparsestPair, TriedPair
 from teddy.sweep.statistics import paired_difference
-from teddy.sweep.walk import Point, diagonal, staircase
 
 
 def search_sparsest(
@@ -35,12 +35,12 @@ def search_sparsest(
     plugins: Sequence[str | Path] = (),
     ticket: StrPath | None = None,
     progress: Progress | None = None,
-) -> Sparsest:
+) -> SearchResult:
     """Find how many edges and weights can be removed before the task's metric drops.
 
     A point is judged by the validation metric, ticket minus dense of the same seed, by a sequential
     test (:mod:`teddy.sweep.sequential`); the error is spread over the points that can be tried
-    (:mod:`teddy.sweep.walk`). The test metric is read of the answer alone, once it stands.
+    (:mod:`teddy.sweep.level_search`). The test metric is read of the answer alone, once it stands.
 
     Every training is a cell of a sweep in the folder: the same call goes on where it was stopped,
     cells of an earlier sweep with the same settings are used, and what is found does not depend on
@@ -70,7 +70,7 @@ def search_sparsest(
         >>> found = search_sparsest("citeseer", "gcn", tempfile.mkdtemp(), tolerance=30, seeds=2,
         ...     levels=[5, 10], settings=settings)
         >>> found.sparsest.tried.point, found.tickets, found.grid
-        (Point(edges=10, weights=10), 2, 6)
+        (LevelPair(edges=10, weights=10), 2, 6)
     """
     spec = MethodSpec.parse(method)
     wanted = sorted({check_count(level, "level") for level in levels})
@@ -82,26 +82,26 @@ def search_sparsest(
         )
     if ticket is not None:
         check_writable(ticket)
-    rule = Rule(1.0, tolerance, confidence, seeds)  # checked before the graph is read
+    rule = SequentialTest(1.0, tolerance, confidence, seeds)  # checked before the graph is read
     candidates = Candidates(
         dataset, model, spec, out, settings or Settings(), jobs, plugins, progress
     )
     rule = replace(rule, resolution=candidates.held_out("val_mask").resolution)
-    tried: list[Tried] = []
+    tried: list[TriedPair] = []
 
-    def accepts(point: Point, share: float) -> bool:
-        judgement = rule.test(partial(candidates.differences, point), share)
-        tried.append(Tried(point, *candidates.sparsities(point, judgement.seeds), judgement))
-        return judgement.verdict == "accepted"
+    def accepts(point: LevelPair, share: float) -> bool:
+        decision = rule.run(partial(candidates.differences, point), share)
+        tried.append(TriedPair(point, *candidates.sparsities(point, decision.seeds), decision))
+        return decision.verdict == "accepted"
 
-    corners = (staircase if frontier else diagonal)(wanted, rule.error, accepts)
+    corners = (trace_frontier if frontier else bisect_levels)(wanted, rule.error, accepts)
     points = grid_points(wanted, frontier)
     against = _against(candidates, rule, points, tried, corners)
     # From here on nothing is chosen any more, so the test metric may be read.
     answers = [
         _answer(candidates, next(t for t in tried if t.point == corner)) for corner in corners
     ]
-    found = Sparsest(
+    found = SearchResult(
         dataset=candidates.dataset,
         model=model,
         method=str(spec),
@@ -111,8 +111,8 @@ def search_sparsest(
         tried=tried,
         answers=answers,
         against=against,
-        tickets=sum(t.judgement.seeds for t in tried),
-        dense=max(t.judgement.seeds for t in tried),
+        tickets=sum(t.decision.seeds for t in tried),
+        dense=max(t.decision.seeds for t in tried),
         grid=(len(points) + 1) * seeds,
         computed=candidates.computed,
         metric=candidates.metric,
@@ -123,51 +123,51 @@ def search_sparsest(
     return found
 
 
-def grid_points(levels: Sequence[int], frontier: bool) -> list[Point]:
+def grid_points(levels: Sequence[int], frontier: bool) -> list[LevelPair]:
     """All points that a full grid would have, without the dense one.
 
     Example:
-        >>> grid_points([5], frontier=True)
-        [Point(edges=0, weights=5), Point(edges=5, weights=0), Point(edges=5, weights=5)]
+        >>> [str(point) for point in grid_points([5], frontier=True)]
+        ['0/5', '5/0', '5']
     """
     if not frontier:
-        return [Point(level, level) for level in levels]
+        return [LevelPair(level, level) for level in levels]
     steps = [0, *levels]
-    return [Point(edges, weights) for edges in steps for weights in steps if edges or weights]
+    return [LevelPair(edges, weights) for edges in steps for weights in steps if edges or weights]
 
 
 def _against(
     candidates: Candidates,
-    rule: Rule,
-    points: list[Point],
-    tried: list[Tried],
-    corners: list[Point],
-) -> list[Tried]:
+    rule: SequentialTest,
+    points: list[LevelPair],
+    tried: list[TriedPair],
+    corners: list[LevelPair],
+) -> list[TriedPair]:
     """Points of the folder whose seeds, all that are there, contradict the assumption."""
     judged = []
     for point in points:
         if all(point != t.point for t in tried):
             known = candidates.known(point, rule.seeds)
             if len(known) >= 3:
-                judgement = replace(rule, seeds=len(known)).judge(known, rule.error)
+                decision = replace(rule, seeds=len(known)).decide(known, rule.error)
                 shares = candidates.sparsities(point, rule.seeds)
-                judged.append(Tried(point, *shares, judgement))
+                judged.append(TriedPair(point, *shares, decision))
     unexpected = []
     for one in judged:
         inside = any(one.point.within(corner) for corner in corners)
-        if one.judgement.verdict == ("rejected" if inside else "accepted"):
+        if one.decision.verdict == ("rejected" if inside else "accepted"):
             unexpected.append(one)
     return unexpected
 
 
-def _answer(candidates: Candidates, tried: Tried) -> Answer:
-    ticket, dense = candidates.test_accuracies(tried.point, tried.judgement.seeds)
+def _answer(candidates: Candidates, tried: TriedPair) -> SparsestPair:
+    ticket, dense = candidates.test_accuracies(tried.point, tried.decision.seeds)
     test = candidates.held_out("test_mask")
-    return Answer(
+    return SparsestPair(
         tried=tried,
-        seed=candidates.best_seed(tried.point, tried.judgement.seeds),
+        seed=candidates.best_seed(tried.point, tried.decision.seeds),
         ticket=ticket,
         dense=dense,
         test=paired_difference(ticket, dense, test_rows=test.rows, resolution=test.resolution),
-        hits=candidates.test_hits(tried.point, tried.judgement.seeds),
+        hits=candidates.test_hits(tried.point, tried.decision.seeds),
     )

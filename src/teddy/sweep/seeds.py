@@ -13,7 +13,7 @@ from teddy.errors import InputError
 from teddy.graph import GraphHealth, graph_health
 from teddy.methods import find_ticket
 from teddy.methods.resume import SearchFolder, folder_of
-from teddy.numbers import nearest_simulation
+from teddy.numbers import nearest_level
 from teddy.store.atomic import StrPath
 from teddy.sweep.grid import Cell
 from teddy.sweep.resolution import HeldOut, tested_on
@@ -73,7 +73,7 @@ class Study:
         for ticket in self.tickets:
             info = ticket.info
             model = str(info.model.get("name", info.model.get("class")))
-            level = nearest_simulation(max(info.graph_sparsity, info.weight_sparsity))
+            level = nearest_level(max(info.graph_sparsity, info.weight_sparsity))
             cell = Cell(info.dataset, model, method or info.method, info.seed, level)
             rows.append(ticket_row(cell, ticket, data, self.tested))
         return rows

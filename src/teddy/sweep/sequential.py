@@ -36,7 +36,7 @@ _POWER = 2
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Decision:
     """Verdict on a ticket after some seeds.
 
     Attributes:
@@ -52,7 +52,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Rule:
+class SequentialTest:
     """How much worse than dense a ticket may be, and how sure of it one wants to be.
 
     Attributes:
@@ -65,15 +65,15 @@ class Rule:
         seeds: At most so many are trained.
 
     Example:
-        >>> rule = Rule(resolution=0.2, tolerance=0.5, confidence=0.95, seeds=5)
+        >>> rule = SequentialTest(resolution=0.2, tolerance=0.5, confidence=0.95, seeds=5)
         >>> rule.looks
         (3, 5)
-        >>> rule.judge([1.0, 1.2, 1.2, 0.8, 1.0], rule.error).verdict
+        >>> rule.decide([1.0, 1.2, 1.2, 0.8, 1.0], rule.error).verdict
         'accepted'
-        >>> rule.judge([-3.0, -3.2, -3.4], rule.error).verdict
+        >>> rule.decide([-3.0, -3.2, -3.4], rule.error).verdict
         'rejected'
-        >>> rule.judge([0.0, 0.0, 0.0], rule.error)  # no spread, and still no certainty
-        Judgement(seeds=3, mean=0.0, low=-0.59..., high=0.59..., verdict='undecided')
+        >>> rule.decide([0.0, 0.0, 0.0], rule.error)  # no spread, and still no certainty
+        Decision(seeds=3, mean=0.0, low=-0.59..., high=0.59..., verdict='undecided')
     """
 
     resolution: float
@@ -102,8 +102,8 @@ class Rule:
         """Numbers of seeds at which one looks: the last, and 2/3 of the next as long as that is 3.
 
         Example:
-            >>> Rule(0.2, seeds=10).looks, Rule(0.2, seeds=20).looks, Rule(0.2, seeds=2).looks
-            ((4, 6, 10), (3, 5, 8, 13, 20), (2,))
+            >>> SequentialTest(0.2, seeds=10).looks, SequentialTest(0.2, seeds=2).looks
+            ((4, 6, 10), (2,))
         """
         found = [self.seeds]
         while (before := 2 * found[-1] // 3) >= 3:
@@ -114,7 +114,7 @@ class Rule:
         """Share of an error that the look at so many seeds may spend.
 
         Example:
-            >>> rule = Rule(0.2, seeds=5)
+            >>> rule = SequentialTest(0.2, seeds=5)
             >>> rule.spent(3), rule.spent(3) + rule.spent(5)
             (0.36, 1.0)
         """
@@ -122,21 +122,21 @@ class Rule:
         before = earlier[-1] if earlier else 0
         return float((seeds / self.seeds) ** _POWER - (before / self.seeds) ** _POWER)
 
-    def test(self, differences: Callable[[int], Sequence[float]], share: float) -> Judgement:
+    def run(self, differences: Callable[[int], Sequence[float]], share: float) -> Decision:
         """Look until the seeds say something, or all are there.
 
         Example:
             >>> seeds = [1.0, 0.6, 1.4, 1.0, 0.8]
-            >>> Rule(0.2, seeds=5).test(lambda count: seeds[:count], 0.05).seeds
+            >>> SequentialTest(0.2, seeds=5).run(lambda count: seeds[:count], 0.05).seeds
             3
         """
         for seeds in self.looks:
-            judgement = self.judge(differences(seeds), share)
-            if judgement.verdict != "undecided":
+            decision = self.decide(differences(seeds), share)
+            if decision.verdict != "undecided":
                 break
-        return judgement
+        return decision
 
-    def judge(self, differences: Sequence[float], share: float) -> Judgement:
+    def decide(self, differences: Sequence[float], share: float) -> Decision:
         """What the differences to dense say at this look.
 
         Args:
@@ -157,7 +157,7 @@ class Rule:
             verdict = "accepted"
         elif high < -self.tolerance:
             verdict = "rejected"
-        return Judgement(count, mean, low, high, verdict)
+        return Decision(count, mean, low, high, verdict)
 
 
 def _reach(deviation: float, count: int, error: float) -> float:

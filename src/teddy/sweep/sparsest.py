@@ -5,30 +5,30 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from teddy.sweep.level_search import LevelPair
 from teddy.sweep.metric import Metric
-from teddy.sweep.sequential import Judgement, Rule
+from teddy.sweep.sequential import Decision, SequentialTest
 from teddy.sweep.statistics import Difference
-from teddy.sweep.walk import Point
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A point that was tried, with the shares of removed edges and weights, and its judgement."""
+class TriedPair:
+    """A point that was tried, with the shares of removed edges and weights, and its decision."""
 
-    point: Point
+    point: LevelPair
     graph_sparsity: float
     weight_sparsity: float
-    judgement: Judgement
+    decision: Decision
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, the point and the judgement not nested."""
+        """Plain data, the point and the decision not nested."""
         plain = asdict(self)
-        point, judgement = plain.pop("point"), plain.pop("judgement")
-        return {**point, **plain, **judgement}
+        point, decision = plain.pop("point"), plain.pop("decision")
+        return {**point, **plain, **decision}
 
 
 @dataclass(frozen=True)
-class Answer:
+class SparsestPair:
     """A point that was accepted with none sparser, and its test metric.
 
     Attributes:
@@ -39,7 +39,7 @@ class Answer:
         hits: Test hits@k by ``ticket`` and ``dense``, one a seed; None unless links are predicted.
     """
 
-    tried: Tried
+    tried: TriedPair
     seed: int
     ticket: list[float]
     dense: list[float]
@@ -48,7 +48,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Sparsest:
+class SearchResult:
     """What a search has found.
 
     Attributes:
@@ -68,12 +68,12 @@ class Sparsest:
     dataset: str
     model: str
     method: str
-    rule: Rule
+    rule: SequentialTest
     levels: list[int]
     frontier: bool
-    tried: list[Tried]
-    answers: list[Answer]
-    against: list[Tried]
+    tried: list[TriedPair]
+    answers: list[SparsestPair]
+    against: list[TriedPair]
     tickets: int
     dense: int
     grid: int
@@ -81,7 +81,7 @@ class Sparsest:
     metric: Metric = field(default_factory=Metric)
 
     @property
-    def sparsest(self) -> Answer | None:
+    def sparsest(self) -> SparsestPair | None:
         """The answer with the fewest edges and weights, as shares together; None if there is none.
 
         On a frontier there are others that have fewer of one of them.
@@ -91,9 +91,9 @@ class Sparsest:
         return max(self.answers, key=lambda a: a.tried.graph_sparsity + a.tried.weight_sparsity)
 
     @property
-    def undecided(self) -> list[Point]:
+    def undecided(self) -> list[LevelPair]:
         """Points that could be neither accepted nor rejected with all seeds."""
-        return [t.point for t in self.tried if t.judgement.verdict == "undecided"]
+        return [t.point for t in self.tried if t.decision.verdict == "undecided"]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as ``teddy search --json`` prints it."""

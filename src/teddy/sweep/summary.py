@@ -39,7 +39,7 @@ class Summary:
     dataset: str
     model: str
     method: str
-    simulation: int
+    level: int
     graph_sparsity: float
     weight_sparsity: float
     seeds: int
@@ -57,11 +57,14 @@ class Summary:
     @property
     def verdict(self) -> str:
         """That of the difference to dense; ``dense`` for the dense model itself."""
-        return self.difference.verdict if self.simulation else "dense"
+        return self.difference.verdict if self.level else "dense"
 
     def to_dict(self) -> Row:
         """Plain data; hits@k where links are predicted."""
-        plain = asdict(self) | {"task": self.metric.task, "metric": self.metric.name}
+        plain = {
+            "simulation" if key == "level" else key: value for key, value in asdict(self).items()
+        }
+        plain |= {"task": self.metric.task, "metric": self.metric.name}
         if self.hits is None:
             del plain["hits"], plain["dense_hits"]
         else:
@@ -113,10 +116,10 @@ def sparsest_winning(summaries: Iterable[Summary]) -> dict[tuple[str, str, str],
         {}
     """
     found: dict[tuple[str, str, str], Summary | None] = {}
-    for summary in sorted(summaries, key=lambda s: s.simulation):
+    for summary in sorted(summaries, key=lambda s: s.level):
         key = summary.dataset, summary.model, summary.method
         found.setdefault(key, None)
-        if summary.simulation > 0 and summary.verdict == "winning":
+        if summary.level > 0 and summary.verdict == "winning":
             found[key] = summary
     return dict(sorted(found.items()))
 
@@ -130,7 +133,7 @@ def best_methods(summaries: Iterable[Summary]) -> dict[tuple[str, str, int], str
     """
     best: dict[tuple[str, str, int], Summary] = {}
     for summary in summaries:
-        key = summary.dataset, summary.model, summary.simulation
+        key = summary.dataset, summary.model, summary.level
         if key not in best or summary.mean > best[key].mean:
             best[key] = summary
     return {key: summary.method for key, summary in best.items()}
@@ -148,9 +151,10 @@ def _summary(metric: Metric, ours: dict[int, Row], other: dict[int, Row]) -> Sum
         against = compare(
             [ours[seed]["test"] for seed in both], [other[seed]["test"] for seed in both]
         )
-    names = ("dataset", "model", "method", "simulation", "graph_sparsity", "weight_sparsity")
+    names = ("dataset", "model", "method", "graph_sparsity", "weight_sparsity")
     return Summary(
         **{name: first[name] for name in names},
+        level=first["simulation"],
         seeds=len(rows),
         mean=_mean(tests),
         deviation=spread(tests),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from teddy.errors import InputError
-from teddy.methods import Level, Problem
+from teddy.methods import Problem, SparsityLevel
 from teddy.methods.make_problem import make_problem
 from teddy.methods.plugin import check_model, load_file, read_model
 from teddy.methods.spec import MethodSpec
@@ -20,7 +20,7 @@ from teddy.store.folders import try_lock
 from teddy.sweep.data_versions import cached_dataset, data_version
 from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Grid, Series, file_name, settings_for
-from teddy.sweep.run import checked, method_facts, recorded, source_of
+from teddy.sweep.run import checked, method_metadata, recorded, source_of
 from teddy.sweep.worker import ended_with_parent
 from teddy.training.config import limited_threads
 from teddy.training.loader_specs import loader_text
@@ -51,7 +51,7 @@ class Tuning:
 
 
 @dataclass(frozen=True)
-class Search:
+class TuningSpec:
     """What to tune.
 
     Attributes:
@@ -63,7 +63,7 @@ class Search:
     dataset: str
     model: str
     method: str = "teddy"
-    level: Level = field(default_factory=lambda: Level.simulation(20))
+    level: SparsityLevel = field(default_factory=lambda: SparsityLevel.from_schedule(20))
     seeds: tuple[int, ...] = (0, 1, 2)
     names: tuple[str, ...] = ("distill",)
 
@@ -85,7 +85,7 @@ class Search:
 
 
 def tune(
-    search: Search,
+    search: TuningSpec,
     out: str | Path,
     trials: int = 20,
     settings: Settings | None = None,
@@ -121,7 +121,7 @@ def tune(
     folder.check()
     folder.create()
     grid = Grid([search.dataset], [search.model], [search.method], [1], search.seeds)
-    parts = {"data": {search.dataset: version}, "methods": method_facts(grid, settings)}
+    parts = {"data": {search.dataset: version}, "methods": method_metadata(grid, settings)}
     folder.agree({**recorded(settings), **search.to_dict()}, parts)
     lock = folder.lock("tune")
     if not try_lock(lock):
@@ -209,7 +209,7 @@ def _tried(study: Any) -> list[Any]:
     ]
 
 
-def _settings(search: Search, settings: Settings, values: dict[str, float]) -> Settings:
+def _settings(search: TuningSpec, settings: Settings, values: dict[str, float]) -> Settings:
     """Settings of a trial: the method's on this data set, except for the values that it tries."""
     series = Series(search.dataset, search.model, search.method, 0, ())
     return settings_for(series, settings).updated(**values)
@@ -220,7 +220,7 @@ class _Run:
     """All that it takes to try settings in another process."""
 
     out: str
-    search: Search
+    search: TuningSpec
     source: str
     version: str
     parent: int | None

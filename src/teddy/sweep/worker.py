@@ -15,7 +15,7 @@ from typing import Any
 
 from teddy.errors import InputError
 from teddy.machine import forget_peak_memory, keep_interrupts
-from teddy.methods import Level
+from teddy.methods import SparsityLevel
 from teddy.methods.make_problem import make_problem
 from teddy.methods.plugin import load_file, read_model
 from teddy.methods.spec import MethodSpec
@@ -34,7 +34,7 @@ BACKENDS = {"loky": "joblib", "dask": "distributed", "ray": "ray"}
 
 
 @dataclass(frozen=True)
-class Job:
+class SeriesJob:
     """A series and all it takes to compute it in another process.
 
     Attributes:
@@ -62,12 +62,12 @@ class Job:
             cell
             for cell in self.series.cells
             if not folder.done(cell)
-            or (self.keep_tickets and cell.simulation and not folder.ticket_path(cell).exists())
+            or (self.keep_tickets and cell.level and not folder.ticket_path(cell).exists())
         ]
 
 
 @dataclass(frozen=True)
-class Done:
+class SeriesOutcome:
     """Outcome of a series: cells that were computed, or that another process has it."""
 
     computed: int = 0
@@ -78,14 +78,14 @@ class Done:
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def run_series(job: Job) -> Done:
+def run_series(job: SeriesJob) -> SeriesOutcome:
     """Compute the cells of a series that aren't there yet; record those that fail."""
     folder = Folder(job.folder)
     lock = folder.lock(job.series.key)
     if job.wait:
         lock.acquire()
     elif not try_lock(lock):
-        return Done(busy=True)
+        return SeriesOutcome(busy=True)
     try:
         with (
             _ONE_AT_A_TIME,
@@ -96,12 +96,12 @@ def run_series(job: Job) -> Done:
                 logging.basicConfig(level=logging.WARNING, format="teddy: %(message)s")
                 logging.getLogger("teddy").setLevel(logging.INFO)
                 keep_interrupts()
-            return Done(_compute(folder, job))
+            return SeriesOutcome(_compute(folder, job))
     finally:
         lock.release()
 
 
-def _compute(folder: Folder, job: Job) -> int:
+def _compute(folder: Folder, job: SeriesJob) -> int:
     """Compute and write cells; what goes wrong is written for those that are left."""
     left = job.missing()
     count = len(left)
@@ -124,7 +124,7 @@ def _compute(folder: Folder, job: Job) -> int:
 
 
 def _results(
-    folder: Folder, job: Job, cells: list[Cell]
+    folder: Folder, job: SeriesJob, cells: list[Cell]
 ) -> Iterator[tuple[Cell, dict[str, Any], Ticket | None]]:
     if not cells:
         return
@@ -144,13 +144,13 @@ def _results(
     forget_peak_memory()
     with folder.lock(f"dense-{series.dense_key}"):  # trained once, whoever comes first
         problem.dense()
-    given = problem.given
+    given = problem.prepared
     tested = HeldOut.from_targets(problem.task, given.y[given.test_mask])
     for cell in cells:
-        if cell.simulation == 0:
+        if cell.level == 0:
             yield cell, dense_row(problem, cell, tested), None
-    sparse = [cell for cell in cells if cell.simulation > 0]
-    levels = [spec.level(Level.simulation(cell.simulation)) for cell in sparse]
+    sparse = [cell for cell in cells if cell.level > 0]
+    levels = [spec.level(SparsityLevel.from_schedule(cell.level)) for cell in sparse]
     tickets = spec.method.tickets(problem, levels, **dict(spec.options))
     forget_peak_memory()
     # A ticket of several graphs or node types takes them as they are, not as one graph.
@@ -214,7 +214,7 @@ def check_backend(backend: str) -> None:
         raise InputError(f"backend '{backend}' isn't installed: pip install 'teddy-glt[{backend}]'")
 
 
-def run_jobs(work: Sequence[Job], jobs: int, backend: str) -> list[Done]:
+def run_jobs(work: Sequence[SeriesJob], jobs: int, backend: str) -> list[SeriesOutcome]:
     """Do the work; what it came to, in the same order."""
     from joblib import Parallel, delayed, parallel_config
     from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -227,15 +227,15 @@ def run_jobs(work: Sequence[Job], jobs: int, backend: str) -> list[Done]:
         work = [replace(job, memory=None) for job in work]
     try:
         with _cluster(backend, jobs), parallel_config(backend=backend):
-            done: list[Done] = Parallel(n_jobs=jobs, batch_size=1, pre_dispatch="2*n_jobs")(
-                delayed(run_series)(job) for job in work
-            )
+            done: list[SeriesOutcome] = Parallel(
+                n_jobs=jobs, batch_size=1, pre_dispatch="2*n_jobs"
+            )(delayed(run_series)(job) for job in work)
             return done
     except TerminatedWorkerError:
         return [_run_alone(job) for job in work]
 
 
-def _run_alone(job: Job) -> Done:
+def _run_alone(job: SeriesJob) -> SeriesOutcome:
     """Run one series in a process of its own, to see whether it is the one that kills it."""
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -243,13 +243,13 @@ def _run_alone(job: Job) -> Done:
     try:
         # Two, since one would be this very process.
         (done,) = Parallel(n_jobs=2)([delayed(run_series)(job)])
-        assert isinstance(done, Done)
+        assert isinstance(done, SeriesOutcome)
         return done
     except TerminatedWorkerError:
         for cell in job.missing():
             reason = "its process was killed, by the system for memory or by someone"
             Folder(job.folder).write_failure(cell, reason, "")
-        return Done()
+        return SeriesOutcome()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from teddy.tracking.tracker import TRACKERS, need, run_name
+from teddy.tracking.tracker import TRACKERS, check_installed, run_name
 
 #: Seconds from one message to the server to the next: an epoch should not wait for it.
 _EVERY = 2.0
@@ -22,7 +22,7 @@ class MLflow:
     """
 
     def __init__(self, experiment: str = "teddy") -> None:
-        need("mlflow", "mlflow")
+        check_installed("mlflow", "mlflow")
         self.experiment = experiment
 
     def start(self, params: Mapping[str, Any]) -> None:

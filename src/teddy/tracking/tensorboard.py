@@ -9,7 +9,7 @@ from typing import Any
 
 from teddy.errors import InputError
 from teddy.store.atomic import StrPath
-from teddy.tracking.tracker import TRACKERS, need
+from teddy.tracking.tracker import TRACKERS, check_installed
 
 
 class TensorBoard:
@@ -19,7 +19,7 @@ class TensorBoard:
     """
 
     def __init__(self, folder: StrPath) -> None:
-        need("tensorboard", "tensorboard")
+        check_installed("tensorboard", "tensorboard")
         self.folder = Path(folder)
         there = next(path for path in (self.folder, *self.folder.parents) if path.exists())
         if not there.is_dir() or not os.access(there, os.W_OK):

@@ -86,11 +86,11 @@ def _tracker(one: object) -> Tracker:
     return one
 
 
-def need(package: str, extra: str) -> None:
+def check_installed(package: str, extra: str) -> None:
     """Raise unless a package is installed.
 
     Example:
-        >>> need("no_such_package", "mlflow")
+        >>> check_installed("no_such_package", "mlflow")
         Traceback (most recent call last):
         ...
         teddy.errors.InputError: tracking by no_such_package needs it: pip install
@@ -167,7 +167,7 @@ class Tracking:
             if tracker not in self._failed:
                 self._tell(tracker, "log", epoch.index, values)
 
-    def beside(
+    def with_trackers(
         self, progress: Callable[[str, Epoch, float], None] | None
     ) -> Callable[[str, Epoch, float], None] | None:
         """What is called after each epoch, with the trackers."""

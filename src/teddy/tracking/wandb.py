@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from teddy.tracking.tracker import TRACKERS, need, run_name
+from teddy.tracking.tracker import TRACKERS, check_installed, run_name
 
 
 class Wandb:
@@ -16,7 +16,7 @@ class Wandb:
     """
 
     def __init__(self, project: str = "teddy", **settings: Any) -> None:
-        need("wandb", "wandb")
+        check_installed("wandb", "wandb")
         self.project, self.settings = project, settings
 
     def start(self, params: Mapping[str, Any]) -> None:

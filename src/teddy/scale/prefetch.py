@@ -13,13 +13,13 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def map_ahead(
+def prefetch_map(
     function: Callable[[T], R], items: Iterable[T], threads: int | None = None
 ) -> Iterator[R]:
     """Apply a function to items.
 
     Example:
-        >>> list(map_ahead(abs, [-1, 2, -3]))
+        >>> list(prefetch_map(abs, [-1, 2, -3]))
         [1, 2, 3]
     """
     threads = threads or torch.get_num_threads()
@@ -37,11 +37,11 @@ def map_ahead(
         pool.shutdown(cancel_futures=True)
 
 
-def read_ahead(items: Iterator[T]) -> Iterator[T]:
+def prefetch(items: Iterator[T]) -> Iterator[T]:
     """Take the next item while this one is used.
 
     Example:
-        >>> list(read_ahead(iter("abc")))
+        >>> list(prefetch(iter("abc")))
         ['a', 'b', 'c']
     """
     with ThreadPoolExecutor(1, thread_name_prefix="teddy-read") as pool:

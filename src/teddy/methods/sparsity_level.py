@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from teddy.numbers import check_sparsity, simulation_sparsity
+from teddy.numbers import check_sparsity, schedule_sparsity
 
 # Kept shares below this, zero among them, are reached in the round after it.
 _SMALLEST = 1e-3
 
 
 @dataclass(frozen=True)
-class Level:
+class SparsityLevel:
     r"""Shares :math:`p_g` of edges and :math:`p_\theta` of weights that go.
 
     Example:
-        >>> Level(0.64, 0.64)
-        Level(graph_sparsity=0.64, weight_sparsity=0.64)
-        >>> Level(2, 0)
+        >>> SparsityLevel(0.64, 0.64)
+        SparsityLevel(graph_sparsity=0.64, weight_sparsity=0.64)
+        >>> SparsityLevel(2, 0)
         Traceback (most recent call last):
         ...
         teddy.errors.InputError: graph sparsity is 2, expected a number from 0 to 1
@@ -32,16 +32,16 @@ class Level:
             object.__setattr__(self, name, share)
 
     @staticmethod
-    def simulation(index: int) -> Level:
+    def from_schedule(index: int) -> SparsityLevel:
         """The paper's level of that number.
 
         Example:
-            >>> Level.simulation(1).graph_sparsity
+            >>> SparsityLevel.from_schedule(1).graph_sparsity
             0.050000000000000044
         """
-        return Level(simulation_sparsity(index), simulation_sparsity(index))
+        return SparsityLevel(schedule_sparsity(index), schedule_sparsity(index))
 
-    def rounds(self, stride: int = 1) -> list[Level]:
+    def rounds(self, stride: int = 1) -> list[SparsityLevel]:
         r"""The levels on the way, this one last: 5% of what is left goes in each round.
 
         Round i prunes to the paper's i-th level, or to this one where that is less.
@@ -50,19 +50,19 @@ class Level:
             stride: Levels that a round goes on by.
 
         Example:
-            >>> [round(level.graph_sparsity, 4) for level in Level(0.12, 0.05).rounds()]
+            >>> [round(level.graph_sparsity, 4) for level in SparsityLevel(0.12, 0.05).rounds()]
             [0.05, 0.0975, 0.12]
-            >>> len(Level.simulation(20).rounds())
+            >>> len(SparsityLevel.from_schedule(20).rounds())
             20
-            >>> len(Level.simulation(20).rounds(stride=5))
+            >>> len(SparsityLevel.from_schedule(20).rounds(stride=5))
             4
         """
-        path: list[Level] = []
+        path: list[SparsityLevel] = []
         while not path or path[-1] != self:
-            reached = simulation_sparsity(stride * (len(path) + 1))
+            reached = schedule_sparsity(stride * (len(path) + 1))
             if 1.0 - reached < _SMALLEST:
                 reached = 1.0
-            path.append(Level(*(_towards(target, reached) for target in self)))
+            path.append(SparsityLevel(*(_towards(target, reached) for target in self)))
         return path
 
     def __iter__(self):  # type: ignore[no-untyped-def]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scale.reference import digest
 from teddy.errors import InputError
-from teddy.scale.node_numbers import HashedNumbers, RangeNumbers
+from teddy.scale.node_index import HashNodeIndex, RangeNodeIndex
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
 
@@ -32,9 +32,9 @@ def test_many(kind):
 
 
 def check(batches, kind):
-    numbers, known = HashedNumbers(kind == pa.string()), {}
+    numbers, known = HashNodeIndex(kind == pa.string()), {}
     for batch in batches:
-        found = numbers.of(pa.array(["skipped", *batch] if kind == pa.string() else [0, *batch],
+        found = numbers.encode(pa.array(["skipped", *batch] if kind == pa.string() else [0, *batch],
                                     kind)[1:])  # fmt: skip
         assert found.tolist() == [known.setdefault(each, len(known)) for each in batch]
     assert numbers.size == len(known)
@@ -42,7 +42,7 @@ def check(batches, kind):
         assert numbers.ids(np.arange(len(known))).tolist() == list(known)
     check_digests(numbers, list(known), found=np.arange(len(known)))
     for batch in batches:
-        again = numbers.of(pa.array(batch, kind), new=False)
+        again = numbers.encode(pa.array(batch, kind), new=False)
         assert again.tolist() == [known[each] for each in batch]
 
 
@@ -62,27 +62,27 @@ def check_digests(numbers, ids, found):
 
 @given(length=st.integers(0, 200), letter=st.sampled_from("aä日🎉"))
 def test_digests_of_text_of_any_length(length, letter):
-    numbers, ids = HashedNumbers(text=True), [letter * length, f"{letter}x" * length + "y", "z"]
-    check_digests(numbers, ids, numbers.of(pa.array(ids)))
+    numbers, ids = HashNodeIndex(text=True), [letter * length, f"{letter}x" * length + "y", "z"]
+    check_digests(numbers, ids, numbers.encode(pa.array(ids)))
 
 
 def test_digests_of_the_lowest_and_highest_integers():
     ids = [-(2**63), 2**63 - 1, 0, -1, 9, 10, -10, 99, 100, 10**18]
-    numbers = HashedNumbers(text=False)
-    check_digests(numbers, ids, numbers.of(pa.array(ids)))
-    check_digests(RangeNumbers(-3, 4), list(range(-3, 5)), np.arange(8, dtype=np.uint64))
+    numbers = HashNodeIndex(text=False)
+    check_digests(numbers, ids, numbers.encode(pa.array(ids)))
+    check_digests(RangeNodeIndex(-3, 4), list(range(-3, 5)), np.arange(8, dtype=np.uint64))
 
 
 def test_ids_that_were_never_seen():
-    numbers = HashedNumbers(text=True)
-    numbers.of(pa.array(["a"]))
+    numbers = HashNodeIndex(text=True)
+    numbers.encode(pa.array(["a"]))
     with pytest.raises(InputError, match="id 'b' is new, the table has changed"):
-        numbers.of(pa.array(["b"]), new=False)
+        numbers.encode(pa.array(["b"]), new=False)
     with pytest.raises(InputError, match="outside the range"):
-        RangeNumbers(0, 5).of(pa.array([6]))
+        RangeNodeIndex(0, 5).encode(pa.array([6]))
 
 
 def test_too_many_for_memory():
-    numbers = HashedNumbers(text=False, most_bytes=100_000)
+    numbers = HashNodeIndex(text=False, most_bytes=100_000)
     with pytest.raises(InputError, match="numbers don't fit into memory: expected another engine"):
-        numbers.of(pa.array(np.arange(100_000)))
+        numbers.encode(pa.array(np.arange(100_000)))

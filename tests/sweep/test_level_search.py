@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teddy.sweep.sequential import Rule
-from teddy.sweep.walk import Point, diagonal, staircase
+from teddy.sweep.level_search import LevelPair, bisect_levels, trace_frontier
+from teddy.sweep.sequential import SequentialTest
 
 ERROR = 0.05
 
@@ -32,8 +32,8 @@ class Oracle:
 def test_bisection_finds_the_last_level_within(count, data):
     last = data.draw(st.integers(0, count))
     oracle = Oracle(lambda point: point.edges <= last)
-    found = diagonal(range(1, count + 1), ERROR, oracle)
-    assert found == ([Point(last, last)] if last else [])
+    found = bisect_levels(range(1, count + 1), ERROR, oracle)
+    assert found == ([LevelPair(last, last)] if last else [])
     assert len(oracle.shares) <= 1 + count.bit_length()
     assert oracle.spent_beyond() <= ERROR * (1 + 1e-9)
     if last == count:
@@ -44,7 +44,7 @@ def test_bisection_finds_the_last_level_within(count, data):
 def test_the_share_of_a_level_does_not_depend_on_what_the_data_say(one, other):
     first, second = (Oracle(lambda point, o=o: o[point.edges - 1]) for o in (one, other))
     for oracle in (first, second):
-        diagonal(range(1, 41), ERROR, oracle)
+        bisect_levels(range(1, 41), ERROR, oracle)
     for point in first.shares.keys() & second.shares.keys():
         assert first.shares[point] == second.shares[point]
 
@@ -60,21 +60,21 @@ def test_the_staircase_is_the_whole_frontier(heights):
         return steps.index(point.weights) < height[point.edges]
 
     oracle = Oracle(good)
-    found = staircase(levels, ERROR, oracle)
-    points = [Point(i, j) for i in steps for j in steps if good(Point(i, j)) and (i or j)]
+    found = trace_frontier(levels, ERROR, oracle)
+    points = [LevelPair(i, j) for i in steps for j in steps if good(LevelPair(i, j)) and (i or j)]
     maximal = [p for p in points if not any(p != q and p.within(q) for q in points)]
     assert sorted(found) == sorted(maximal)
     assert found == sorted(found, reverse=True)
-    assert Point(0, 0) not in oracle.shares
+    assert LevelPair(0, 0) not in oracle.shares
     assert len(oracle.shares) <= 2 * len(steps)
     assert oracle.spent_beyond() <= ERROR * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("walk", [diagonal, staircase])
+@pytest.mark.parametrize("walk", [bisect_levels, trace_frontier])
 @pytest.mark.parametrize("shared", [0.0, 0.9])
 def test_a_search_is_as_often_wrong_as_it_says_at_most(walk, shared):
     """Everything lies at the tolerance, all but the dense pair: any answer is wrong."""
-    runs, rng, rule = 600, np.random.default_rng(0), Rule(0.2, 0.5, 1 - ERROR, seeds=5)
+    runs, rng, rule = 600, np.random.default_rng(0), SequentialTest(0.2, 0.5, 1 - ERROR, seeds=5)
     wrong = 0
     for _ in range(runs):
         common = rng.normal(0, 1, rule.seeds)  # dense models are shared by all levels
@@ -82,7 +82,7 @@ def test_a_search_is_as_often_wrong_as_it_says_at_most(walk, shared):
         def accepts(point, share, common=common):
             own = rng.normal(0, 1, rule.seeds)
             differences = -0.5 + shared**0.5 * common + (1 - shared) ** 0.5 * own
-            return rule.test(lambda count: differences[:count], share).verdict == "accepted"
+            return rule.run(lambda count: differences[:count], share).verdict == "accepted"
 
         wrong += bool(walk([5, 10, 15, 20], rule.error, accepts))
     assert wrong / runs <= ERROR + 3 * (ERROR * (1 - ERROR) / runs) ** 0.5

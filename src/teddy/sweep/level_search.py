@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, order=True)
-class Point:
+class LevelPair:
     """A level for the edges and one for the weights, by the paper's simulations.
 
     Example:
-        >>> Point(5, 10).within(Point(5, 20)), Point(5, 10).within(Point(20, 5))
+        >>> LevelPair(5, 10).within(LevelPair(5, 20)), LevelPair(5, 10).within(LevelPair(20, 5))
         (True, False)
-        >>> str(Point(5, 5)), str(Point(5, 20))
+        >>> str(LevelPair(5, 5)), str(LevelPair(5, 20))
         ('5', '5/20')
     """
 
@@ -30,16 +30,16 @@ class Point:
     def __str__(self) -> str:
         return f"{self.edges}" if self.edges == self.weights else f"{self.edges}/{self.weights}"
 
-    def within(self, other: Point) -> bool:
+    def within(self, other: LevelPair) -> bool:
         """Whether the other is as sparse at least, in both."""
         return self.edges <= other.edges and self.weights <= other.weights
 
 
 #: Tests a point that may spend an error; true if it is accepted.
-Test = Callable[[Point, float], bool]
+AcceptanceTest = Callable[[LevelPair, float], bool]
 
 
-def diagonal(levels: Sequence[int], error: float, accepts: Test) -> list[Point]:
+def bisect_levels(levels: Sequence[int], error: float, accepts: AcceptanceTest) -> list[LevelPair]:
     """Find the sparsest level that is accepted: the last one at first, then by bisection.
 
     A test may spend an equal share of what is left for those that can follow it; the share of a
@@ -61,8 +61,8 @@ def diagonal(levels: Sequence[int], error: float, accepts: Test) -> list[Point]:
         >>> def accepts(point, error):
         ...     tried.append((point.edges, round(error, 4)))
         ...     return point.edges <= 13
-        >>> diagonal(range(1, 41), 0.07, accepts)
-        [Point(edges=13, weights=13)]
+        >>> bisect_levels(range(1, 41), 0.07, accepts)
+        [LevelPair(edges=13, weights=13)]
         >>> tried
         [(40, 0.01), (20, 0.01), (10, 0.01), (15, 0.0125), (12, 0.0125), (13, 0.0188), (14, 0.0375)]
     """
@@ -71,17 +71,17 @@ def diagonal(levels: Sequence[int], error: float, accepts: Test) -> list[Point]:
     place = len(levels) - 1
     while bad - good > 1:
         share = error / following
-        if accepts(Point(levels[place], levels[place]), share):
+        if accepts(LevelPair(levels[place], levels[place]), share):
             good = place
         else:
             bad = place
             error -= share
         place = (good + bad) // 2
         following = (bad - good - 1).bit_length()
-    return [Point(levels[good], levels[good])] if good >= 0 else []
+    return [LevelPair(levels[good], levels[good])] if good >= 0 else []
 
 
-def staircase(levels: Sequence[int], error: float, accepts: Test) -> list[Point]:
+def trace_frontier(levels: Sequence[int], error: float, accepts: AcceptanceTest) -> list[LevelPair]:
     """Find all sparsest points that are accepted: those between which one has to choose.
 
     The sparsest point of all is tried first. If it isn't accepted, the walk starts from the
@@ -103,21 +103,21 @@ def staircase(levels: Sequence[int], error: float, accepts: Test) -> list[Point]
         >>> def accepts(point, error):
         ...     tried.append((point.edges, point.weights))
         ...     return point.edges <= 20 and point.edges + point.weights <= 40
-        >>> staircase([10, 20, 30], 0.05, accepts)
-        [Point(edges=20, weights=20), Point(edges=10, weights=30)]
+        >>> trace_frontier([10, 20, 30], 0.05, accepts)
+        [LevelPair(edges=20, weights=20), LevelPair(edges=10, weights=30)]
         >>> tried
         [(30, 30), (30, 0), (20, 0), (20, 10), (20, 20), (20, 30), (10, 30)]
     """
     steps = [0, *levels]
     share = error / (len(steps) + 1)
-    if accepts(Point(steps[-1], steps[-1]), share):
-        return [Point(steps[-1], steps[-1])]
-    corners: list[Point] = []
+    if accepts(LevelPair(steps[-1], steps[-1]), share):
+        return [LevelPair(steps[-1], steps[-1])]
+    corners: list[LevelPair] = []
     row, column = len(steps) - 1, 0
     while row >= 0 and column < len(steps):
-        point = Point(steps[row], steps[column])
+        point = LevelPair(steps[row], steps[column])
         # The dense pair itself needs no test; the sparsest point has had one.
-        dense, first = point == Point(0, 0), point == Point(steps[-1], steps[-1])
+        dense, first = point == LevelPair(0, 0), point == LevelPair(steps[-1], steps[-1])
         if dense or (not first and accepts(point, share)):
             if corners and corners[-1].within(point):
                 corners.pop()

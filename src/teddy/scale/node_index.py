@@ -18,7 +18,7 @@ Array = NDArray[Any]
 MOST = 2**32 - 1
 
 
-class Numbers(Protocol):
+class NodeIndex(Protocol):
     """From ids to numbers and back.
 
     Attributes:
@@ -27,7 +27,7 @@ class Numbers(Protocol):
 
     size: int
 
-    def of(self, ids: pa.Array, new: bool = True) -> Array:
+    def encode(self, ids: pa.Array, new: bool = True) -> Array:
         """Numbers of ids, unsigned; ids that are new get the next ones."""
 
     def ids(self, numbers: Array) -> Array:
@@ -41,19 +41,19 @@ class Numbers(Protocol):
         Of an undirected pair the lower id is the first.
 
         Example:
-            >>> RangeNumbers(0, 9).digests(np.array([1]), np.array([0]), directed=False).tolist()
+            >>> RangeNodeIndex(0, 9).digests(np.array([1]), np.array([0]), directed=False).tolist()
             [b'c2eb282156233b5d827219971c8b04c2']
         """
         return integer_digests(self.ids(ones), self.ids(others), directed, prefix)
 
 
-class RangeNumbers(Numbers):
+class RangeNodeIndex(NodeIndex):
     """Of integers that lie close together: how far they are from the lowest.
 
     Example:
         >>> import pyarrow as pa
-        >>> numbers = RangeNumbers(10, 20)
-        >>> numbers.of(pa.array([12, 10])).tolist(), numbers.ids(np.array([2])).tolist()
+        >>> numbers = RangeNodeIndex(10, 20)
+        >>> numbers.encode(pa.array([12, 10])).tolist(), numbers.ids(np.array([2])).tolist()
         ([2, 0], [12])
     """
 
@@ -62,7 +62,7 @@ class RangeNumbers(Numbers):
             raise InputError(f"ids go from {low} to {high}, expected at most {MOST} nodes")
         self._low, self.size = low, high - low + 1
 
-    def of(self, ids: pa.Array, new: bool = True) -> Array:
+    def encode(self, ids: pa.Array, new: bool = True) -> Array:
         """Numbers of ids."""
         numbers: Array = ids.to_numpy() - self._low if self._low else ids.to_numpy()
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < self.size:
@@ -74,7 +74,7 @@ class RangeNumbers(Numbers):
         return numbers.astype(np.int64) + self._low
 
 
-class HashedNumbers(Numbers):
+class HashNodeIndex(NodeIndex):
     """Of any ids: in the order in which they are seen.
 
     Args:
@@ -84,8 +84,8 @@ class HashedNumbers(Numbers):
 
     Example:
         >>> import pyarrow as pa
-        >>> numbers = HashedNumbers(text=True)
-        >>> numbers.of(pa.array(["ann", "bob", "ann"])).tolist()
+        >>> numbers = HashNodeIndex(text=True)
+        >>> numbers.encode(pa.array(["ann", "bob", "ann"])).tolist()
         [0, 1, 0]
         >>> numbers.size
         2
@@ -103,7 +103,7 @@ class HashedNumbers(Numbers):
         """What it takes in memory."""
         return self._slots.nbytes + self._starts.nbytes + self._arena.nbytes
 
-    def of(self, ids: pa.Array, new: bool = True) -> Array:
+    def encode(self, ids: pa.Array, new: bool = True) -> Array:
         """Numbers of ids; those that are new get the next ones."""
         data, ends = _bytes(ids, self._text)
         numbers, place = np.empty(ends.size - 1, np.uint32), 0
