@@ -23,7 +23,7 @@ from torch_geometric.utils import to_undirected
 import teddy
 from benchmarks.precompute import graph_file
 from benchmarks.scaling import memory
-from teddy.numbers import schedule_sparsity
+from teddy.sparsity import schedule_sparsity
 from teddy_paper.large_scale import models
 
 SIMULATION, EPOCHS = 20, 5

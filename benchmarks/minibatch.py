@@ -13,7 +13,7 @@ from statistics import mean, pstdev
 from typing import Any
 
 import teddy
-from teddy.numbers import schedule_sparsity
+from teddy.sparsity import schedule_sparsity
 
 MODEL, SIMULATION = "gcn", 5
 LOADER = "partitions:parts=32:batch=4"

@@ -38,7 +38,7 @@ class RatedLinks(LinkKind):
         """Return a graph of the training edges, and all edges as rows: pairs, numbers, masks."""
         if "edge_label_index" in data:
             return data
-        edges = Edges.from_index(data.edge_index, data.num_nodes, {"weight": data.edge_weight})
+        edges = Edges.from_edge_index(data.edge_index, data.num_nodes, {"weight": data.edge_weight})
         pairs, once = edges.pairs, edges.messages.index[0] < edges.messages.index[1]
         shares = [int(share) / 100 for share in (split or "70/15/15").split("/")]
         order = torch.rand(edges.num_edges, generator=torch.Generator().manual_seed(seed)).argsort()
@@ -69,7 +69,7 @@ def ratings(people: int = 120, seed: int = 0) -> Data:
     random = torch.Generator().manual_seed(seed)
     taste = torch.randn(people, 4, generator=random)
     pairs = torch.randint(people, (2, 12 * people), generator=random)
-    pairs = Edges.from_index(pairs, people).pairs
+    pairs = Edges.from_edge_index(pairs, people).pairs
     rating = (taste[pairs[0]] * taste[pairs[1]]).sum(dim=1)
     return Data(x=taste, edge_index=pairs, edge_weight=rating, num_nodes=people)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import teddy
-from teddy.numbers import num_kept_weights
+from teddy.sparsity import num_kept_weights
 from teddy.tasks import TASKS
 from teddy.weights import count_nonzero
 

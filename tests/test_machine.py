@@ -34,13 +34,13 @@ def test_the_peak_of_memory_begins_anew():
     """A list of 80 MB that is gone again, and what came after it."""
     if machine.peak_memory() is None:
         pytest.skip("the system doesn't tell")
-    machine.forget_peak_memory()
+    machine.reset_peak_memory()
     before = machine.peak_memory()
     taken = bytearray(80_000_000)
     taken[::4096] = b"1" * len(taken[::4096])
     del taken
     assert machine.peak_memory() - before > 60_000_000
-    machine.forget_peak_memory()
+    machine.reset_peak_memory()
     assert machine.peak_memory() - before < 60_000_000
 
 

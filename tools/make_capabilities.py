@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
-from teddy.capabilities import FEATURES, Part, reason_against
+from teddy.capabilities import FEATURES, Capabilities, reason_against
 from teddy.methods import METHODS
 from teddy.methods.combination import model_part, score_part
 from teddy.models import MODELS
@@ -27,28 +27,28 @@ A HeteroData has a row of its own, for classification, multilabel and regression
 """  # noqa: E501
 
 
-def tasks() -> list[Part]:
+def tasks() -> list[Capabilities]:
     """Tasks, and a heterogeneous graph, which is a row like them."""
     return [*(TASKS[name].part() for name in TASKS), FEATURES["heterogeneous"]]
 
 
-def features() -> list[Part]:
+def features() -> list[Capabilities]:
     """Features but the one that is a row of tasks."""
     return [part for part in FEATURES.values() if part.name != "heterogeneous"]
 
 
-def choosers() -> list[Part]:
+def choosers() -> list[Capabilities]:
     """Methods that choose edges: scores, then those that learn or compare."""
     scores = [score_part(name) for name in SCORES]
     return [*scores, *(METHODS[name].part() for name in METHODS if name not in SCORES)]
 
 
-def models() -> list[Part]:
+def models() -> list[Capabilities]:
     """Built-in models."""
     return [model_part(name) for name in MODELS]
 
 
-def tables() -> dict[str, tuple[list[Part], list[Part]]]:
+def tables() -> dict[str, tuple[list[Capabilities], list[Capabilities]]]:
     """Rows and columns of each table, by its title."""
     return {
         "Tasks and features": (tasks(), features()),
@@ -59,7 +59,7 @@ def tables() -> dict[str, tuple[list[Part], list[Part]]]:
     }
 
 
-def pairs() -> list[tuple[Part, Part]]:
+def pairs() -> list[tuple[Capabilities, Capabilities]]:
     """Features that can be asked for together: methods that learn edge masks have no score."""
     of_scores = {"weighted degrees", "whole units"}
     return [
@@ -70,7 +70,7 @@ def pairs() -> list[tuple[Part, Part]]:
     ]
 
 
-def _table(rows: Sequence[Part], columns: Sequence[Part]) -> list[str]:
+def _table(rows: Sequence[Capabilities], columns: Sequence[Capabilities]) -> list[str]:
     lines = ["| | " + " | ".join(c.name for c in columns) + " |", "|---" * (len(columns) + 1) + "|"]
     for row in rows:
         cells = ["-" if reason_against([row, column]) else "yes" for column in columns]
@@ -78,7 +78,7 @@ def _table(rows: Sequence[Part], columns: Sequence[Part]) -> list[str]:
     return lines
 
 
-def _reasons(both: Sequence[tuple[Part, Part]]) -> list[str]:
+def _reasons(both: Sequence[tuple[Capabilities, Capabilities]]) -> list[str]:
     found = [reason_against(pair) for pair in both]
     return [f"- {reason[0].upper()}{reason[1:]}." for reason in dict.fromkeys(found) if reason]
 

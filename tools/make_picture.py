@@ -16,7 +16,7 @@ import networkx as nx
 
 import teddy
 from teddy.graph import Edges
-from teddy.numbers import schedule_sparsity
+from teddy.sparsity import schedule_sparsity
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from teddy.numbers import schedule_sparsity
+from teddy.sparsity import schedule_sparsity
 from teddy.store.atomic import write_atomically
 from teddy_paper.results import display_name
 

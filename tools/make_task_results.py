@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from teddy.numbers import schedule_sparsity
+from teddy.sparsity import schedule_sparsity
 from teddy.store.atomic import write_atomically
 from teddy.sweep import read_table, summarize
 

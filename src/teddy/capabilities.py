@@ -17,7 +17,7 @@ _AT_ONCE = "masks are learned on all rows at once"
 
 
 @dataclass(frozen=True)
-class Part:
+class Capabilities:
     """A task, model, score, method, feature or use of a ticket.
 
     Attributes:
@@ -40,25 +40,25 @@ class Part:
 
 
 #: Features of a search, in the order of the docs.
-FEATURES: dict[str, Part] = {
+FEATURES: dict[str, Capabilities] = {
     part.name: part
     for part in (
-        Part("feature", "heterogeneous", text="a HeteroData"),
-        Part("feature", "inductive", text="inductive training (inductive)"),
-        Part("feature", "mini-batches", text="mini-batches (loader)"),
-        Part("feature", "directed", text="directed messages (directed)"),
-        Part("feature", "edge weights", text="edge weights (edge_weight)"),
-        Part("feature", "class weights", text="class weights (class_weight)"),
-        Part("feature", "weighted degrees", needs=("edge weights",),
+        Capabilities("feature", "heterogeneous", text="a HeteroData"),
+        Capabilities("feature", "inductive", text="inductive training (inductive)"),
+        Capabilities("feature", "mini-batches", text="mini-batches (loader)"),
+        Capabilities("feature", "directed", text="directed messages (directed)"),
+        Capabilities("feature", "edge weights", text="edge weights (edge_weight)"),
+        Capabilities("feature", "class weights", text="class weights (class_weight)"),
+        Capabilities("feature", "weighted degrees", needs=("edge weights",),
              text="weighted degrees (weighted=true)"),
-        Part("feature", "edge masks", {"mini-batches": _AT_ONCE},
+        Capabilities("feature", "edge masks", {"mini-batches": _AT_ONCE},
              text="learning of edge masks (ugs, wd-glt)"),
-        Part("feature", "weight masks", {"mini-batches": _AT_ONCE},
+        Capabilities("feature", "weight masks", {"mini-batches": _AT_ONCE},
              text="learning of weight masks (weights=masks)"),
-        Part("feature", "whole units", {
+        Capabilities("feature", "whole units", {
             "weight masks": "units are removed by the projection",
         }, text="whole hidden units (structure=neurons)"),
-        Part("feature", "label inputs", {
+        Capabilities("feature", "label inputs", {
             "heterogeneous": "its model, unimp, takes nodes of one type",
             "inductive": "labels of unseen nodes are no input",
             "mini-batches": "labels are drawn for the whole graph",
@@ -68,14 +68,13 @@ FEATURES: dict[str, Part] = {
 }  # fmt: skip
 
 
-def reason_against(parts: Iterable[Part]) -> str | None:
+def reason_against(parts: Iterable[Capabilities]) -> str | None:
     """The first reason why parts do not go together, as a sentence; None if they do.
 
     Example:
-        >>> task = Part("task", "link-prediction", {"inductive": "it splits links, not nodes"})
+        >>> task = Capabilities("task", "link-prediction", {"inductive": "it splits links"})
         >>> reason_against([task, FEATURES["inductive"]])
-        'task link-prediction does not support inductive training (inductive): it splits links,
-        not nodes'
+        'task link-prediction does not support inductive training (inductive): it splits links'
     """
     for one, other in permutations(parts, 2):
         for name in (other.name, *other.needs):
@@ -84,7 +83,7 @@ def reason_against(parts: Iterable[Part]) -> str | None:
     return None
 
 
-def check_combination(parts: Iterable[Part]) -> None:
+def check_combination(parts: Iterable[Capabilities]) -> None:
     """Raise if parts do not go together.
 
     Example:

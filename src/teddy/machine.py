@@ -41,14 +41,14 @@ def free_memory() -> int:
     return max(0, free)
 
 
-def forget_peak_memory() -> None:
+def reset_peak_memory() -> None:
     """Let :func:`peak_memory` begin anew, where the system can."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def peak_memory() -> int | None:
-    """Peak resident bytes of this process since :func:`forget_peak_memory`; None: not known."""
+    """Peak resident bytes of this process since :func:`reset_peak_memory`; None: not known."""
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:  # not on this system

@@ -49,14 +49,14 @@ def dtype_text(value: Tensor) -> str:
     return str(value.dtype).removeprefix("torch.")
 
 
-class TensorMemory:
+class TensorCache:
     """Results computed from tensors, kept while a tensor is in use and unchanged.
 
     Nothing is kept for tensors of inference mode, which count no changes. A result must not hold
     the tensor itself, only views of it, or it would never be freed.
 
     Example:
-        >>> memory, index = TensorMemory(), torch.tensor([2, 1])
+        >>> memory, index = TensorCache(), torch.tensor([2, 1])
         >>> memory.put(index, "nodes", 3)
         >>> memory.get(index, "nodes")
         3

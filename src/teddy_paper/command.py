@@ -14,7 +14,7 @@ from typer import Argument, Option
 from teddy.cli.options import Json, words
 from teddy.cli.settings_options import takes_settings
 from teddy.errors import InputError
-from teddy.numbers import check_count
+from teddy.sparsity import check_count
 
 if TYPE_CHECKING:
     from teddy_paper.compute import Selection

@@ -9,7 +9,7 @@ import torch
 from torch_geometric.data import HeteroData
 
 import teddy
-from teddy.data.reverses import with_reverses
+from teddy.data.reverse_edges import add_reverse_edges
 from teddy.tasks import load_dataset, load_to_predict
 
 from .small_graphs import message
@@ -159,9 +159,9 @@ def test_weights_of_both_directions_must_agree(tmp_path):
     with pytest.raises(
         teddy.InputError, match=r"data \(paper, cites, paper\): edge_weight of edge"
     ):
-        with_reverses(data)
+        add_reverse_edges(data)
     data[CITES].edge_weight = torch.tensor([1.0, 1.0])
-    assert with_reverses(data)[CITES].edge_weight.tolist() == [1, 1]
+    assert add_reverse_edges(data)[CITES].edge_weight.tolist() == [1, 1]
 
 
 PAPERS, EDGES = TABLES["nodes/paper.csv"], TABLES["edges/paper__cites__paper.csv"]

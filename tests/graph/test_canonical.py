@@ -10,7 +10,7 @@ pairs = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=30)
 
 
 def both(edge_index, num_nodes):
-    return Edges.from_index(edge_index, num_nodes).edge_index
+    return Edges.from_edge_index(edge_index, num_nodes).edge_index
 
 
 def columns(edges):

@@ -14,7 +14,7 @@ from teddy.graph.canonical import check_edge_values
 
 def messages(*arguments, **named):
     """Index and values of the messages."""
-    found = Edges.from_index(*arguments, **named).messages
+    found = Edges.from_edge_index(*arguments, **named).messages
     return found.index, dict(found.values)
 
 

@@ -9,7 +9,7 @@ from torch_geometric.transforms import RandomLinkSplit
 import teddy
 from conftest import small_graph
 from teddy.data.checks import MASKS
-from teddy.graph.columns import keep_messages
+from teddy.graph.edge_subgraph import keep_data_edges
 
 
 def test_links_as_many_as_edges_stay_when_edges_go():
@@ -19,7 +19,7 @@ def test_links_as_many_as_edges_stay_when_edges_go():
         edge_label_index=torch.tensor([[0, 1], [2, 2]]), edge_label=torch.tensor([1.0, 0.0]),
         **{mask: torch.tensor([True, False]) for mask in MASKS},
     )  # fmt: skip
-    kept = keep_messages(links, torch.tensor([True, False]))
+    kept = keep_data_edges(links, torch.tensor([True, False]))
     assert kept.edge_index.tolist() == [[0], [1]]
     assert kept.edge_label.equal(links.edge_label)
     assert kept.edge_label_index.equal(links.edge_label_index)

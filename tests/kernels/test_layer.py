@@ -27,8 +27,8 @@ def sparse(rows, columns, share=0.1):
 def test_a_product_is_that_of_the_dense_weight(weight):
     h = sparse(20, 7, 0.5)
     expected = h @ weight
-    for given in (h, SparseMatrix.of(h)):
-        torch.testing.assert_close(SparseWeight(weight).after(given), expected)
+    for given in (h, SparseMatrix.from_tensor(h)):
+        torch.testing.assert_close(SparseWeight(weight).left_product(given), expected)
     found = multiply(Hidden(h, 0.0), SparseWeight(weight))
     torch.testing.assert_close(found, h.relu() @ weight)
 

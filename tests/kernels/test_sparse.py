@@ -28,7 +28,7 @@ SIZES = st.integers(1, 9)
 def test_products_and_gradients_equal_dense_ones(rows, cols, width, seed):
     A = torch.tensor(random_matrix(rows, cols, seed).toarray())
     H = torch.randn(cols, width, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-    matrix = SparseMatrix.of(A)
+    matrix = SparseMatrix.from_tensor(A)
     matrix.values.requires_grad_()
     H_ours, H_theirs, A.requires_grad = H.clone().requires_grad_(), H.clone().requires_grad_(), True
     ours, theirs = matrix @ H_ours, A @ H_theirs
@@ -44,7 +44,7 @@ def test_products_and_gradients_equal_dense_ones(rows, cols, width, seed):
 @given(rows=SIZES, cols=SIZES, heads=st.integers(1, 4), seed=st.integers(0, 999))
 def test_repeating_for_heads_is_a_kronecker_product(rows, cols, heads, seed):
     A = random_matrix(rows, cols, seed)
-    pattern = SparseMatrix.of(torch.tensor(A.toarray())).pattern.repeat(heads)
+    pattern = SparseMatrix.from_tensor(torch.tensor(A.toarray())).pattern.repeat(heads)
     dense = np.zeros(pattern.shape)
     dense[pattern.row, pattern.col] = 1
     np.testing.assert_array_equal(dense, np.kron(A.toarray() != 0, np.eye(heads)))
@@ -53,7 +53,7 @@ def test_repeating_for_heads_is_a_kronecker_product(rows, cols, heads, seed):
 @given(rows=SIZES, cols=SIZES, seed=st.integers(0, 999))
 def test_softmax_of_rows(rows, cols, seed):
     A = random_matrix(rows, cols, seed)
-    pattern = SparseMatrix.of(torch.tensor(A.toarray())).pattern
+    pattern = SparseMatrix.from_tensor(torch.tensor(A.toarray())).pattern
     scores = torch.tensor(A.data) * 50
     expected = torch.full((rows, cols), -torch.inf, dtype=torch.float64)
     expected[pattern.row, pattern.col] = scores
@@ -62,7 +62,7 @@ def test_softmax_of_rows(rows, cols, seed):
 
 
 def test_duplicates_in_a_pattern_are_one_entry():
-    pattern = Pattern.of(torch.tensor([1, 1, 0]), torch.tensor([0, 0, 2]), (2, 3))
+    pattern = Pattern.from_entries(torch.tensor([1, 1, 0]), torch.tensor([0, 0, 2]), (2, 3))
     assert (pattern.crow.tolist(), pattern.col.tolist()) == ([0, 1, 2], [2, 0])
 
 
@@ -99,7 +99,7 @@ def test_dropout_is_the_same_without_the_kernels(p, dtype, monkeypatch):
 
 @given(rows=SIZES, cols=SIZES, width=st.integers(1, 40), seed=st.integers(0, 999))
 def test_products_are_the_same_without_the_kernels(rows, cols, width, seed):
-    A = SparseMatrix.of(torch.tensor(random_matrix(rows, cols, seed).toarray()))
+    A = SparseMatrix.from_tensor(torch.tensor(random_matrix(rows, cols, seed).toarray()))
     H = torch.randn(cols, width, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
     ours = A @ H
     with mock.patch.object(jit, "numba", None):
@@ -109,7 +109,7 @@ def test_products_are_the_same_without_the_kernels(rows, cols, width, seed):
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_tiles_and_threads_change_nothing(threads, citeseer):
     before = torch.get_num_threads()
-    X = SparseMatrix.of(citeseer.x.to(torch.float64))
+    X = SparseMatrix.from_tensor(citeseer.x.to(torch.float64))
     W = torch.randn(X.shape[1], 520, dtype=torch.float64)
     expected = citeseer.x.to(torch.float64) @ W
     x_transposed = citeseer.x.to(torch.float64).t().to_sparse_csr()
@@ -123,7 +123,7 @@ def test_tiles_and_threads_change_nothing(threads, citeseer):
 
 def test_dropout_of_a_sparse_matrix_touches_its_entries_only():
     torch.manual_seed(0)
-    matrix = SparseMatrix.of(torch.eye(2000))
+    matrix = SparseMatrix.from_tensor(torch.eye(2000))
     dropped = Dropout(0.5).train()(matrix)
     assert set(dropped.values.tolist()) == {0.0, 2.0}
     assert dropped.pattern is matrix.pattern
@@ -142,7 +142,7 @@ def test_tiles_slices_and_threads_do_not_change_products(width, tile_bytes, thre
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     A, X = (random_matrix(30, cols, seed).toarray() for cols, seed in ((30, 1), (50, 2)))
     W = torch.randn(50, width, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    matrix, features = SparseMatrix.of(torch.tensor(A)), SparseMatrix.of(torch.tensor(X))
+    matrix, features = (SparseMatrix.from_tensor(torch.tensor(array)) for array in (A, X))
     torch.testing.assert_close(features.product(W), torch.tensor(X) @ W)
     XW = torch.tensor(X) @ W
     torch.testing.assert_close(matrix.product(XW, 1.5), torch.tensor(A) @ XW + 1.5 * XW)
@@ -161,7 +161,7 @@ def test_a_chain_has_the_gradients_of_its_products(rows, cols, width, seed, shif
     for chained in (True, False):
         weight, shift = W.clone().requires_grad_(), torch.tensor(0.7).double().requires_grad_()
         if chained:
-            matrices = SparseMatrix.of(torch.tensor(A)), SparseMatrix.of(torch.tensor(X))
+            matrices = [SparseMatrix.from_tensor(torch.tensor(array)) for array in (A, X)]
             out = chain_product(matrices[0], shift if shifted else None, matrices[1], weight)
         else:
             XW = torch.tensor(X) @ weight
@@ -175,18 +175,18 @@ def test_a_chain_has_the_gradients_of_its_products(rows, cols, width, seed, shif
 
 
 def test_factors_that_do_not_fit_are_an_error():
-    matrix = SparseMatrix.of(torch.eye(4))
+    matrix = SparseMatrix.from_tensor(torch.eye(4))
     with pytest.raises(teddy.InputError, match="expected 4 rows"):
         matrix @ torch.ones(5, 2)
     with pytest.raises(teddy.InputError, match="expected 4 rows"):
         chain_product(matrix, None, matrix, torch.ones(3, 2))
     with pytest.raises(teddy.InputError, match="expected 4 rows"):
-        chain_product(matrix, None, SparseMatrix.of(torch.eye(3)), torch.ones(3, 2))
+        chain_product(matrix, None, SparseMatrix.from_tensor(torch.eye(3)), torch.ones(3, 2))
     with pytest.raises(teddy.InputError, match="float64"):
         matrix @ torch.ones(4, 2, dtype=torch.float64)
 
 
 def test_a_factor_without_columns():
-    matrix = SparseMatrix.of(torch.eye(4))
+    matrix = SparseMatrix.from_tensor(torch.eye(4))
     assert (matrix @ torch.ones(4, 0)).shape == (4, 0)
     assert chain_product(matrix, None, matrix, torch.ones(4, 0)).shape == (4, 0)

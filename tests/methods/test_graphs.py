@@ -129,7 +129,7 @@ def test_a_module_gets_attributes_of_the_edges_that_stay(graphs):
 def kept_of(graph, method="teddy"):
     """The edges that a score keeps of a graph, as a model of ours is given them."""
     keep = prune_edges(graph.edge_index, 0.5, method, num_nodes=graph.num_nodes)
-    return Edges.from_index(graph.edge_index[:, keep], graph.num_nodes).edge_index
+    return Edges.from_edge_index(graph.edge_index[:, keep], graph.num_nodes).edge_index
 
 
 def test_budgets_of_each_graph_and_of_a_part(graphs):

@@ -18,8 +18,8 @@ from teddy.graph.edges import Edges
 from teddy.methods import METHODS, SparsityLevel, make_problem
 from teddy.models import GNN
 from teddy.models.masks import Masks
-from teddy.numbers import num_kept_weights, num_pruned_edges
 from teddy.settings import Settings
+from teddy.sparsity import num_kept_weights, num_pruned_edges
 from teddy.ticket import Count
 from teddy.training.runner import Runner
 

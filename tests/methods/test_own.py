@@ -30,7 +30,7 @@ def own_graph(directed=False, kind="edge_attr", seed=0):
         data.edge_index = torch.cat([there, there[:, ::4].flip(0)], dim=1)  # some run both ways
     else:
         table = table + table.transpose(0, 1)
-    data.edge_index = Edges.from_index(data.edge_index, 40, directed=directed).edge_index
+    data.edge_index = Edges.from_edge_index(data.edge_index, 40, directed=directed).edge_index
     source, target = data.edge_index
     if kind in ("edge_weight", "both"):
         data.edge_weight = table[source, target, 0]
@@ -96,7 +96,7 @@ def test_a_saved_ticket_gives_the_logits_of_its_training(directed, kind, tmp_pat
 
     def graph_of(listed):
         own = {name: listed[name] for name in values}
-        found = Edges.from_index(listed.edge_index, 40, own, directed).messages
+        found = Edges.from_edge_index(listed.edge_index, 40, own, directed).messages
         fields = {key: data[key] for key in ("x", "y", "train_mask", "val_mask", "test_mask")}
         return Data(edge_index=found.index, **found.values, **fields)
 

@@ -12,7 +12,7 @@ from conftest import small_graph
 from teddy.errors import InputError
 from teddy.methods import make_problem
 from teddy.methods.auto import SCORES_TO_TRY
-from teddy.methods.signals import alone, signals_of
+from teddy.methods.signals import isolated_logits, signals_of
 from teddy.models import GCN
 from teddy.settings import Settings
 
@@ -33,9 +33,9 @@ def test_labels_are_those_of_training_nodes():
 
 
 @pytest.mark.parametrize("model", ["gcn", "gat", "gin", "sage", "unimp", "nagphormer"])
-def test_alone_is_the_dense_model_on_a_graph_without_edges(model):
+def test_isolated_logits_are_those_of_the_dense_model_on_a_graph_without_edges(model):
     known = problem(model=model)
-    found = alone(known)
+    found = isolated_logits(known)
     network = known.dense_model.eval()
     with torch.no_grad():
         expected = network(known.data.x, torch.empty(2, 0, dtype=torch.long))
@@ -43,12 +43,12 @@ def test_alone_is_the_dense_model_on_a_graph_without_edges(model):
     assert not torch.allclose(found, known.dense().logits, atol=1e-3)
 
 
-def test_alone_is_the_same_where_the_dense_model_was_trained_elsewhere():
+def test_isolated_logits_are_the_same_where_the_dense_model_was_trained_elsewhere():
     first = problem()
-    expected = alone(first)
+    expected = isolated_logits(first)
     second = problem(store=first.store)
     second.store._entries.pop("alone")  # as if only the dense model had been needed
-    assert torch.equal(alone(second), expected)
+    assert torch.equal(isolated_logits(second), expected)
 
 
 @pytest.mark.parametrize("method", ["gain", "agreement", "k-agreement", "label-propagation"])

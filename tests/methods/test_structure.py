@@ -9,7 +9,7 @@ import teddy
 from conftest import small_graph
 from teddy.methods.resume import SearchFolder
 from teddy.models import build_model
-from teddy.numbers import num_kept_weights
+from teddy.sparsity import num_kept_weights
 from teddy.weights import count_nonzero
 from teddy.weights.units import num_kept_units
 

@@ -14,8 +14,8 @@ from models.test_masks import Weighted
 from teddy.graph import Edges
 from teddy.methods import METHODS, SparsityLevel, make_problem
 from teddy.models import build_model
-from teddy.numbers import num_kept_weights, num_pruned_edges
 from teddy.settings import Settings
+from teddy.sparsity import num_kept_weights, num_pruned_edges
 from teddy.training import TrainConfig, seeded
 
 LEVELS = [SparsityLevel.from_schedule(i) for i in (1, 2, 4)]

@@ -17,7 +17,7 @@ from teddy.cli.app import main
 from teddy.errors import TeddyWarning
 from teddy.methods.resume import SearchFolder
 from teddy.methods.spec import MethodSpec
-from teddy.numbers import num_kept_weights
+from teddy.sparsity import num_kept_weights
 from teddy.sweep import Grid, Settings, run_sweep
 from teddy.training import TrainConfig
 from teddy.weights import WeightBudget, count_nonzero

@@ -93,5 +93,5 @@ def test_of_no_weights_a_little_stays(name):
 def test_columns_of_a_sparse_matrix():
     dense = torch.tensor([[1.0, 0, 2, 0], [0, 3, 0, 4], [0, 0, 0, 0]])
     kept = torch.tensor([1, 2])
-    found = SparseMatrix.of(dense).columns(kept)
+    found = SparseMatrix.from_tensor(dense).columns(kept)
     assert torch.equal(found @ torch.eye(2), dense[:, kept])

@@ -175,7 +175,7 @@ def test_tokens_that_dont_fit_are_refused(monkeypatch):
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=need))
     make(positions=0)(data.x.double() + 1, data.edge_index)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=need - 1))
-    x, adjacency = torch.ones(40, 15).double(), SparseMatrix.of(torch.eye(40).double())
+    x, adjacency = torch.ones(40, 15).double(), SparseMatrix.from_tensor(torch.eye(40).double())
     expected = r"^the tokens of 40 nodes and 3 hops need 0\.0 GiB of memory, .* use fewer hops$"
     with pytest.raises(teddy.InputError, match=expected):
         hop_tokens(adjacency, x, 3)

@@ -45,7 +45,7 @@ def test_the_logits_are_the_equations(layers, options, count):
     x, structure = data.x.double(), decomposed(edge_index, 60, count)
     model = make(num_layers=layers, **options)
     expected = logits(model, x, structure)
-    for given_x in (x, x.to_sparse_csr(), SparseMatrix.of(x)):
+    for given_x in (x, x.to_sparse_csr(), SparseMatrix.from_tensor(x)):
         found = model(given_x, structure).detach().numpy()
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
 

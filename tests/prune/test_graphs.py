@@ -17,12 +17,12 @@ import teddy
 from graph_sets import drawn_graphs
 from teddy.errors import InputError
 from teddy.graph import Edges
-from teddy.numbers import num_pruned_edges
 from teddy.prune import Signals
 from teddy.prune.choose import choose_edges, keep_highest, score_edges
-from teddy.prune.listed import listed_edges
+from teddy.prune.graph_edges import graph_edges
 from teddy.prune.prune import prune_edges
 from teddy.prune.select import index_digests, lowest_edges, lowest_of_groups
+from teddy.sparsity import num_pruned_edges
 
 SCORES = ("teddy", "degree-high", "degree-low", "two-hop")
 sparsities = st.sampled_from([0.0, 0.05, 0.3, 0.5, 0.64, 0.9, 1.0]) | st.floats(0, 1)
@@ -37,7 +37,7 @@ def simple(graph):
 @settings(max_examples=25)
 def test_a_graph_has_its_own_scores_in_a_union(method, seed, hub):
     graphs = drawn_graphs(seed) + drawn_graphs(seed + 1, most=2, hub=hub)
-    union = listed_edges(Batch.from_data_list(graphs)).edges
+    union = graph_edges(Batch.from_data_list(graphs)).edges
     alone = [score_edges(simple(g), method) for g in graphs]
     assert torch.equal(score_edges(union, method), torch.cat(alone))
 
@@ -68,7 +68,7 @@ def test_of_each_graph_the_edges_go_that_go_of_it_alone(method, seed, sparsity):
 @settings(max_examples=20)
 def test_budgets_are_exact_and_nested(method, budget, seed, one, other):
     graphs = drawn_graphs(seed)
-    union = listed_edges(Batch.from_data_list(graphs), budget=budget).edges
+    union = graph_edges(Batch.from_data_list(graphs), budget=budget).edges
     counts = [simple(g).num_edges for g in graphs]
     assert union.num_in_group.tolist() == counts
     less, more = (choose_edges(union, p, method, 3) for p in sorted([one, other]))
@@ -195,9 +195,9 @@ def test_nodes_stay_where_there_are_as_many_as_columns():
 def test_alone_a_graph_loses_what_it_would_without_the_others(method, seed, sparsity):
     batch = Batch.from_data_list(drawn_graphs(seed))
     x = torch.rand(batch.num_nodes, 3, generator=torch.Generator().manual_seed(seed))
-    listed = listed_edges(batch)
+    listed = graph_edges(batch)
     union, edge_of_column = listed.edges, listed.pair_of_column
-    alone = replace(union, groups=replace(union.groups, alone=True))
+    alone = replace(union, groups=replace(union.groups, separate_draws=True))
     keep = choose_edges(alone, sparsity, method, 3, signals=Signals(x))
     columns = torch.cat([keep, torch.tensor([True])])[edge_of_column]
     expected, first = [], 0
@@ -234,7 +234,7 @@ def test_features_are_looked_at_to_the_last_bit_as_alone():
         for edges, nodes in ((path, 5), (star, 91), (path, 5))
     ]
     batch = Batch.from_data_list(graphs)
-    union = listed_edges(batch).edges
+    union = graph_edges(batch).edges
     alone = [
         teddy.edge_scores(g.edge_index, "cosine", num_nodes=g.num_nodes, x=g.x) for g in graphs
     ]
@@ -256,7 +256,7 @@ def test_the_lowest_values_of_each_graph_go(seed, lower, higher):
     """Any values, such as magnitudes of masks: by (value, md5), nested, exact in each graph."""
     graphs = drawn_graphs(seed)
     batch = Batch.from_data_list(graphs)
-    union = listed_edges(batch).edges
+    union = graph_edges(batch).edges
     generator = torch.Generator().manual_seed(seed)
     values = torch.randint(4, (union.num_edges,), generator=generator).double()  # ties
     keep = keep_highest(union, values, lower)
@@ -267,12 +267,12 @@ def test_the_lowest_values_of_each_graph_go(seed, lower, higher):
     assert torch.equal(keep, torch.cat(alone))
     total = num_pruned_edges(lower, values.numel())
     assert (
-        int((~keep_highest(listed_edges(batch, budget="all").edges, values, lower)).sum()) == total
+        int((~keep_highest(graph_edges(batch, budget="all").edges, values, lower)).sum()) == total
     )
     # A later round: what is gone comes first, whatever the other values are by now.
     lower, higher = sorted([lower, higher])
     for budget in ("each", "all"):
-        union = listed_edges(batch, budget=budget).edges
+        union = graph_edges(batch, budget=budget).edges
         before = keep_highest(union, values, lower)
         later = keep_highest(union, values.neg().masked_fill(~before, -torch.inf), higher)
         assert not (later & ~before).any()

@@ -26,7 +26,7 @@ def signals_of(num_nodes: int, seed: int = 0, classes: int = 3) -> dict[str, tor
     return {
         "x": torch.tensor(rng.random((num_nodes, 5)) * (rng.random((num_nodes, 5)) < 0.6)).float(),
         "logits": torch.tensor(rng.normal(size=(num_nodes, classes)) * 3).float(),
-        "alone": torch.tensor(rng.normal(size=(num_nodes, classes)) * 3).float(),
+        "isolated_logits": torch.tensor(rng.normal(size=(num_nodes, classes)) * 3).float(),
         "labels": torch.tensor(
             np.where(rng.random(num_nodes) < 0.3, rng.integers(0, classes, num_nodes), -1)
         ),
@@ -69,7 +69,7 @@ def reference_agreement(pairs, signals):
 def reference_gain(pairs, signals):
     labels = signals["labels"].numpy()
     p = [softmax(z) for z in signals["logits"].double().numpy()]
-    q = [softmax(z) for z in signals["alone"].double().numpy()]
+    q = [softmax(z) for z in signals["isolated_logits"].double().numpy()]
     for i in np.flatnonzero(labels >= 0):
         p[i] = np.eye(len(p[i]))[labels[i]]
 
@@ -161,7 +161,7 @@ def test_budgets_are_exact_and_nested(name, graph, p, seed):
     for q, keep in zip(p, (less, more), strict=True):
         kept = {e for e, k in zip(edge.tolist(), keep.tolist(), strict=True) if k and e >= 0}
         total = simple.num_edges
-        assert len(kept) == total - teddy.numbers.num_pruned_edges(q, total)
+        assert len(kept) == total - teddy.sparsity.num_pruned_edges(q, total)
     assert more[edge < 0].all()
 
 
@@ -223,7 +223,7 @@ def test_a_node_gets_the_message_that_it_lacks_before_one_that_it_has():
     graph = torch.tensor([[0, 0], [1, 2]])
     signals = {
         "logits": torch.tensor([sure, sure, sure]),
-        "alone": torch.tensor([other, sure, other]),
+        "isolated_logits": torch.tensor([other, sure, other]),
         "labels": torch.full((3,), -1),
     }
     keep = teddy.prune_edges(graph, 0.5, "gain", num_nodes=3, **signals)
@@ -236,7 +236,7 @@ def test_messages_to_a_training_node_all_count_in_full():
     logits = torch.tensor([sure] * 4)
     labels = torch.tensor([0, -1, -1, -1])
     scores = teddy.edge_scores(
-        star, "gain", num_nodes=4, logits=logits, alone=logits, labels=labels
+        star, "gain", num_nodes=4, logits=logits, isolated_logits=logits, labels=labels
     )
     # The centre gets 1.1 times almost 1 from each; a leaf needs almost nothing.
     assert scores.tolist() == pytest.approx([1.2] * 3, abs=0.02)
@@ -245,8 +245,12 @@ def test_messages_to_a_training_node_all_count_in_full():
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("agreement", {}, "the score agreement looks at logits, expected logits=..."),
-        ("gain", {"logits": torch.zeros(3, 2)}, "the score gain looks at alone, expected alone="),
+        ("agreement", {}, "score agreement needs logits, pass logits=..."),
+        (
+            "gain",
+            {"logits": torch.zeros(3, 2)},
+            "needs isolated_logits, pass isolated_logits=",
+        ),
         ("agreement", {"logits": torch.zeros(2, 2)}, r"logits has shape \[2, 2\], expected a row"),
         ("agreement", {"logits": torch.zeros(3)}, r"logits has shape \[3\], expected a row"),
         ("teddy", {"x": torch.eye(3)}, "got x, but the score teddy reads nothing beside the graph"),
@@ -255,7 +259,11 @@ def test_messages_to_a_training_node_all_count_in_full():
         ("cosine", {"x": torch.ones(3, 0)}, r"x has shape \[3, 0\], expected \[N, F\], both above"),
         ("cosine", {"x": torch.eye(3).log()}, r"x\[0, 1\] is -inf, expected finite features"),
         ("label-propagation", {"labels": torch.zeros(3)}, "labels is float32, expected integers"),
-        ("gain", signals_of(3) | {"alone": torch.ones(3, 2)}, "alone has 2 columns, expected 3"),
+        (
+            "gain",
+            signals_of(3) | {"isolated_logits": torch.ones(3, 2)},
+            "isolated_logits has 2 columns, expected 3",
+        ),
         ("gain", signals_of(3) | {"labels": torch.arange(3, 6)}, "labels go up to 5, expected cl"),
     ],
 )
@@ -271,7 +279,7 @@ def test_the_transform_takes_signals_from_the_graph():
     x = torch.tensor([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
     data = Data(x=x, edge_index=edge_index, edge_attr=torch.tensor([5, 6]))
     assert teddy.SparsifyEdges(0.5, "cosine")(data).edge_attr.tolist() == [5]
-    with pytest.raises(InputError, match="looks at logits"):
+    with pytest.raises(InputError, match="needs logits"):
         teddy.SparsifyEdges(0.5, "agreement")(data)
     data.logits = torch.tensor([[9.0, 0.0], [0.0, 9.0], [0.0, 9.0]])
     assert teddy.SparsifyEdges(0.5, "agreement")(data).edge_attr.tolist() == [6]

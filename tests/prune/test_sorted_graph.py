@@ -48,7 +48,7 @@ def by_sorting(edge_index, num_nodes, sparsity, method):
 )
 def test_both_paths_agree(num_nodes, num_pairs, seed, loops, by_column, p, method, dtype):
     edges = sorted_list(num_nodes, num_pairs, seed, loops, by_column).to(dtype)
-    graph = SortedGraph.of(edges, num_nodes)
+    graph = SortedGraph.from_edge_index(edges, num_nodes)
     if edges.numel() == 0:
         assert graph is None
         return
@@ -75,7 +75,7 @@ def test_many_edges_hubs_and_threads(method, threads):
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        assert SortedGraph.of(edges, 3000).degree.max() > kernels.MANY
+        assert SortedGraph.from_edge_index(edges, 3000).degree.max() > kernels.MANY
         for p in (0.05, 0.64, 0.999):
             keep = teddy.prune_edges(edges, p, method, num_nodes=3000)
             assert torch.equal(keep, by_sorting(edges, 3000, p, method))
@@ -103,17 +103,17 @@ def test_every_edge_alike():
     ],
 )
 def test_other_lists_are_not_recognised(edges):
-    assert SortedGraph.of(torch.tensor(edges)) is None
+    assert SortedGraph.from_edge_index(torch.tensor(edges)) is None
 
 
 def test_a_list_that_goes_wrong_far_behind_the_first_glance():
     edges = sorted_list(3000, 20_000, 1)
     wrong = edges.clone()
     wrong[:, [-5000, -4000]] = edges[:, [-4000, -5000]]
-    assert SortedGraph.of(edges, 3000) is not None
-    assert SortedGraph.of(wrong, 3000) is None
+    assert SortedGraph.from_edge_index(edges, 3000) is not None
+    assert SortedGraph.from_edge_index(wrong, 3000) is None
     asymmetric = edges[:, torch.arange(edges.size(1)) != 7777]
-    assert SortedGraph.of(asymmetric.contiguous(), 3000) is None
+    assert SortedGraph.from_edge_index(asymmetric.contiguous(), 3000) is None
     keep = teddy.prune_edges(wrong, 0.5, num_nodes=3000)
     assert torch.equal(keep, by_sorting(wrong, 3000, 0.5, "teddy"))
 
@@ -127,7 +127,7 @@ def test_without_numba_the_other_path_is_taken(monkeypatch):
     edges = sorted_list(50, 100, 2)
     keep = teddy.prune_edges(edges, 0.5, num_nodes=50)
     monkeypatch.setattr(jit, "numba", None)
-    assert SortedGraph.of(edges, 50) is None
+    assert SortedGraph.from_edge_index(edges, 50) is None
     assert torch.equal(keep, teddy.prune_edges(edges, 0.5, num_nodes=50))
 
 
@@ -152,7 +152,7 @@ ODD_SCORES = {
 @pytest.mark.parametrize("score", ODD_SCORES.values(), ids=ODD_SCORES)
 def test_scores_that_codes_cannot_order(score):
     edges = sorted_list(400, 500, 5)
-    graph = SortedGraph.of(edges, 400)
+    graph = SortedGraph.from_edge_index(edges, 400)
     simple, pair_of_column = Edges.from_columns(edges, 400)
     scores = score(simple)
     for k in (1, 100, 300):
@@ -161,6 +161,6 @@ def test_scores_that_codes_cannot_order(score):
 
 
 def test_a_score_that_is_no_number_is_an_error():
-    graph = SortedGraph.of(sorted_list(40, 50, 5), 40)
+    graph = SortedGraph.from_edge_index(sorted_list(40, 50, 5), 40)
     with pytest.raises(teddy.InputError, match="no number"):
         graph.keep(node_score(lambda graph: graph.degree / 0.0 - 1e9, torch.add), 3)

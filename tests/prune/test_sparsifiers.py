@@ -56,7 +56,7 @@ def test_the_budget_is_exact(method, graph, p, seed):
     edge_index, num_nodes = graph
     total = Edges.from_columns(edge_index, num_nodes)[0].num_edges
     keep = teddy.prune_edges(edge_index, p, method, num_nodes=num_nodes, seed=seed)
-    assert len(kept_pairs(edge_index, keep)) == total - teddy.numbers.num_pruned_edges(p, total)
+    assert len(kept_pairs(edge_index, keep)) == total - teddy.sparsity.num_pruned_edges(p, total)
     assert keep[edge_index[0] == edge_index[1]].all()
 
 

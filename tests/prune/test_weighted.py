@@ -135,7 +135,7 @@ def test_an_edge_has_the_mean_of_its_columns():
     assert torch.equal(
         teddy.edge_scores(edges, edge_weight=weights), teddy.edge_scores(edges, edge_weight=mean)
     )
-    found = Edges.from_index(edges, 3, {"edge_weight": weights}, directed=True)
+    found = Edges.from_edge_index(edges, 3, {"edge_weight": weights}, directed=True)
     assert found.weights.tolist() == [2.0, 5.0]
 
 
@@ -168,7 +168,7 @@ def test_messages_of_what_is_kept_and_of_some_nodes(graph, directed, seed):
     edge_index, num_nodes, table = graph
     generator = torch.Generator().manual_seed(seed)
     values = {"edge_weight": table[edge_index[0], edge_index[1]]}
-    edges = Edges.from_index(edge_index, num_nodes, values, directed)
+    edges = Edges.from_edge_index(edge_index, num_nodes, values, directed)
     index, pair = edges.messages.index, edges.messages.pair
     assert torch.equal(edges.pairs[:, pair], index.sort(dim=0).values)
     keep = torch.rand(edges.num_edges, generator=generator) < 0.5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from teddy.numbers import schedule_sparsity
+from teddy.sparsity import schedule_sparsity
 
 EVIL = "</script><script>window.evil=1</script><img src=x onerror='window.evil=2'>&amp;"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from teddy.numbers import schedule_sparsity
+from teddy.sparsity import schedule_sparsity
 from teddy.report import draw, search_chart
 from teddy.report.chart import Line, Points
 from teddy.sweep import (

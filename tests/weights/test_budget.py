@@ -14,8 +14,8 @@ from torch.optim.swa_utils import AveragedModel
 from torch_geometric.nn import GCNConv
 
 import teddy
-from teddy.numbers import num_kept_weights
 from teddy.settings.weights import reached_share
+from teddy.sparsity import num_kept_weights
 from teddy.weights import WeightBudget, count_nonzero, excluded_parameters
 from teddy.weights.budget import balanced_counts, pools
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teddy
-from teddy.weights import FixedMask, largest
+from teddy.weights import FixedMask, largest_entries
 
 numbers = st.sampled_from([0.0, 0.5, 1.0, 2.0, -float("inf")])
 
@@ -20,7 +20,7 @@ def test_the_largest_are_exactly_as_many_and_not_smaller_than_the_others(parts, 
     tensors = [torch.tensor(part) for part in parts]
     flat = np.concatenate([np.array(part) for part in parts])
     count = round(share * flat.size)
-    marked = np.concatenate([mask.numpy() for mask in largest(tensors, count)])
+    marked = np.concatenate([mask.numpy() for mask in largest_entries(tensors, count)])
     # Written out: a stable sort from the largest down, ties in the order they come.
     expected = np.zeros(flat.size, dtype=bool)
     expected[np.argsort(-flat, kind="stable")[:count]] = True
@@ -28,16 +28,16 @@ def test_the_largest_are_exactly_as_many_and_not_smaller_than_the_others(parts, 
 
 
 def test_shapes_stay():
-    masks = largest([torch.arange(6.0).view(2, 3), torch.tensor(9.0)], 2)
+    masks = largest_entries([torch.arange(6.0).view(2, 3), torch.tensor(9.0)], 2)
     assert [mask.shape for mask in masks] == [(2, 3), ()]
     assert masks[0].tolist() == [[False, False, False], [False, False, True]]
 
 
 def test_impossible_counts_and_nan_are_errors():
     with pytest.raises(teddy.InputError, match="asked for 3 of 2 weights"):
-        largest([torch.zeros(2)], 3)
+        largest_entries([torch.zeros(2)], 3)
     with pytest.raises(teddy.InputError, match="a mask is nan"):
-        largest([torch.tensor([float("nan"), 1.0])], 1)
+        largest_entries([torch.tensor([float("nan"), 1.0])], 1)
 
 
 def test_a_fixed_mask_after_every_step_is_training_under_the_mask():

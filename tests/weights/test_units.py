@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import teddy
-from teddy.numbers import num_kept_weights
+from teddy.sparsity import num_kept_weights
 from teddy.weights import Part, UnitProjection, Units, count_nonzero
 from teddy.weights.units import num_kept_units
 

@@ -23,9 +23,9 @@ from teddy.cli.options import (
     report_tuned,
 )
 from teddy.cli.settings_options import takes_settings
-from teddy.numbers import check_count, check_seed
 from teddy.settings import Settings
 from teddy.settings.tree import LOADING
+from teddy.sparsity import check_count, check_seed
 from teddy.store.atomic import check_writable
 
 

@@ -13,8 +13,8 @@ from typer import Argument, Option
 from teddy.cli.options import Json, Load, Report, check_report, load_files, report_tuned, words
 from teddy.cli.settings_options import takes_settings
 from teddy.errors import InputError
-from teddy.numbers import check_count
 from teddy.settings import Settings
+from teddy.sparsity import check_count
 from teddy.store.atomic import check_writable
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from teddy.cli.printing import print_table, print_text
-from teddy.numbers import schedule_sparsity
+from teddy.sparsity import schedule_sparsity
 from teddy.sweep import LevelPair, SearchResult, SparsestPair, TriedPair
 from teddy.sweep.metric import Metric
 from teddy.sweep.statistics import ENOUGH_SEEDS, TOO_FEW

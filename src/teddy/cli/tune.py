@@ -11,8 +11,8 @@ from typer import Option
 
 from teddy.cli.options import Dataset, Json, Load, ModelName, load_files, words
 from teddy.cli.settings_options import takes_settings
-from teddy.numbers import check_count
 from teddy.settings import ENTRIES, Settings
+from teddy.sparsity import check_count
 
 #: Settings that can be searched.
 _SEARCHED = ", ".join(name for name, entry in ENTRIES.items() if entry.tune)

@@ -15,7 +15,7 @@ from torch_geometric.data import Batch, Data
 from teddy.data.targets import CLASSES, Targets
 from teddy.errors import InputError, warn
 from teddy.graph.canonical import check_edges
-from teddy.graph.columns import LINK_FIELDS as LINK_FIELDS
+from teddy.graph.edge_subgraph import LINK_FIELDS as LINK_FIELDS
 from teddy.tensors import are_integers, as_tensor, dtype_text, shape_text
 
 _LAYOUTS = (torch.strided, torch.sparse_csr, torch.sparse_coo, torch.sparse_csc)

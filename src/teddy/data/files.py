@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from teddy.data.hetero_tables import is_hetero_folder, read_hetero_tables
 from teddy.data.npz import read_npz
-from teddy.data.reverses import with_reverses
+from teddy.data.reverse_edges import add_reverse_edges
 from teddy.data.saved_data import read_saved_data
 from teddy.data.tables import read_tables
 from teddy.data.targets import CLASSES, Targets
@@ -58,7 +58,7 @@ def read_path(
         if nodes is not None:
             raise InputError(f"nodes (--nodes) is '{nodes}', expected only beside an edge list")
         data = read_hetero_tables(path, target, targets, classes)
-        return data if directed else with_reverses(data, path.name), path.name
+        return data if directed else add_reverse_edges(data, path.name), path.name
     if path.is_dir():
         edges, folder = _table(path, "edges"), path
     elif path.suffix.lower() in _TABLES:

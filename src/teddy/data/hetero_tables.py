@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from torch_geometric.data import HeteroData
 
-from teddy.data.columns import Table, as_integers
 from teddy.data.reading import reading
+from teddy.data.table_file import Table, as_integers
 from teddy.data.tables import edge_fields, name_fields, read_nodes, read_plain_nodes
 from teddy.data.targets import CLASSES, Targets
 from teddy.errors import InputError

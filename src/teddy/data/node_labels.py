@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from teddy.data.columns import Table, as_integers
 from teddy.data.reading import shorten
+from teddy.data.table_file import Table, as_integers
 from teddy.errors import InputError
 
 if TYPE_CHECKING:

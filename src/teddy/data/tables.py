@@ -9,9 +9,9 @@ import torch
 from torch_geometric.data import Data
 
 from teddy.data.checks import MASKS
-from teddy.data.columns import Table, as_integers
 from teddy.data.node_labels import read_labels, read_split
 from teddy.data.reading import reading
+from teddy.data.table_file import Table, as_integers
 from teddy.data.targets import CLASSES, Targets
 from teddy.errors import InputError
 

@@ -161,7 +161,9 @@ def check_rows(values: Mapping[str, Tensor], num_columns: int) -> None:
             )
 
 
-def one_each(name: str, value: Tensor, messages: Tensor, place: Tensor, directed: bool) -> Tensor:
+def value_per_message(
+    name: str, value: Tensor, messages: Tensor, place: Tensor, directed: bool
+) -> Tensor:
     """Return the value of each message; raise if its columns have different ones.
 
     Args:
@@ -173,7 +175,7 @@ def one_each(name: str, value: Tensor, messages: Tensor, place: Tensor, directed
 
     Example:
         >>> messages, place = torch.tensor([[0], [1]]), torch.tensor([0, 0])
-        >>> one_each("edge_weight", torch.tensor([2.0, 2.0]), messages, place, directed=True)
+        >>> value_per_message("edge_weight", torch.tensor([2.0, 2.0]), messages, place, True)
         tensor([2.])
     """
     found = value.new_empty((messages.size(1), *value.shape[1:]))

@@ -20,15 +20,15 @@ from teddy.graph.canonical import (
 )
 from teddy.graph.fingerprint import edges_fingerprint
 from teddy.graph.groups import EdgeType
-from teddy.graph.inputs import Beside, Surroundings
+from teddy.graph.inputs import ExtraInputs, HeteroInputs
 from teddy.graph.messages import Messages, listed_messages
 from teddy.graph.pairs import Pairs
 from teddy.graph.weighted_graph import message_weights
-from teddy.kernels.pattern import remember
-from teddy.tensors import TensorMemory
+from teddy.kernels.pattern import cache_pattern
+from teddy.tensors import TensorCache
 
 # Canonical forms by number of nodes: the nodes, the pairs, and the pair of each column.
-_canonical = TensorMemory()
+_canonical = TensorCache()
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,21 +36,20 @@ class Edges(Pairs):
     """Each undirected edge once, in canonical order, and the messages that run along it.
 
     Two ``edge_index`` tensors that list the same edges, in whatever order, direction and number of
-    times, give the same ``pairs``. What is pruned are these undirected edges: all messages of one
-    share its fate. Self-loops, where the model sees any, are messages that no edge stands for:
-    they always stay.
+    times, give the same ``pairs``. Pruning removes undirected edges with all of their messages.
+    Self-loops, where the model sees any, are messages without an undirected edge: always kept.
 
     Attributes:
         directed: Whether only listed directions carry messages; else both of each edge do.
-        listed: Messages by edge type, None for the only one of a graph without types; empty:
+        messages_by_type: Messages by edge type; the key is None in a graph without types. Empty:
             both directions of every edge.
-        beside: Values of nodes and of the whole graph that the model takes.
+        extra_inputs: Values of nodes and of the whole graph that the model takes.
         target: Node type that is predicted, of a heterogeneous graph.
         features: Features of the other types.
         pair_of_message: int64 ``[2 M]``, pair of each message, where it is known.
 
     Example:
-        >>> edges = Edges.from_index(torch.tensor([[1, 0, 2, 2], [0, 1, 2, 1]]))
+        >>> edges = Edges.from_edge_index(torch.tensor([[1, 0, 2, 2], [0, 1, 2, 1]]))
         >>> edges.pairs.tolist(), edges.degree.tolist()
         ([[0, 1], [1, 2]], [1, 2, 1])
         >>> edges.edge_index.tolist()
@@ -58,8 +57,8 @@ class Edges(Pairs):
     """
 
     directed: bool = False
-    listed: Mapping[EdgeType | None, Messages] = field(default_factory=dict)
-    beside: Beside = field(default_factory=Beside)
+    messages_by_type: Mapping[EdgeType | None, Messages] = field(default_factory=dict)
+    extra_inputs: ExtraInputs = field(default_factory=ExtraInputs)
     target: str = ""
     features: Mapping[str, Tensor] = field(default_factory=dict)
     pair_of_message: Tensor | None = field(default=None, repr=False)
@@ -78,7 +77,7 @@ class Edges(Pairs):
         return Edges(count, pairs, pair_of_message=pair), pair_of_column
 
     @staticmethod
-    def from_index(
+    def from_edge_index(
         edge_index: Tensor,
         num_nodes: int | None = None,
         values: Mapping[str, Tensor] | None = None,
@@ -100,10 +99,10 @@ class Edges(Pairs):
 
         Example:
             >>> edge_index, weight = torch.tensor([[1, 2], [0, 1]]), torch.tensor([0.5, 2.0])
-            >>> edges = Edges.from_index(edge_index, 3, {"edge_weight": weight})
+            >>> edges = Edges.from_edge_index(edge_index, 3, {"edge_weight": weight})
             >>> edges.messages.index.tolist(), edges.messages.values["edge_weight"].tolist()
             ([[0, 1, 1, 2], [1, 0, 2, 1]], [0.5, 0.5, 2.0, 2.0])
-            >>> Edges.from_index(edge_index, 3, directed=True).edge_index.tolist()
+            >>> Edges.from_edge_index(edge_index, 3, directed=True).edge_index.tolist()
             [[1, 2], [0, 1]]
         """
         edges, pair_of_column = Edges.from_columns(edge_index, num_nodes)
@@ -115,7 +114,7 @@ class Edges(Pairs):
         found = listed_messages(
             edge_index.long(), pair_of_column, values or {}, edges.num_nodes, directed, self_loops
         )
-        return replace(edges, directed=directed, listed={None: found})
+        return replace(edges, directed=directed, messages_by_type={None: found})
 
     @staticmethod
     def from_data(
@@ -123,15 +122,15 @@ class Edges(Pairs):
     ) -> Edges:
         """Return the edges of a graph, with the values of these names, which it must have."""
         values = {n: check_edge_values(n, data[n], data.edge_index.size(1)) for n in names}
-        return Edges.from_index(data.edge_index, data.num_nodes, values, directed, self_loops)
+        return Edges.from_edge_index(data.edge_index, data.num_nodes, values, directed, self_loops)
 
     @cached_property
     def messages(self) -> Messages:
         """Messages of a graph without types."""
-        if self.listed:
-            return self.listed[None]
+        if self.messages_by_type:
+            return self.messages_by_type[None]
         messages = Messages(*both_directions(self.pairs, self.num_nodes, self.pair_of_message))
-        remember(messages.index, self.num_nodes)
+        cache_pattern(messages.index, self.num_nodes)
         # It is in canonical order already, for whoever takes it for a graph of its own.
         known = self.num_nodes, self.pairs, messages.pair, True
         _canonical.put(messages.index, self.num_nodes, known)
@@ -152,10 +151,10 @@ class Edges(Pairs):
         number = torch.cat([keep.long().cumsum(0) - 1, keep.new_full((1,), -1, dtype=torch.long)])
         stays = torch.cat([keep, keep.new_ones(1)])  # the last stands for the self-loops
         listed = {}
-        for kind, messages in self.listed.items():
+        for kind, messages in self.messages_by_type.items():
             part = messages.where(stays[messages.pair])
             listed[kind] = replace(part, pair=number[part.pair])
-        return replace(self, pairs=pairs, listed=listed, pair_of_message=None)
+        return replace(self, pairs=pairs, messages_by_type=listed, pair_of_message=None)
 
     def induced(self, nodes: Tensor) -> tuple[Edges, Tensor]:
         """The edges between some nodes, which are numbered anew in the same order.
@@ -178,13 +177,14 @@ class Edges(Pairs):
             stays, groups = groups.spread(self.target, nodes), groups.induced(self.target, nodes)
         within = stays[self.pairs[0]] & stays[self.pairs[1]]
         number, new_pair = stays.long().cumsum(0) - 1, within.long().cumsum(0) - 1
-        listed = {
-            kind: messages.induced(nodes, self._ends_of_target(kind), new_pair)
-            for kind, messages in self.listed.items()
+        messages = {
+            kind: listed.induced(nodes, self._ends_of_target(kind), new_pair)
+            for kind, listed in self.messages_by_type.items()
         }
         part = replace(
-            self, num_nodes=int(stays.sum()), pairs=number[self.pairs[:, within]], listed=listed,
-            groups=groups, beside=self.beside.induced(nodes), pair_of_message=None,
+            self, num_nodes=int(stays.sum()), pairs=number[self.pairs[:, within]],
+            messages_by_type=messages, groups=groups,
+            extra_inputs=self.extra_inputs.induced(nodes), pair_of_message=None,
         )  # fmt: skip
         return part, within
 
@@ -196,30 +196,29 @@ class Edges(Pairs):
     @cached_property
     def self_loops(self) -> Tensor:
         """Nodes that have a self-loop, int64 ``[L]``, ascending, of a graph without types."""
-        if None not in self.listed:
+        if None not in self.messages_by_type:
             return self.pairs[0, :0]
         return self.messages.index[0, self.messages.pair < 0]
 
     @cached_property
     def weights(self) -> Tensor | None:
         """float64 ``[M]``: mean weight of the messages of each edge; None without weights."""
-        return message_weights(self) if "edge_weight" in self.names else None
+        return message_weights(self) if "edge_weight" in self.value_names else None
 
     @property
-    def names(self) -> list[str]:
+    def value_names(self) -> list[str]:
         """Names of the values of messages that a model is given."""
-        names = dict.fromkeys(name for found in self.listed.values() for name in found.values)
-        return list(names) if None in self.listed else sorted(names, reverse=True)
+        names = dict.fromkeys(name for m in self.messages_by_type.values() for name in m.values)
+        return list(names) if None in self.messages_by_type else sorted(names, reverse=True)
 
-    def each(self) -> Iterator[tuple[Edges, slice, slice]]:
+    def each_group(self) -> Iterator[tuple[Edges, slice, slice]]:
         """Each group as a graph of its own, without messages; its nodes and edges among all."""
         assert self.groups is not None
         ends, edge = self.groups.first.tolist(), 0
         for number, count in enumerate(self.num_in_group.tolist()):
             nodes, edges = slice(ends[number], ends[number + 1]), slice(edge, edge + count)
-            yield (
-                Edges(nodes.stop - nodes.start, self.pairs[:, edges] - nodes.start), nodes, edges,
-            )  # fmt: skip
+            pairs = self.pairs[:, edges] - nodes.start
+            yield Edges(nodes.stop - nodes.start, pairs), nodes, edges
             edge += count
 
     @cached_property
@@ -238,20 +237,20 @@ class Edges(Pairs):
         stays[pair[keep].to(stays.device)] = True
         return graph, stays
 
-    def columns(self, keep: Tensor | None = None) -> tuple[Tensor, int]:
+    def stacked_messages(self, keep: Tensor | None = None) -> tuple[Tensor, int]:
         """All messages in one int64 ``[2, E]``, and the nodes: each edge type has its own."""
         part = self if keep is None else self.subset(keep)
-        if None in part.listed or not part.listed:
+        if None in part.messages_by_type or not part.messages_by_type:
             return part.edge_index, self.num_nodes
-        count, found = self.graph_nodes, part.listed.values()
+        count, found = self.graph_nodes, part.messages_by_type.values()
         apart = [messages.index + number * count for number, messages in enumerate(found)]
         return torch.cat(apart, dim=1), count * len(apart)
 
     def tensors(self) -> list[Tensor]:
         """All that a model is given of the graph beside the target's features and the edges."""
-        listed = self.listed.values()
-        own = [m.values[name] for name in self.names for m in listed if name in m.values]
-        return [*self.features.values(), *own, *self.beside.tensors()]
+        listed = self.messages_by_type.values()
+        own = [m.values[name] for name in self.value_names for m in listed if name in m.values]
+        return [*self.features.values(), *own, *self.extra_inputs.tensors()]
 
     def fields(self, keep: Tensor | None = None, numbered: bool = True) -> dict[str, Any]:
         """Inputs of a model: ``edge_index``, and values of messages, nodes and the whole graph.
@@ -263,11 +262,12 @@ class Edges(Pairs):
             numbered: Whether surroundings tell the edge of each message, for masks of edges.
         """
         part = self if keep is None else self.subset(keep)
-        if None in part.listed or not part.listed:
+        if None in part.messages_by_type or not part.messages_by_type:
             values = part.messages.values
-            return {"edge_index": part.edge_index, **values, **self.beside.fields()}
+            return {"edge_index": part.edge_index, **values, **self.extra_inputs.fields()}
         count = part.num_edges if numbered else None
-        inputs = Surroundings.from_messages(part.features, part.listed, self.names, count)
+        messages, names = part.messages_by_type, self.value_names
+        inputs = HeteroInputs.from_messages(part.features, messages, names, count)
         return {"edge_index": replace(inputs, target=self.target)}
 
     def data(self, fields: Mapping[str, Any]) -> Data:
@@ -276,9 +276,9 @@ class Edges(Pairs):
         ``input_levels`` names the values that the model is given, each with its level: ``edges``,
         ``nodes`` or ``whole``.
         """
-        levels = {} if self.target else dict.fromkeys(self.names, "edges")
-        levels |= dict.fromkeys(self.beside.nodes, "nodes")
-        levels |= dict.fromkeys(self.beside.whole, "whole")
+        levels = {} if self.target else dict.fromkeys(self.value_names, "edges")
+        levels |= dict.fromkeys(self.extra_inputs.nodes, "nodes")
+        levels |= dict.fromkeys(self.extra_inputs.whole, "whole")
         return Data(**self.fields(), **fields, **({"input_levels": levels} if levels else {}))
 
     def fingerprint(self, keep: Tensor | None = None) -> str:
@@ -292,8 +292,8 @@ class Edges(Pairs):
             keep: bool ``[M]``: of the graph with these edges only; None: all.
 
         Example:
-            >>> once = Edges.from_index(torch.tensor([[0, 1], [1, 2]]))
-            >>> twice = Edges.from_index(torch.tensor([[2, 1, 1, 0], [1, 2, 0, 1]]))
+            >>> once = Edges.from_edge_index(torch.tensor([[0, 1], [1, 2]]))
+            >>> twice = Edges.from_edge_index(torch.tensor([[2, 1, 1, 0], [1, 2, 0, 1]]))
             >>> once.fingerprint() == twice.fingerprint()
             True
         """

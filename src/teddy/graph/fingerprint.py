@@ -17,7 +17,7 @@ def edges_fingerprint(edges: Edges) -> str:
     """Return the sha256 of nodes and edges; see :meth:`teddy.graph.Edges.fingerprint`."""
     if edges.groups is not None and edges.groups.types:
         digest = hashlib.sha256(f"hetero {sorted(edges.groups.types.items())}\n".encode())
-        for kind, messages in edges.listed.items():
+        for kind, messages in edges.messages_by_type.items():
             digest.update(f"{kind} {messages.index.size(1)}\n".encode())
             digest.update(_bytes(messages.index))
         return digest.hexdigest()

@@ -52,33 +52,36 @@ class Groups:
     Attributes:
         first: int64 ``[G + 1]``: group g has the nodes ``first[g]`` to ``first[g + 1]``.
         budget: ``each`` or ``all``.
-        alone: Whether scores that draw do so for each group by itself, not once for all.
+        separate_draws: Whether scores that draw do so for each group by itself, not once for all.
         relations: Edge types of each group, a relation with its reverse; empty for graphs.
         node: int64 ``[N]``: node of the whole graph that each node stands for, where nodes of all
             types are numbered one after the other; None: itself.
         types: Nodes of each type, sorted by type.
 
     Example:
-        >>> groups = Groups.of_graphs(torch.tensor([0, 0, 0, 2, 2]), 3)
+        >>> groups = Groups.from_batch(torch.tensor([0, 0, 0, 2, 2]), 3)
         >>> groups.first.tolist(), len(groups)
         ([0, 3, 3, 5], 3)
     """
 
     first: Tensor
     budget: str = "each"
-    alone: bool = False
+    separate_draws: bool = False
     relations: tuple[tuple[EdgeType, ...], ...] = ()
     node: Tensor | None = None
     types: Mapping[str, int] = field(default_factory=dict)
 
     @staticmethod
-    def of_graphs(
-        graph_of_node: Tensor, num_graphs: int, budget: str = "each", alone: bool = False
+    def from_batch(
+        graph_of_node: Tensor,
+        num_graphs: int,
+        budget: str = "each",
+        separate_draws: bool = False,
     ) -> Groups:
         """Groups of a batch, from the graph of each node, ascending."""
         counts = torch.bincount(graph_of_node, minlength=num_graphs)
         first = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-        return Groups(first, check_budget(budget), alone)
+        return Groups(first, check_budget(budget), separate_draws)
 
     def __len__(self) -> int:
         return self.first.numel() - 1
@@ -97,7 +100,7 @@ class Groups:
             found[name], before = before, before + count
         return found
 
-    def of_nodes(self, nodes: Tensor) -> Tensor:
+    def group_of(self, nodes: Tensor) -> Tensor:
         """Group of each of these nodes."""
         return torch.searchsorted(self.first, nodes.contiguous(), right=True) - 1
 

@@ -17,7 +17,7 @@ from teddy.tensors import as_tensor, shape_text
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class HeteroInputs:
     """All that nodes of one type meet in a graph: what a model is given beside their features.
 
     Attributes:
@@ -42,7 +42,7 @@ class Surroundings:
         listed: Mapping[Any, Messages],
         names: Iterable[str],
         num_edges: int | None,
-    ) -> Surroundings:
+    ) -> HeteroInputs:
         """Return the surroundings in a graph, without the target.
 
         Args:
@@ -60,9 +60,9 @@ class Surroundings:
         if num_edges is not None:
             pair = {kind: torch.where(m.pair < 0, num_edges, m.pair) for kind, m in listed.items()}
         index = {kind: m.index for kind, m in listed.items()}
-        return Surroundings(dict(features), index, of_edges, pair)
+        return HeteroInputs(dict(features), index, of_edges, pair)
 
-    def weighted(self, weights: Mapping[EdgeType, Tensor]) -> Surroundings:
+    def weighted(self, weights: Mapping[EdgeType, Tensor]) -> HeteroInputs:
         """Return the same with these weights of arcs, times those that they have.
 
         Args:
@@ -71,7 +71,7 @@ class Surroundings:
         Example:
             >>> writes = ("author", "writes", "paper")
             >>> index, double = torch.tensor([[0], [1]]), torch.tensor([2.0])
-            >>> around = Surroundings({}, {writes: index}, {"edge_weight": {writes: double}})
+            >>> around = HeteroInputs({}, {writes: index}, {"edge_weight": {writes: double}})
             >>> around.weighted({writes: torch.tensor([0.25])}).of_edges["edge_weight"][writes]
             tensor([0.5000])
         """
@@ -82,12 +82,12 @@ class Surroundings:
         }
         return replace(self, of_edges={**self.of_edges, "edge_weight": product})
 
-    def to(self, device: torch.device | str, non_blocking: bool = False) -> Surroundings:
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> HeteroInputs:
         """The same on a device; ``Data.to`` calls it so.
 
         Example:
             >>> from torch_geometric.data import Data
-            >>> around = Surroundings({"author": torch.ones(2, 1)}, {}, target="paper")
+            >>> around = HeteroInputs({"author": torch.ones(2, 1)}, {}, target="paper")
             >>> Data(edge_index=around).to("meta").edge_index.x_dict["author"].device
             device(type='meta')
         """
@@ -97,11 +97,11 @@ class Surroundings:
 
         values = {name: moved(found) for name, found in self.of_edges.items()}
         parts = (moved(self.x_dict), moved(self.edge_index_dict), values, moved(self.edge_of))
-        return Surroundings(*parts, self.target)
+        return HeteroInputs(*parts, self.target)
 
 
 @dataclass(frozen=True)
-class Beside:
+class ExtraInputs:
     """Inputs of a model by the names in its forward.
 
     Attributes:
@@ -109,7 +109,7 @@ class Beside:
         whole: Anything else, which is passed as it is.
 
     Example:
-        >>> beside = Beside({"pos": torch.tensor([[0.0], [1.0], [2.0]])}, {"scale": 3})
+        >>> beside = ExtraInputs({"pos": torch.tensor([[0.0], [1.0], [2.0]])}, {"scale": 3})
         >>> beside.induced(torch.tensor([True, False, True])).fields()
         {'pos': tensor([[0.],
                 [2.]]), 'scale': 3}
@@ -119,17 +119,17 @@ class Beside:
     whole: Mapping[str, Any] = field(default_factory=dict)
 
     @staticmethod
-    def of_data(data: Data, nodes: Iterable[str], whole: Iterable[str]) -> Beside:
+    def from_data(data: Data, nodes: Iterable[str], whole: Iterable[str]) -> ExtraInputs:
         """Values of these names, which a graph must have."""
         size = data.x.size(0)
-        return Beside(
+        return ExtraInputs(
             {name: check_node_values(name, data[name], size) for name in nodes},
             {name: data[name] for name in whole},
         )
 
-    def to(self, device: torch.device) -> Beside:
+    def to(self, device: torch.device) -> ExtraInputs:
         """The same values on a device."""
-        return Beside(*({n: _moved(v, device) for n, v in of.items()} for of in self._both()))
+        return ExtraInputs(*({n: _moved(v, device) for n, v in of.items()} for of in self._both()))
 
     def names(self) -> dict[str, list[str]]:
         """Names of values of nodes and of the whole graph, as a ticket's header has them."""
@@ -145,7 +145,7 @@ class Beside:
         kinds = (Tensor, bool, int, float)
         return [torch.as_tensor(v) for v in self.fields().values() if isinstance(v, kinds)]
 
-    def induced(self, nodes: Tensor) -> Beside:
+    def induced(self, nodes: Tensor) -> ExtraInputs:
         """Values of some nodes, which are numbered anew.
 
         Args:
@@ -158,7 +158,7 @@ class Beside:
             return self
         self.check_divisible(nodes.numel())
         chosen = {name: value[nodes.to(value.device)] for name, value in self.nodes.items()}
-        return Beside(chosen, self.whole)
+        return ExtraInputs(chosen, self.whole)
 
     def check_divisible(self, num_nodes: int) -> None:
         """Raise if a value is about pairs or numbers of nodes.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from teddy.graph.canonical import one_each
+from teddy.graph.canonical import value_per_message
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,9 @@ def unique_messages(
     unique = torch.stack([keys // max(targets, 1), keys % max(targets, 1)])
     own = torch.full_like(keys, -1)
     own[place] = pair
-    found = {n: one_each(f"{where}{n}", v, unique, place, directed) for n, v in values.items()}
+    found = {
+        n: value_per_message(f"{where}{n}", v, unique, place, directed) for n, v in values.items()
+    }
     return Messages(unique, own, found)
 
 

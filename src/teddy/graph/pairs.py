@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from teddy.graph.groups import Groups
-from teddy.numbers import num_pruned_edges
+from teddy.sparsity import num_pruned_edges
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Pairs:
         """int64 ``[M]``: group of each edge, ascending."""
         if self.groups is None:
             return torch.zeros_like(self.pairs[0])
-        return self.groups.of_nodes(self.pairs[0])
+        return self.groups.group_of(self.pairs[0])
 
     @cached_property
     def num_in_group(self) -> Tensor:

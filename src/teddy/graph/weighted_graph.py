@@ -46,7 +46,7 @@ class WeightedGraph:
     weight: Tensor
 
     @staticmethod
-    def of(graph: Edges, pair_of_column: Tensor, edge_weight: Tensor) -> WeightedGraph:
+    def from_columns(graph: Edges, pair_of_column: Tensor, edge_weight: Tensor) -> WeightedGraph:
         """From a weight of each column of an ``edge_index``: an edge has the mean of its columns'.
 
         Args:
@@ -57,7 +57,7 @@ class WeightedGraph:
         Example:
             >>> from teddy.graph import Edges
             >>> graph, pair_of_column = Edges.from_columns(torch.tensor([[0, 1], [1, 0]]))
-            >>> WeightedGraph.of(graph, pair_of_column, torch.tensor([1.0, 3.0])).weight
+            >>> WeightedGraph.from_columns(graph, pair_of_column, torch.tensor([1.0, 3.0])).weight
             tensor([2.], dtype=torch.float64)
         """
         if edge_weight.shape != pair_of_column.shape:
@@ -127,19 +127,20 @@ def message_weights(edges: Edges) -> Tensor:
     Raises:
         InputError: if a relation has no weights.
     """
-    listed: Any = edges.listed
+    listed: Any = edges.messages_by_type
     if None in listed:
         messages = listed[None]
-        return WeightedGraph.of(edges, messages.pair, messages.values["edge_weight"]).weight
+        weight = messages.values["edge_weight"]
+        return WeightedGraph.from_columns(edges, messages.pair, weight).weight
     assert edges.groups is not None
     found = []
-    for kinds, (alone, _, own) in zip(edges.groups.relations, edges.each(), strict=True):
+    for kinds, (alone, _, own) in zip(edges.groups.relations, edges.each_group(), strict=True):
         for kind in kinds:
             check_has_weights(kind, listed[kind].values)
         pair = torch.cat([listed[kind].pair for kind in kinds])
         weights = torch.cat([listed[kind].values["edge_weight"] for kind in kinds])
         pair = torch.where(pair < 0, pair, pair - own.start)
-        found.append(WeightedGraph.of(alone, pair, weights).weight)
+        found.append(WeightedGraph.from_columns(alone, pair, weights).weight)
     return torch.cat(found)
 
 

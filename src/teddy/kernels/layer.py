@@ -28,20 +28,20 @@ class SparseWeight:
 
     Example:
         >>> weight = SparseWeight(torch.tensor([[0.0, 2.0], [0.0, 0.0]]))
-        >>> weight.after(torch.tensor([[3.0, 1.0]]))
+        >>> weight.left_product(torch.tensor([[3.0, 1.0]]))
         tensor([[0., 6.]])
     """
 
     def __init__(self, weight: Tensor) -> None:
-        weight = weight.detach()
-        self.rows, self.columns = SparseMatrix.of(weight), SparseMatrix.of(weight.t())
+        self.rows = SparseMatrix.from_tensor(weight.detach())
+        self.columns = SparseMatrix.from_tensor(weight.detach().t())
 
     @property
     def nnz(self) -> int:
         """Number of entries."""
         return self.rows.pattern.nnz
 
-    def after(self, h: Tensor | SparseMatrix) -> Tensor:
+    def left_product(self, h: Tensor | SparseMatrix) -> Tensor:
         """Multiply ``h`` with it."""
         if isinstance(h, Tensor):
             return self.columns.product(h.t().contiguous()).t().contiguous()
@@ -56,7 +56,7 @@ class SparseWeight:
 def multiply(h: Input, weight: Tensor | SparseWeight) -> Tensor:
     """Multiply features, sparse or dense, or hidden units with a weight."""
     if isinstance(weight, SparseWeight):
-        return weight.after(h.activated() if isinstance(h, Hidden) else h)
+        return weight.left_product(h.activated() if isinstance(h, Hidden) else h)
     return narrow_product(h, weight) if isinstance(h, Tensor) else h @ weight
 
 

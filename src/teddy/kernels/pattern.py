@@ -11,7 +11,7 @@ from torch import Tensor
 
 from teddy.kernels import jit
 from teddy.kernels import products as kernels
-from teddy.tensors import TensorMemory
+from teddy.tensors import TensorCache
 
 # Elements of a gathered block in a sampled product: small enough to stay in the cache.
 _BLOCK = 1 << 20
@@ -25,7 +25,7 @@ class Pattern:
         origin: Entry of another pattern that each entry stands for, if it was made from one.
 
     Example:
-        >>> pattern = Pattern.of(torch.tensor([0, 0, 2]), torch.tensor([1, 2, 0]), (3, 3))
+        >>> pattern = Pattern.from_entries(torch.tensor([0, 0, 2]), torch.tensor([1, 2, 0]), (3, 3))
         >>> pattern.crow.tolist(), pattern.col.tolist()
         ([0, 2, 2, 3], [1, 2, 0])
         >>> pattern.transpose.col.tolist()
@@ -46,7 +46,7 @@ class Pattern:
         self._entries: dict[int, kernels.Entries] = {}
 
     @staticmethod
-    def of(row: Tensor, col: Tensor, shape: tuple[int, int]) -> Pattern:
+    def from_entries(row: Tensor, col: Tensor, shape: tuple[int, int]) -> Pattern:
         """Build the pattern of the entries (row, col); duplicates become one entry."""
         keys = torch.unique(row.long() * shape[1] + col.long())
         row, col = keys // shape[1], keys % shape[1]
@@ -141,10 +141,10 @@ def column_order(crow: Tensor, col: Tensor, shape: tuple[int, int]) -> Tensor:
 
 
 # Patterns of tensors that are still in use.
-_patterns = TensorMemory()
+_patterns = TensorCache()
 
 
-def remember(edge_index: Tensor, num_nodes: int) -> None:
+def cache_pattern(edge_index: Tensor, num_nodes: int) -> None:
     """Keep the pattern of messages that are sorted, in both directions and without self-loops."""
     # Not the tensor itself, but a view: it has to be free to go.
     crow = _offsets(edge_index[0], num_nodes)
@@ -161,7 +161,7 @@ def edge_pattern(edge_index: Tensor, num_nodes: int) -> Pattern:
     if known is not None:
         return known
     source, target = edge_index[:, edge_index[0] != edge_index[1]]
-    return Pattern.of(target, source, (num_nodes, num_nodes))
+    return Pattern.from_entries(target, source, (num_nodes, num_nodes))
 
 
 def row_softmax(scores: Tensor, pattern: Pattern, weights: Tensor | None = None) -> Tensor:
@@ -171,7 +171,7 @@ def row_softmax(scores: Tensor, pattern: Pattern, weights: Tensor | None = None)
     and a row of such entries is 0.
 
     Example:
-        >>> pattern = Pattern.of(torch.tensor([0, 0, 1]), torch.tensor([0, 1, 1]), (2, 2))
+        >>> pattern = Pattern.from_entries(torch.tensor([0, 0, 1]), torch.tensor([0, 1, 1]), (2, 2))
         >>> row_softmax(torch.tensor([1.0, 1.0, 5.0]), pattern)
         tensor([0.5000, 0.5000, 1.0000])
     """

@@ -27,7 +27,7 @@ class SparseMatrix:
     Gradients flow to the dense factor and, if they require it, to the values.
 
     Example:
-        >>> matrix = SparseMatrix.of(torch.tensor([[0.0, 2.0], [0.0, 0.0]]))
+        >>> matrix = SparseMatrix.from_tensor(torch.tensor([[0.0, 2.0], [0.0, 0.0]]))
         >>> matrix @ torch.eye(2)
         tensor([[0., 2.],
                 [0., 0.]])
@@ -39,7 +39,7 @@ class SparseMatrix:
         self._ordered: dict[int, Tensor] = {}
 
     @staticmethod
-    def of(matrix: Tensor) -> SparseMatrix:
+    def from_tensor(matrix: Tensor) -> SparseMatrix:
         """Convert a dense or sparse tensor."""
         csr = matrix if matrix.layout == torch.sparse_csr else matrix.to_sparse_csr()
         pattern = Pattern(
@@ -174,7 +174,7 @@ def shifted_product(matrix: SparseMatrix, shift: Tensor, dense: Tensor) -> Tenso
     r"""Multiply :math:`A + s I` with a dense matrix, with gradients for it and for :math:`s`.
 
     Example:
-        >>> path = SparseMatrix.of(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        >>> path = SparseMatrix.from_tensor(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
         >>> shifted_product(path, torch.tensor(3.0), torch.tensor([[1.0], [2.0]]))
         tensor([[5.],
                 [7.]])
@@ -210,8 +210,9 @@ def chain_product(
     that what is between the two products stays in the cache; so is :math:`A (X W)` itself.
 
     Example:
-        >>> path = SparseMatrix.of(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
-        >>> chain_product(path, None, SparseMatrix.of(torch.eye(2)), torch.tensor([[1.0], [2.0]]))
+        >>> path = SparseMatrix.from_tensor(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        >>> features, weight = SparseMatrix.from_tensor(torch.eye(2)), torch.tensor([[1.0], [2.0]])
+        >>> chain_product(path, None, features, weight)
         tensor([[2.],
                 [1.]])
     """

@@ -8,7 +8,7 @@ from typing import Any
 from torch.utils.data import Dataset
 from torch_geometric.data import Data, HeteroData
 
-from teddy.capabilities import FEATURES, Part
+from teddy.capabilities import FEATURES, Capabilities
 from teddy.models import MODELS, parse_model
 from teddy.prune import SCORES
 from teddy.prune.choose import needed_signals
@@ -18,7 +18,7 @@ from teddy.tasks import TASKS, kind_for, parse_task
 _ONE_TYPE = "it takes nodes of one type; use your own module, such as to_hetero's"
 
 
-def settings_parts(settings: Settings) -> list[Part]:
+def settings_parts(settings: Settings) -> list[Capabilities]:
     """The task, and the features that settings ask for.
 
     Example:
@@ -35,7 +35,7 @@ def settings_parts(settings: Settings) -> list[Part]:
     return [task_part(task.task), *(FEATURES[name] for name, on in asked.items() if on)]
 
 
-def problem_parts(data: Any, model: Any, settings: Settings) -> list[Part]:
+def problem_parts(data: Any, model: Any, settings: Settings) -> list[Capabilities]:
     """The same, with the model and the features that data have.
 
     Args:
@@ -62,12 +62,12 @@ def problem_parts(data: Any, model: Any, settings: Settings) -> list[Part]:
     return parts
 
 
-def task_part(task: str) -> Part:
+def task_part(task: str) -> Capabilities:
     """A task as a part, by its name, perhaps with options."""
     return TASKS[parse_task(task).name].part()
 
 
-def model_part(name: str) -> Part:
+def model_part(name: str) -> Capabilities:
     """A built-in model as a part.
 
     Example:
@@ -75,10 +75,10 @@ def model_part(name: str) -> Part:
         ['heterogeneous']
     """
     own: Mapping[str, str] = MODELS[name].UNSUPPORTED
-    return Part("model", name, {"heterogeneous": _ONE_TYPE, **own})
+    return Capabilities("model", name, {"heterogeneous": _ONE_TYPE, **own})
 
 
-def score_part(name: str) -> Part:
+def score_part(name: str) -> Capabilities:
     """An edge score as a part.
 
     Example:
@@ -90,4 +90,5 @@ def score_part(name: str) -> Part:
         unsupported["heterogeneous"] = "it compares nodes of one type"
     if getattr(SCORES[name], "weighted", None) is None:
         unsupported["weighted degrees"] = "it is no function of degrees"
-    return Part("score", name, unsupported, () if set(signals) <= {"x"} else ("node classes",))
+    needs = () if set(signals) <= {"x"} else ("node classes",)
+    return Capabilities("score", name, unsupported, needs)

@@ -53,7 +53,7 @@ def dense_result(problem: Problem) -> DenseResult:
         problem.store.save("dense", known)
     else:
         problem.phases.skip("dense")
-    facts, logits = known.facts, known.tensors["logits"]
+    facts, logits = known.metadata, known.tensors["logits"]
     return DenseResult(
         # With a loader rows are taken from them; they may be on the disk, and stay there.
         logits.to(problem.device) if problem.loader is None else logits,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from teddy.capabilities import Part, check_combination
+from teddy.capabilities import Capabilities, check_combination
 from teddy.errors import InputError
 from teddy.methods.problem import Problem
 from teddy.methods.sparsity_level import SparsityLevel
@@ -30,7 +30,7 @@ class Method:
             What the levels have in common is computed once.
         distill: The strength :math:`\lambda_{dt}` that it takes when none is asked for.
         check_values: Called with options, raises if a value can't be; None: any can.
-        needs: Abilities that a problem must support, see :class:`teddy.capabilities.Part`.
+        needs: Abilities that a problem must support, see :class:`teddy.capabilities.Capabilities`.
     """
 
     name: str
@@ -39,11 +39,11 @@ class Method:
     check_values: Callable[..., object] | None = None
     needs: tuple[str, ...] = ()
 
-    def part(self) -> Part:
+    def part(self) -> Capabilities:
         """The method as a part of a search."""
-        return Part("method", self.name, needs=self.needs)
+        return Capabilities("method", self.name, needs=self.needs)
 
-    def parts(self, level: SparsityLevel, **options: Any) -> list[Part]:
+    def parts(self, level: SparsityLevel, **options: Any) -> list[Capabilities]:
         """The method, and what its scheme asks for at a level, where it has one scheme."""
         made = None
         if self.check_values is not None:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 from torch_geometric.data import Data
 
-from teddy.capabilities import Part
+from teddy.capabilities import Capabilities
 from teddy.data.checks import MASKS
 from teddy.data.features import num_features
 from teddy.data.splits import one_split
@@ -29,9 +29,9 @@ from teddy.models.layered import hidden_units
 from teddy.models.macs import count_macs
 from teddy.models.module_call import check_looks_up
 from teddy.models.source import ModelLike, ModelSource
-from teddy.numbers import check_seed
 from teddy.prune import Signals, choose_edges, keep_highest
 from teddy.settings import Settings
+from teddy.sparsity import check_seed
 from teddy.tasks import Head, Views, kind_for, parse_task, read_class_weight
 from teddy.tasks.views import Choice
 from teddy.ticket import Ticket
@@ -82,7 +82,7 @@ class Problem:
         settings: Settings,
         seed: int = 0,
         *,
-        parts: Sequence[Part] = (),
+        parts: Sequence[Capabilities] = (),
         teacher: TeacherLike | None = None,
         progress: Progress | None = None,
         store: Store | None = None,

@@ -29,7 +29,7 @@ from teddy.methods.problem import Problem
 from teddy.methods.sparsity_level import SparsityLevel
 from teddy.methods.store import FileStore, RankZeroStore, Store
 from teddy.models.identity import module_digest
-from teddy.numbers import check_number
+from teddy.sparsity import check_number
 from teddy.store.atomic import UNFINISHED, StrPath
 from teddy.store.folders import (
     check_owner,
@@ -86,7 +86,7 @@ class SearchFolder:
         for file in [] if self.path is None else sorted(self.path.glob("training-*.safetensors")):
             entry = read_entry(file)
             if entry is not None:
-                epochs = [Epoch(**epoch) for epoch in entry.facts["history"]]
+                epochs = [Epoch(**epoch) for epoch in entry.metadata["history"]]
                 yield file.stem.removeprefix("training-"), epochs
 
     @contextmanager

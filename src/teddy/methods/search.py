@@ -16,20 +16,21 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from teddy.capabilities import FEATURES, Part, check_combination
+from teddy.capabilities import FEATURES, Capabilities, check_combination
 from teddy.errors import InputError
 from teddy.methods.combination import score_part
 from teddy.methods.problem import Problem
 from teddy.methods.signals import check_has_signals, signals_of
 from teddy.methods.sparsity_level import SparsityLevel
 from teddy.models.masks import Masks
-from teddy.numbers import check_count, check_number, schedule_sparsity
+from teddy.sparsity import check_count, check_number, schedule_sparsity
 from teddy.prune import SCORES
 from teddy.prune.choose import needed_signals
+from teddy.sparsity import check_count, check_number, level_sparsity
 from teddy.store.tensors import Entry, pack, unpack
 from teddy.ticket import Ticket
 from teddy.training import seeded, train
-from teddy.weights import largest
+from teddy.weights import largest_entries
 
 #: The ways to choose weights.
 WEIGHTS = ("projection", "masks")
@@ -103,7 +104,7 @@ class Scheme:
             problem.phases.begin(1 + self.phases(level))
             yield self.ticket(problem, level)
 
-    def parts(self, level: SparsityLevel) -> list[Part]:
+    def parts(self, level: SparsityLevel) -> list[Capabilities]:
         """The score, and the features that the scheme asks for at a level."""
         edges, weights = self._learns(level)
         asked = {
@@ -235,7 +236,8 @@ class Scheme:
             ]
             weights = [torch.ones_like(stays) for stays in weights]
             for pool in problem.prunable.pools(step.weight_sparsity):
-                kept = largest([magnitudes_left[place] for place in pool.places], pool.num_kept)
+                left = [magnitudes_left[place] for place in pool.places]
+                kept = largest_entries(left, pool.num_kept)
                 for place, mask in zip(pool.places, kept, strict=True):
                     weights[place] = mask
         state = RoundState(keep, weights, [*state.rounds, time.perf_counter() - started])
@@ -290,4 +292,4 @@ def _from_entry(entry: Entry, like: RoundState) -> RoundState:
             unpack(entry.tensors[f"weights/{i}"], mask.numel()).view(mask.shape).to(mask.device)
             for i, mask in enumerate(weights)
         ]
-    return RoundState(keep, weights, list(entry.facts["rounds"]))
+    return RoundState(keep, weights, list(entry.metadata["rounds"]))

@@ -37,13 +37,13 @@ def signals_of(problem: Problem, needs: Sequence[str]) -> Signals:
     found = {
         "x": lambda: data.x,
         "logits": lambda: dense().logits.to(problem.device),
-        "alone": lambda: alone(problem),
+        "isolated_logits": lambda: isolated_logits(problem),
         "labels": lambda: torch.where(data.train_mask, data.y, -1),
     }
     return Signals(**{name: found[name]() for name in needs})
 
 
-def alone(problem: Problem) -> Tensor:
+def isolated_logits(problem: Problem) -> Tensor:
     """Logits of the dense model for nodes that get no message, ``[N, C]``."""
     known = problem.store.load("alone")
     if known is None:
@@ -63,7 +63,7 @@ def alone(problem: Problem) -> Tensor:
 
 def check_has_signals(problem: Problem, score: str) -> None:
     """Raise unless the teacher can compute what a score looks at."""
-    if "alone" not in needed_signals(score):
+    if "isolated_logits" not in needed_signals(score):
         return
     if problem.teacher is not None and problem.teacher.network is None:
         raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from teddy.numbers import check_sparsity, schedule_sparsity
+from teddy.sparsity import check_sparsity, schedule_sparsity
 
 # Kept shares below this, zero among them, are reached in the round after it.
 _SMALLEST = 1e-3

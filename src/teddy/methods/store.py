@@ -25,7 +25,7 @@ class MemoryStore:
     Example:
         >>> store = MemoryStore()
         >>> store.save("dense", Entry({}, {"seconds": 2.0}))
-        >>> store.load("dense").facts, store.load("other")
+        >>> store.load("dense").metadata, store.load("other")
         ({'seconds': 2.0}, None)
     """
 
@@ -48,7 +48,7 @@ class FileStore:
         >>> import tempfile
         >>> store = FileStore(Path(tempfile.mkdtemp()))
         >>> store.save("dense", Entry({}, {"seconds": 2.0}))
-        >>> store.load("dense").facts, store.load("other")
+        >>> store.load("dense").metadata, store.load("other")
         ({'seconds': 2.0}, None)
     """
 

@@ -138,7 +138,7 @@ class Teacher:
         )
         takes = edge_inputs(self.network, present, edges.directed)
         for name in takes:
-            if name not in edges.names:
+            if name not in edges.value_names:
                 raise InputError(f"it takes {name} and the model doesn't, expected both to take it")
         return takes
 

@@ -23,7 +23,7 @@ from teddy.kernels.sinkhorn import (
     soft_minima,
     transport,
 )
-from teddy.numbers import check_count
+from teddy.sparsity import check_count
 
 Array = NDArray[Any]
 

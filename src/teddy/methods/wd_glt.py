@@ -16,7 +16,7 @@ from teddy.methods.problem import Problem
 from teddy.methods.search import Scheme
 from teddy.methods.sparsity_level import SparsityLevel
 from teddy.methods.wasserstein import class_separation, separation_memory
-from teddy.numbers import check_count, check_number
+from teddy.sparsity import check_count, check_number
 from teddy.ticket import Ticket
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from teddy.errors import InputError
 from teddy.kernels.hidden import Dropout
 from teddy.kernels.pattern import Pattern, edge_pattern
 from teddy.kernels.sparse import SparseMatrix
-from teddy.numbers import check_count
+from teddy.sparsity import check_count
 from teddy.weights.units import Part, Units
 
 Features = Tensor | SparseMatrix
@@ -150,7 +150,7 @@ class GNN(nn.Module, ABC):
 def as_features(x: Features) -> Features:
     """Features as layers compute with them: sparse where stored so, or with few entries."""
     if isinstance(x, Tensor) and (x.layout != torch.strided or _is_sparse(x)):
-        return SparseMatrix.of(x)
+        return SparseMatrix.from_tensor(x)
     return x
 
 

@@ -8,14 +8,14 @@ from typing import Any
 from torch import Tensor, nn
 
 from teddy.errors import InputError
-from teddy.graph.inputs import Surroundings
+from teddy.graph.inputs import HeteroInputs
 from teddy.models.base import GNN
 from teddy.models.edge_inputs import EDGE_INPUTS
 from teddy.models.own_module import ForwardSignature
 
 
 def call_hetero(
-    module: nn.Module, x: Tensor, around: Surroundings, run: Callable[..., Any] | None = None
+    module: nn.Module, x: Tensor, around: HeteroInputs, run: Callable[..., Any] | None = None
 ) -> Tensor:
     """Logits of the nodes that are predicted, ``[N, C]``, by ``module(x_dict, edge_index_dict)``.
 

@@ -88,7 +88,7 @@ class Masks(nn.Module):
         Example:
             >>> masks = Masks(nn.Linear(1, 1), 2, None)
             >>> source, target = torch.tensor([[0, 0, 1, 1, 2], [0, 1, 0, 2, 1]])
-            >>> masks.mask_of_entry(Pattern.of(source, target, (3, 3))).tolist()
+            >>> masks.mask_of_entry(Pattern.from_entries(source, target, (3, 3))).tolist()
             [2, 0, 0, 1, 1]
         """
         assert self.edge_mask is not None

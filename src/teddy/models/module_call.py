@@ -14,7 +14,7 @@ from torch.jit import ScriptModule
 from torch_geometric.nn import MessagePassing
 
 from teddy.errors import InputError
-from teddy.graph.inputs import Surroundings
+from teddy.graph.inputs import HeteroInputs
 from teddy.models.edge_inputs import check_given
 from teddy.models.hetero import call_hetero
 from teddy.models.masks import call_with
@@ -41,7 +41,7 @@ class ModuleCall:
 
     def check(self, edge_index: Any, values: Mapping[str, Any]) -> None:
         """Raise if the module needs other values than there are, or doesn't take those."""
-        if not isinstance(edge_index, Surroundings):
+        if not isinstance(edge_index, HeteroInputs):
             check_given(self.module, _named(values))
 
     def __call__(
@@ -56,14 +56,14 @@ class ModuleCall:
         Args:
             x: Features; of a heterogeneous graph those of the nodes that are predicted.
             edge_index: Edges; of a heterogeneous graph
-                :class:`~teddy.graph.inputs.Surroundings`.
+                :class:`~teddy.graph.inputs.HeteroInputs`.
             values: Other values of the graph by name.
             weights: Weights in place of the module's own, by name.
         """
         run: Callable[..., Any] = self.module
         if weights is not None:
             run = partial(call_with, self.module, weights, "__call__")
-        if isinstance(edge_index, Surroundings):
+        if isinstance(edge_index, HeteroInputs):
             return call_hetero(self.module, x, edge_index, run)
         inputs, named = self.signature.arguments(x, edge_index, _named(values))
         return run(*inputs, **named)

@@ -16,7 +16,7 @@ from teddy.errors import InputError
 from teddy.kernels.pattern import Pattern
 from teddy.machine import free_memory
 from teddy.models.subspace import block_width, smallest_pairs
-from teddy.numbers import check_count
+from teddy.sparsity import check_count
 from teddy.store import cache as disk
 
 Array = NDArray[Any]
@@ -67,7 +67,7 @@ def spectrum(pattern: Pattern, count: int = 0, cache: bool = True) -> Spectrum:
         InputError: if it needs more memory than there is; see :func:`spectrum_bytes`.
 
     Example:
-        >>> edge = Pattern.of(torch.tensor([0, 1]), torch.tensor([1, 0]), (3, 3))
+        >>> edge = Pattern.from_entries(torch.tensor([0, 1]), torch.tensor([1, 0]), (3, 3))
         >>> spectrum(edge)  # and a lone node
         Spectrum(values=tensor([0., 0., 2.]), vectors=tensor([[ 0.7071,  0.0000,  0.7071],
                 [ 0.7071,  0.0000, -0.7071],
@@ -85,7 +85,7 @@ def positions(pattern: Pattern, count: int, cache: bool = True) -> Tensor:
     As in :func:`spectrum`; where there are fewer than ``count``, the last columns are 0.
 
     Example:
-        >>> edge = Pattern.of(torch.tensor([0, 1]), torch.tensor([1, 0]), (2, 2))
+        >>> edge = Pattern.from_entries(torch.tensor([0, 1]), torch.tensor([1, 0]), (2, 2))
         >>> positions(edge, 2)
         tensor([[ 0.7071,  0.0000],
                 [-0.7071,  0.0000]])

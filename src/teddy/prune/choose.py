@@ -61,7 +61,7 @@ def keep_highest(edges: Edges, scores: Tensor, sparsity: float) -> Tensor:
         >>> pairs, graphs = torch.tensor([[0, 1, 3], [1, 2, 4]]), torch.tensor([0, 0, 0, 1, 1])
         >>> scores = torch.tensor([3.0, 2.0, 1.0], dtype=torch.float64)
         >>> for budget in ("each", "all"):
-        ...     batch = Edges(5, pairs, groups=Groups.of_graphs(graphs, 2, budget))
+        ...     batch = Edges(5, pairs, groups=Groups.from_batch(graphs, 2, budget))
         ...     print(keep_highest(batch, scores, 0.3))
         tensor([ True, False, False])
         tensor([ True,  True, False])
@@ -102,13 +102,13 @@ def score_edges(
     if groups.budget == "all" and groups.node is not None:
         graph, pair = edges.union
         if weights is not None:
-            weighted = WeightedGraph.of(graph, pair, weights)
+            weighted = WeightedGraph.from_columns(graph, pair, weights)
             return found.of_pairs(weighted, edges.node_pairs)
         # Of scores that draw, edges between the same nodes have numbers of their own.
         return found(graph, signals, seed)[pair] if found.of_graph else found(edges, signals, seed)
     scores = torch.empty_like(edges.pairs[0], dtype=torch.float64)
-    if weights is not None or (groups.alone and found.draws):
-        for alone, _, own in edges.each():
+    if weights is not None or (groups.separate_draws and found.draws):
+        for alone, _, own in edges.each_group():
             weight = None if weights is None else weights[own]
             scores[own] = _score_graph(alone, found, seed, weight, signals)
         return scores
@@ -118,7 +118,7 @@ def score_edges(
     # graphs that have as many together are scored to the last bit as each alone.
     nodes = torch.arange(edges.num_nodes, device=edges.pairs.device)
     highest = torch.zeros_like(edges.num_in_group)
-    highest.scatter_reduce_(0, groups.of_nodes(nodes), edges.degree, "amax")
+    highest.scatter_reduce_(0, groups.group_of(nodes), edges.degree, "amax")
     bits = torch.frexp(highest.double()).exponent[edges.group]
     for value in bits.unique():
         own = bits == value

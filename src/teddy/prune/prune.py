@@ -12,11 +12,11 @@ from teddy.graph.edges import Edges
 from teddy.graph.groups import check_budget
 from teddy.graph.messages import keep_columns
 from teddy.graph.weighted_graph import WeightedGraph
-from teddy.numbers import check_sparsity, num_pruned_edges
 from teddy.prune.choose import check_weighted, keep_highest, score_edges, score_of
-from teddy.prune.listed import GraphLike, Listed, listed_edges, signals_of
+from teddy.prune.graph_edges import GraphEdges, GraphLike, graph_edges, signals_of
 from teddy.prune.scores.score import Score
 from teddy.prune.sorted_graph import SortedGraph
+from teddy.sparsity import check_sparsity, num_pruned_edges
 
 
 def edge_scores(
@@ -47,7 +47,7 @@ def edge_scores(
         edge_weight: Positive weights ``[E]`` of an ``edge_index``, for weighted degrees
             (:func:`teddy.prune.scores.teddy.weighted_node_values`). Columns of the same edge count
             with their mean weight.
-        signals: What the score reads beside the graph: ``x``, ``logits``, ``alone``, ``labels``
+        signals: Node signals of the score: ``x``, ``logits``, ``isolated_logits``, ``labels``
             (:class:`~teddy.prune.scores.score.Signals`). By default the fields of the graph.
 
     Returns:
@@ -67,7 +67,7 @@ def edge_scores(
     fast = None if weighted else _sorted_graph(graph, num_nodes, rule)
     if fast is not None:
         return fast.scores(rule)
-    listed = listed_edges(graph, num_nodes, budget, weighted, edge_weight)
+    listed = graph_edges(graph, num_nodes, budget, weighted, edge_weight)
     pair = listed.pair_of_column
     scores, loop = torch.empty_like(pair, dtype=torch.float64), pair < 0
     scores[~loop] = score_edges(listed.edges, score, seed, listed.weights, known)[pair[~loop]]
@@ -136,7 +136,7 @@ def prune_edges(
     fast = None if weighted else _sorted_graph(graph, num_nodes, rule)
     if fast is not None:
         return fast.keep(rule, num_pruned_edges(sparsity, fast.num_edges))
-    listed = listed_edges(graph, num_nodes, budget, weighted, edge_weight)
+    listed = graph_edges(graph, num_nodes, budget, weighted, edge_weight)
     scores = score_edges(listed.edges, score, seed, listed.weights, known)
     keep = keep_highest(listed.edges, scores, sparsity)
     return listed.like_graph(keep_columns(keep, listed.pair_of_column))
@@ -155,13 +155,13 @@ def _sorted_graph(graph: GraphLike, num_nodes: int | None, rule: Score) -> Sorte
     if rule.join is None:
         return None
     if isinstance(graph, Tensor):
-        return SortedGraph.of(graph, num_nodes)
+        return SortedGraph.from_edge_index(graph, num_nodes)
     if isinstance(graph, Data) and not isinstance(graph, Batch) and graph.edge_index is not None:
-        return SortedGraph.of(graph.edge_index, graph.num_nodes)
+        return SortedGraph.from_edge_index(graph.edge_index, graph.num_nodes)
     return None
 
 
-def _loop_scores(rule: Score, listed: Listed) -> Tensor:
+def _loop_scores(rule: Score, listed: GraphEdges) -> Tensor:
     """Score self-loops as pairs (i, i) of their graph, or of their relation."""
     edges, nodes, weights = listed.edges, listed.loop_nodes, listed.weights
     groups = edges.groups
@@ -169,10 +169,11 @@ def _loop_scores(rule: Score, listed: Listed) -> Tensor:
         return _of_loops(rule, edges, nodes, weights)
     if groups.node is not None and groups.budget == "all":
         union, pair = edges.union
-        weights = None if weights is None else WeightedGraph.of(union, pair, weights).weight
+        if weights is not None:
+            weights = WeightedGraph.from_columns(union, pair, weights).weight
         return _of_loops(rule, union, groups.node[nodes], weights)
-    scores, group = torch.empty_like(nodes, dtype=torch.float64), groups.of_nodes(nodes)
-    for number, (alone, own_nodes, own) in enumerate(edges.each()):
+    scores, group = torch.empty_like(nodes, dtype=torch.float64), groups.group_of(nodes)
+    for number, (alone, own_nodes, own) in enumerate(edges.each_group()):
         inside = group == number
         if inside.any():
             weight = None if weights is None else weights[own]

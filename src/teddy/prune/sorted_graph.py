@@ -45,16 +45,17 @@ class SortedGraph:
         self.degree = torch.from_numpy(degree)
 
     @staticmethod
-    def of(edge_index: Tensor, num_nodes: int | None = None) -> SortedGraph | None:
+    def from_edge_index(edge_index: Tensor, num_nodes: int | None = None) -> SortedGraph | None:
         """Recognise such a list, sorted by its first or its second row; else None.
 
         Both directions are there if a sum of 64-bit hashes of the edges, signed by direction, is
         zero, which it is by chance once in 2^64 lists.
 
         Example:
-            >>> SortedGraph.of(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])).num_edges
+            >>> SortedGraph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])).num_edges
             2
-            >>> SortedGraph.of(torch.tensor([[0, 1], [1, 2]])) is None  # one direction only
+            >>> one_direction = torch.tensor([[0, 1], [1, 2]])
+            >>> SortedGraph.from_edge_index(one_direction) is None
             True
         """
         if jit.numba is None or not _is_edge_index(edge_index):

@@ -7,12 +7,12 @@ from typing import Any
 from torch_geometric.data.datapipes import functional_transform
 from torch_geometric.transforms import BaseTransform
 
-from teddy.graph.columns import keep_edges
+from teddy.graph.edge_subgraph import keep_edges
 from teddy.graph.groups import check_budget
-from teddy.numbers import check_sparsity
 from teddy.prune.choose import check_weighted
 from teddy.prune.prune import prune_edges
 from teddy.prune.scores import SCORES
+from teddy.sparsity import check_sparsity
 
 
 @functional_transform("sparsify_edges")

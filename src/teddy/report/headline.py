@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from teddy.numbers import schedule_sparsity
+from teddy.sparsity import schedule_sparsity
 from teddy.sweep.statistics import ENOUGH_SEEDS, TOO_FEW, Difference
 from teddy.sweep.summary import Summary, sparsest_winning
 

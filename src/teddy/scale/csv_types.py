@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from teddy.data.columns import as_integers
 from teddy.data.reading import shorten
+from teddy.data.table_file import as_integers
 from teddy.errors import InputError
 from teddy.scale.csv_files import CheckedStream, open_bytes, read_text, reading_csv
 

@@ -13,7 +13,6 @@ from teddy.data.reading import reason
 from teddy.errors import InputError
 from teddy.kernels import jit
 from teddy.machine import free_memory
-from teddy.numbers import check_seed, check_sparsity, num_pruned_edges
 from teddy.registry import Registry
 from teddy.scale import memory as memory_engine
 from teddy.scale import stream
@@ -26,6 +25,7 @@ from teddy.scale.scores import table_score
 from teddy.scale.stream import StreamEngine
 from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import Threshold
+from teddy.sparsity import check_seed, check_sparsity, num_pruned_edges
 
 
 def _duckdb(job: EngineJob) -> Engine:

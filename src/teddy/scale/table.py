@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from teddy.data.columns import as_integers
 from teddy.data.reading import shorten
+from teddy.data.table_file import as_integers
 from teddy.errors import InputError
 from teddy.scale import csv_types, parquet_files
 from teddy.scale.columns import check_ids, find_ends

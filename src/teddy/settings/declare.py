@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from teddy.errors import InputError
-from teddy.numbers import LARGEST_COUNT
+from teddy.sparsity import LARGEST_COUNT
 
 #: Metadata key under which a dataclass field keeps its declaration.
 KEY = "setting"

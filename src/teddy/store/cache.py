@@ -11,7 +11,7 @@ from pathlib import Path
 from torch import Tensor
 
 from teddy.errors import InputError
-from teddy.numbers import check_number
+from teddy.sparsity import check_number
 from teddy.store.atomic import UNFINISHED, write_atomically
 from teddy.store.tensors import Entry, entry_bytes, read_entry
 
@@ -30,7 +30,7 @@ def folder() -> Path:
 def load(key: str) -> dict[str, Tensor] | None:
     """Return the tensors saved under a key; None if there are none, or the file is damaged."""
     entry = read_entry(_path(key))
-    if entry is None or entry.facts.get("key") != key:
+    if entry is None or entry.metadata.get("key") != key:
         return None
     with contextlib.suppress(OSError):
         os.utime(_path(key))  # used now

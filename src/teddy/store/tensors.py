@@ -24,14 +24,14 @@ class Entry:
     """Tensors and plain numbers that belong together."""
 
     tensors: dict[str, Tensor]
-    facts: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
 
 
 def entry_bytes(entry: Entry) -> bytes:
     """The bytes of an entry's file, which depend on the entry alone."""
     tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in entry.tensors.items()}
     # One metadata key: safetensors doesn't keep the order of several.
-    facts = {**entry.facts, "sha256": content_digest(entry.facts, tensors)}
+    facts = {**entry.metadata, "sha256": content_digest(entry.metadata, tensors)}
     content: bytes = to_safetensors(tensors, {"teddy": json.dumps(facts, sort_keys=True)})
     return content
 
@@ -44,7 +44,7 @@ def write_entry(path: StrPath, entry: Entry) -> None:
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "one.safetensors"
         >>> write_entry(path, Entry({"x": torch.ones(1)}, {"epoch": 3}))
         >>> read_entry(path)
-        Entry(tensors={'x': tensor([1.])}, facts={'epoch': 3})
+        Entry(tensors={'x': tensor([1.])}, metadata={'epoch': 3})
     """
     write_atomically(path, entry_bytes(entry))
 

@@ -15,8 +15,8 @@ from teddy.errors import InputError
 from teddy.methods.make_problem import settings_of
 from teddy.methods.plugin import check_model
 from teddy.methods.spec import MethodSpec
-from teddy.numbers import check_count, check_seed
 from teddy.settings import Settings
+from teddy.sparsity import check_count, check_seed
 
 # Names of a cell's fields in stored results.
 _COLUMNS = ("dataset", "model", "method", "seed", "simulation")

@@ -20,8 +20,8 @@ from teddy.methods.combination import problem_parts
 from teddy.methods.plugin import ORIGINS, is_in_file, load_file
 from teddy.methods.spec import MethodSpec
 from teddy.models import build_model
-from teddy.numbers import check_count
 from teddy.settings import Settings
+from teddy.sparsity import check_count
 from teddy.sweep.data_versions import data_version
 from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Cell, Grid, settings_for

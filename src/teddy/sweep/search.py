@@ -9,8 +9,8 @@ from pathlib import Path
 
 from teddy.errors import InputError
 from teddy.methods.spec import MethodSpec
-from teddy.numbers import check_count
 from teddy.settings import Settings
+from teddy.sparsity import check_count
 from teddy.store.atomic import StrPath, check_writable, write_atomically
 from teddy.sweep.candidates import Candidates, Progress
 from teddy.sweep.level_search import LevelPair, bisect_levels, trace_frontier

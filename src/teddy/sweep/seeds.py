@@ -13,7 +13,7 @@ from teddy.errors import InputError
 from teddy.graph import GraphHealth, graph_health
 from teddy.methods import find_ticket
 from teddy.methods.resume import SearchFolder, folder_of
-from teddy.numbers import nearest_level
+from teddy.sparsity import nearest_level
 from teddy.store.atomic import StrPath
 from teddy.sweep.grid import Cell
 from teddy.sweep.resolution import HeldOut, tested_on

@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 
 from teddy.errors import InputError
-from teddy.numbers import check_count, check_number
+from teddy.sparsity import check_count, check_number
 
 Verdict = Literal["accepted", "rejected", "undecided"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from teddy.errors import InputError
-from teddy.numbers import check_count, check_number
+from teddy.sparsity import check_count, check_number
 
 #: Seeds that a verdict takes.
 ENOUGH_SEEDS = 3

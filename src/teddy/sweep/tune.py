@@ -14,8 +14,8 @@ from teddy.methods import Problem, SparsityLevel
 from teddy.methods.make_problem import make_problem
 from teddy.methods.plugin import check_model, load_file, read_model
 from teddy.methods.spec import MethodSpec
-from teddy.numbers import check_count
 from teddy.settings import ENTRIES, Settings
+from teddy.sparsity import check_count
 from teddy.store.folders import try_lock
 from teddy.sweep.data_versions import cached_dataset, data_version
 from teddy.sweep.folder import Folder

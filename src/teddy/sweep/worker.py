@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from teddy.errors import InputError
-from teddy.machine import forget_peak_memory, keep_interrupts
+from teddy.machine import reset_peak_memory, keep_interrupts
 from teddy.methods import SparsityLevel
 from teddy.methods.make_problem import make_problem
 from teddy.methods.plugin import load_file, read_model
@@ -141,7 +141,7 @@ def _results(
         progress=ended_with_parent(job.parent),
         store=folder.store(series),
     )
-    forget_peak_memory()
+    reset_peak_memory()
     with folder.lock(f"dense-{series.dense_key}"):  # trained once, whoever comes first
         problem.dense()
     given = problem.prepared
@@ -152,13 +152,13 @@ def _results(
     sparse = [cell for cell in cells if cell.level > 0]
     levels = [spec.level(SparsityLevel.from_schedule(cell.level)) for cell in sparse]
     tickets = spec.method.tickets(problem, levels, **dict(spec.options))
-    forget_peak_memory()
+    reset_peak_memory()
     # A ticket of several graphs or node types takes them as they are, not as one graph.
     data = problem.kind.for_tickets(dataset, given)
     data = copy.copy(data).to(str(problem.device))
     for cell, ticket in zip(sparse, tickets, strict=True):
         yield cell, ticket_row(cell, ticket, data, tested), ticket
-        forget_peak_memory()
+        reset_peak_memory()
 
 
 def ended_with_parent(parent: int | None) -> Callable[..., None] | None:

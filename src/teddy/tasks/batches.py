@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from teddy.data.features import take_rows
 from teddy.errors import InputError
-from teddy.graph.inputs import Beside, Surroundings
+from teddy.graph.inputs import ExtraInputs, HeteroInputs
 from teddy.models.inputs import input_levels
 from teddy.tasks.heads import Head, places
 
@@ -125,12 +125,12 @@ def check_divisible(data: Data) -> None:
         {name: data[name] for name, level in levels.items() if level == kind}
         for kind in ("nodes", "whole")
     )
-    Beside(nodes, whole).check_divisible(data.x.size(0))
+    ExtraInputs(nodes, whole).check_divisible(data.x.size(0))
 
 
 def first_nodes(data: Data, most: int) -> Data:
     """Return the graph of the first nodes; one of several node types as it is."""
-    if isinstance(data.edge_index, Surroundings):
+    if isinstance(data.edge_index, HeteroInputs):
         return data
     return induced(data, torch.arange(min(most, data.x.size(0)), device=data.x.device))
 
@@ -143,7 +143,7 @@ def graph_of_node(data: Data) -> Tensor | None:
 
 def check_one_graph(data: Data) -> None:
     """Raise unless data are one graph with one type of nodes, which can be cut into parts."""
-    if isinstance(data.edge_index, Surroundings):
+    if isinstance(data.edge_index, HeteroInputs):
         raise InputError(
             "partitions are of one type of nodes, expected a function that makes a loader for "
             "a HeteroData"

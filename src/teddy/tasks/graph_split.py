@@ -16,7 +16,7 @@ from teddy.data.splits import Masks, split_nodes
 from teddy.data.targets import GRAPH_CLASSES, Targets
 from teddy.errors import InputError
 from teddy.graph.canonical import check_edge_values, check_edges
-from teddy.numbers import check_seed
+from teddy.sparsity import check_seed
 from teddy.tensors import as_integers, as_tensor
 
 #: A ``Batch``, or a list or a PyG data set of graphs.

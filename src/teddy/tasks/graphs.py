@@ -13,10 +13,10 @@ from torch_geometric.data import Batch, Data
 from teddy.data.checks import MASKS, PRUNED_BY
 from teddy.errors import InputError
 from teddy.graph import Edges, Groups
-from teddy.graph.columns import keep_of_batch, listed_columns
+from teddy.graph.edge_subgraph import column_of_message, keep_batch_edges
 from teddy.graph.fingerprint import borders_fingerprint
 from teddy.models.edge_inputs import Inputs, takes
-from teddy.numbers import check_seed
+from teddy.sparsity import check_seed
 from teddy.tasks.graph_split import as_batch, graph_set, left_out, with_graph_values
 from teddy.tasks.heads import Head, Readout, readout_for
 from teddy.tasks.kind import Kind
@@ -162,7 +162,7 @@ class GraphKind(Kind):
 
     def edges_to_score(self, edges: Edges, graph: Data) -> Edges:
         """Return the edges of each graph by itself."""
-        groups = Groups.of_graphs(graph.batch, graph.num_graphs, alone=True)
+        groups = Groups.from_batch(graph.batch, graph.num_graphs, separate_draws=True)
         return replace(edges, groups=groups)
 
     def sizes(self, edges: Edges, graph: Data) -> tuple[Tensor, list[int]]:
@@ -177,7 +177,7 @@ class GraphKind(Kind):
         self, data: Any, graph: Data, edges: Edges, fields: dict[str, Any], marks: Tensor
     ) -> Batch:
         """Return the graphs pruned; each can be taken out of the ``Batch``."""
-        sparse = keep_of_batch(graph, listed_columns(graph.edge_index, fields["edge_index"]))
+        sparse = keep_batch_edges(graph, column_of_message(graph.edge_index, fields["edge_index"]))
         for name, value in fields.items():
             sparse[name] = value
         return with_graph_values(sparse, **{PRUNED_BY: marks})

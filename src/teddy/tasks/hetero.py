@@ -10,15 +10,15 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data, HeteroData
 
-from teddy.capabilities import FEATURES, Part
+from teddy.capabilities import FEATURES, Capabilities
 from teddy.data.checks import PRUNED_BY
 from teddy.data.features import node_ids
 from teddy.data.splits import same_split
 from teddy.errors import InputError
-from teddy.graph.columns import keep_relations, listed_columns
+from teddy.graph.edge_subgraph import column_of_message, keep_hetero_edges
 from teddy.graph.edges import Edges
 from teddy.graph.groups import relation_text
-from teddy.graph.inputs import Surroundings
+from teddy.graph.inputs import HeteroInputs
 from teddy.graph.relations import nodes_of_types, pairing_between
 from teddy.models.edge_inputs import EDGE_INPUTS
 from teddy.models.hetero import check_takes_types, check_weighs_relations, hetero_edge_inputs
@@ -49,7 +49,7 @@ class HeteroKind(Kind):
     """Nodes of one type of a ``HeteroData``, and a module ``forward(x_dict, edge_index_dict)``.
 
     The training sees the features, targets and masks of the predicted nodes, and all else in
-    :class:`~teddy.graph.inputs.Surroundings`.
+    :class:`~teddy.graph.inputs.HeteroInputs`.
     """
 
     key: ClassVar[str] = "hetero"
@@ -63,7 +63,7 @@ class HeteroKind(Kind):
         """Whether relations get no reverse."""
         return bool(self.header.get("directed", False))
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[Capabilities]:
         """Return the task and the type of the data."""
         return [*super().parts(), FEATURES["heterogeneous"]]
 
@@ -186,10 +186,10 @@ class HeteroKind(Kind):
         self, data: Any, graph: Data, edges: Edges, fields: dict[str, Any], marks: Tensor
     ) -> HeteroData:
         """Return the graph with each kept edge of a relation once."""
-        around: Surroundings = fields["edge_index"]
+        around: HeteroInputs = fields["edge_index"]
         kept = around.edge_index_dict
-        columns = {kind: listed_columns(data[kind].edge_index, kept[kind]) for kind in kept}
-        sparse = keep_relations(data, columns)
+        columns = {kind: column_of_message(data[kind].edge_index, kept[kind]) for kind in kept}
+        sparse = keep_hetero_edges(data, columns)
         for name, found in {"edge_index": kept, **around.of_edges}.items():
             for kind, value in found.items():
                 sparse[kind][name] = value

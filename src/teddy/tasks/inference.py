@@ -46,7 +46,7 @@ def edges_at_inference(
         signals: Of the grown graph's nodes, for a score of features.
 
     Example:
-        >>> path = Edges.from_index(torch.tensor([[0, 1, 2], [1, 2, 3]]), 4)
+        >>> path = Edges.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 3]]), 4)
         >>> known, keep = torch.tensor([True, True, False]), torch.tensor([False, True])
         >>> edges_at_inference("training", path, known, keep, 0.5, "teddy", 0).tolist()
         [False, True, True]

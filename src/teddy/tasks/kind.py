@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from teddy.data.checks import MASKS, check_data
 from teddy.graph import Edges
-from teddy.graph.inputs import Beside
+from teddy.graph.inputs import ExtraInputs
 from teddy.models.edge_inputs import Inputs, model_inputs
 from teddy.models.masks import check_takes_edge_weights
 from teddy.tasks.heads import Head
@@ -78,8 +78,8 @@ class Kind(TicketKind):
         self_loops = bool((first == last).any()) and source.takes_self_loops()
         listed = copy.copy(given).to(device, "edge_index", *inputs.edges)
         edges = Edges.from_data(listed, inputs.edges, directed, self_loops)
-        beside = Beside.of_data(given, inputs.nodes, inputs.whole).to(device)
-        return replace(edges, beside=beside)
+        extra = ExtraInputs.from_data(given, inputs.nodes, inputs.whole).to(device)
+        return replace(edges, extra_inputs=extra)
 
     def views(self, fields: Data, edges: Edges, settings: Settings, seed: int) -> Views:
         """Return the graphs that train, validate and test.

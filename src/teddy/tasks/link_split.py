@@ -19,7 +19,7 @@ from teddy.data.targets import Links, Targets
 from teddy.errors import InputError
 from teddy.graph.canonical import check_edge_values, check_edges
 from teddy.graph.edges import Edges
-from teddy.numbers import check_seed
+from teddy.sparsity import check_seed
 from teddy.tasks.node_pairs import Keys, draw_no_edges, pair_keys, pairs_of
 
 #: Shares of edges that train, validate and test, where nothing else is asked for.
@@ -77,7 +77,7 @@ def split_links(
         if name in graph
     }
     values |= _further(graph)
-    messages = Edges.from_index(graph.edge_index, num_nodes, values, self_loops=True).messages
+    messages = Edges.from_edge_index(graph.edge_index, num_nodes, values, self_loops=True).messages
     index, values = messages.index, dict(messages.values)
     edges = pair_keys(index[:, index[0] < index[1]])
     counts = [round(val * edges.size), round(test * edges.size)]
@@ -228,7 +228,7 @@ def _further(graph: Data) -> dict[str, Tensor]:
             continue
         if not _rows(value, graph.x.size(0)) or "edge" in name:
             with suppress(InputError):
-                Edges.from_index(graph.edge_index, graph.x.size(0), {name: value})
+                Edges.from_edge_index(graph.edge_index, graph.x.size(0), {name: value})
                 found[name] = value
     return found
 

@@ -244,5 +244,5 @@ def simple_edges(
     if "edge_weight" in graph:
         columns = graph.edge_index.size(1)
         values["edge_weight"] = check_edge_values("edge_weight", graph.edge_weight, columns, source)
-    edges = Edges.from_index(graph.edge_index, graph.x.size(0), values, directed, self_loops)
+    edges = Edges.from_edge_index(graph.edge_index, graph.x.size(0), values, directed, self_loops)
     return {"edge_index": edges.edge_index, **edges.messages.values}

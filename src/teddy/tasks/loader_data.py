@@ -13,9 +13,9 @@ from torch_geometric.data import Data, HeteroData
 from teddy.data.features import take_rows
 from teddy.errors import InputError
 from teddy.graph.groups import EdgeType
-from teddy.graph.inputs import Surroundings
+from teddy.graph.inputs import HeteroInputs
 from teddy.models.inputs import input_levels
-from teddy.numbers import check_count
+from teddy.sparsity import check_count
 from teddy.tasks.batches import Batch, subgraph, take
 
 _TARGETS = ("y", "train_mask", "val_mask", "test_mask")
@@ -23,7 +23,7 @@ _TARGETS = ("y", "train_mask", "val_mask", "test_mask")
 
 def loader_functions(data: Data) -> tuple[Callable[[Data], Any], Callable[..., Batch]]:
     """Return what makes the data of a loader, and what reads its batches."""
-    if isinstance(data.edge_index, Surroundings):
+    if isinstance(data.edge_index, HeteroInputs):
         return hetero_to_load, as_hetero_batch
     if "graph_of_node" in data:
         return graphs_to_load, as_graph_batch
@@ -154,7 +154,7 @@ def hetero_to_load(data: Data) -> HeteroData:
     Raises:
         InputError: if a type of nodes has no features: a module can't tell which ones a batch has.
     """
-    around: Surroundings = data.edge_index
+    around: HeteroInputs = data.edge_index
     graph = HeteroData()
     types = {name: {"x": x.cpu()} for name, x in around.x_dict.items()}
     types[around.target] = _fields(data)
@@ -181,7 +181,7 @@ def as_hetero_batch(found: Any, data: Data) -> Batch:
     """
     if not isinstance(found, HeteroData):
         raise InputError(f"the loader gave a {type(found).__name__}, expected a HeteroData")
-    around: Surroundings = data.edge_index
+    around: HeteroInputs = data.edge_index
     features = {around.target: data.x, **around.x_dict}
     nodes = {name: check_nodes(found[name], x.size(0)) for name, x in features.items()}
     given = {
@@ -215,13 +215,13 @@ def as_hetero_batch(found: Any, data: Data) -> Batch:
             for name, of in around.of_edges.items()
         }
         target = x.pop(around.target)
-        return Data(x=target, edge_index=Surroundings(x, edges, own, target=around.target))
+        return Data(x=target, edge_index=HeteroInputs(x, edges, own, target=around.target))
 
     target = nodes[around.target]
     return Batch(target[: num_seeds(found[around.target], target)], make)
 
 
-def _values(around: Surroundings, kind: EdgeType) -> dict[str, Tensor]:
+def _values(around: HeteroInputs, kind: EdgeType) -> dict[str, Tensor]:
     """Values of the edges of a relation by name."""
     return {name: of[kind] for name, of in around.of_edges.items() if kind in of}
 

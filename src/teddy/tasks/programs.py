@@ -17,7 +17,7 @@ from torch_geometric.utils import _scatter as pyg_scatter
 
 from teddy.errors import InputError
 from teddy.graph.groups import EdgeType
-from teddy.graph.inputs import Surroundings
+from teddy.graph.inputs import HeteroInputs
 from teddy.models import GNN
 from teddy.models.hetero import call_hetero
 from teddy.models.inputs import dense_input
@@ -212,7 +212,7 @@ class _OfTypes(nn.Module):
         x_dict = dict(zip(self.types, values, strict=False))
         edges = dict(zip(self.relations, values[len(self.types) :], strict=True))
         x = x_dict.pop(self.target)
-        return call_hetero(self.network, x, Surroundings(x_dict, edges, target=self.target))
+        return call_hetero(self.network, x, HeteroInputs(x_dict, edges, target=self.target))
 
 
 def _plain(network: nn.Module) -> nn.Module:

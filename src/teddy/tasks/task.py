@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from teddy.capabilities import Part
+from teddy.capabilities import Capabilities
 from teddy.data.targets import CLASSES, Targets
 from teddy.errors import InputError
 from teddy.registry import spec_text
@@ -64,7 +64,7 @@ class Task(Config, ABC):
         return words if self.kind.name in words else f"{self.kind.name} {words}"
 
     @classmethod
-    def part(cls) -> Part:
+    def part(cls) -> Capabilities:
         """The task as a part of a search.
 
         Example:
@@ -77,7 +77,7 @@ class Task(Config, ABC):
             own["node classes"] = "its targets are not one class of each node"
         if not cls.classes:
             own["classes"] = "its targets are not one class each"
-        return Part("task", cls.name, own)
+        return Capabilities("task", cls.name, own)
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:

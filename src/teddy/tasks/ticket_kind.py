@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from teddy.capabilities import Part
+from teddy.capabilities import Capabilities
 from teddy.data.checks import MASKS, PRUNED_BY, check_data
 from teddy.data.features import node_ids
 from teddy.data.splits import same_split
 from teddy.errors import InputError
 from teddy.graph import Edges
-from teddy.graph.columns import keep_messages, listed_columns
+from teddy.graph.edge_subgraph import column_of_message, keep_data_edges
 from teddy.graph.fingerprint import split_fingerprint
 from teddy.tasks.heads import Head
 from teddy.tasks.programs import NodeProgram, Program
@@ -113,7 +113,7 @@ class TicketKind:
         """Whether data are to be read as directed."""
         return bool(self.found_with.get("directed", False))
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[Capabilities]:
         """Return the task, and the features of its data, as parts of a search."""
         return [self.task.part()]
 
@@ -163,7 +163,7 @@ class TicketKind:
 
     def sizes(self, edges: Edges, graph: Data) -> tuple[Tensor, list[int]]:
         """Return all messages, and the nodes of each graph that they run in, one after another."""
-        messages, nodes = edges.columns()
+        messages, nodes = edges.stacked_messages()
         return messages, [nodes]
 
     def wrong_graph(self, edges: Edges) -> InputError | None:
@@ -192,7 +192,7 @@ class TicketKind:
             fields: The inputs of the network on the kept edges.
             marks: A mark for each graph.
         """
-        sparse = keep_messages(graph, listed_columns(graph.edge_index, fields["edge_index"]))
+        sparse = keep_data_edges(graph, column_of_message(graph.edge_index, fields["edge_index"]))
         for name, value in fields.items():
             sparse[name] = value
         if sparse.num_nodes != edges.num_nodes:

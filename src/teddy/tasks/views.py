@@ -129,7 +129,7 @@ class Views:
         Example:
             >>> masks = {name: torch.arange(3) == i for i, name in enumerate(MASKS)}
             >>> data = Data(x=torch.eye(3), y=torch.tensor([0, 1, 1]), **masks)
-            >>> edges = Edges.from_index(torch.tensor([[0, 0], [1, 2]]), 3)
+            >>> edges = Edges.from_edge_index(torch.tensor([[0, 0], [1, 2]]), 3)
             >>> views = Views.inductive(data, edges, "scored", 0)
             >>> [view.edges.num_edges for view in (views.train, views.val, views.test)]
             [0, 1, 2]
@@ -171,7 +171,7 @@ class Views:
             fields |= {"x": select_rows(data.x, nodes)}
             fields |= {"graph_of_node": number[graph_of_node[nodes]]}
             count = int(graphs.sum())
-            groups = Groups.of_graphs(fields["graph_of_node"], count, budget, alone)
+            groups = Groups.from_batch(fields["graph_of_node"], count, budget, alone)
             part = replace(part, groups=groups)
             known = torch.full_like(part.pairs[0], False, dtype=torch.bool)
             return View(part, part.data(fields), known), within

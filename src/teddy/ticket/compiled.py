@@ -42,7 +42,7 @@ class CompiledTicket(nn.Module):
         model: The network; it is copied.
         x: Features, dense or sparse.
         edge_index: The edges, each direction that messages run along; of a heterogeneous graph
-            :class:`~teddy.graph.inputs.Surroundings`.
+            :class:`~teddy.graph.inputs.HeteroInputs`.
         of_edges: ``edge_weight``, ``edge_attr``, where the network takes them; ``graph_of_node``
             where it reads graphs out itself.
         shrink: Whether to look at the weights: what is dead, and which are multiplied by entries.

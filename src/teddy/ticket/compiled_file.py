@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from teddy.data.features import SPARSE_BELOW
 from teddy.errors import InputError
-from teddy.graph.inputs import Surroundings
+from teddy.graph.inputs import HeteroInputs
 from teddy.kernels.layer import SparseWeight, replace_weight
 from teddy.kernels.pattern import Pattern
 from teddy.kernels.sparse import SparseMatrix
@@ -39,7 +39,7 @@ FORMATS = (1, 2)
 _STRUCTURES: dict[str, Callable[..., Any]] = {
     "Hops": Hops,
     "Filter": Filter,
-    "Surroundings": Surroundings,
+    "Surroundings": HeteroInputs,
 }
 # Indices are stored in four bytes where they fit.
 _SMALL = 1 << 31
@@ -106,7 +106,7 @@ def write_compiled(path: StrPath, parts: Parts) -> None:
     }
     x = parts.x
     if isinstance(x, Tensor) and not isinstance(model, GNN) and _is_sparse(x):
-        header["dense"], x = True, SparseMatrix.of(x)
+        header["dense"], x = True, SparseMatrix.from_tensor(x)
     for name, value in (("x", x), *((n, getattr(parts, n)) for n in _OTHERS)):
         header[name] = _pack(value, name, tensors)
     for name, value in ({"pairs": None} | fields).items():
@@ -135,12 +135,12 @@ def read_compiled(
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file, expected a compiled ticket")
     entry = read_entry(path)
-    if entry is None or entry.facts.get("kind") != KIND:
+    if entry is None or entry.metadata.get("kind") != KIND:
         raise InputError(
             f"{path}: not a compiled ticket, or a damaged one; expected a file that "
             "CompiledTicket.save wrote"
         )
-    header = entry.facts
+    header = entry.metadata
     if header.get("format") not in FORMATS:
         found, known = header.get("format"), " or ".join(map(str, FORMATS))
         raise InputError(f"{path}: format {found!r} of a compiled ticket, expected {known}")
@@ -270,9 +270,8 @@ def _pack(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
             [key, _pack(own, f"{name}/{number}", tensors)]
             for number, (key, own) in enumerate(value.items())
         ]}  # fmt: skip
-    kind = type(value).__name__
     assert is_dataclass(value)
-    assert kind in _STRUCTURES
+    kind = next(name for name, made in _STRUCTURES.items() if made is type(value))
     own_fields = {f.name: getattr(value, f.name) for f in fields(value)}
     return {"kind": kind, "fields": {
         part: _pack(own, f"{name}/{part}", tensors) for part, own in own_fields.items()

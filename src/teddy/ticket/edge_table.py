@@ -12,7 +12,7 @@ from torch_geometric.data import Batch
 
 from teddy.data.checks import LINK_FIELDS, MASKS, PRUNED_BY
 from teddy.errors import InputError
-from teddy.graph.columns import listed_columns
+from teddy.graph.edge_subgraph import column_of_message
 from teddy.tensors import dtype_text
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _table(
     for name, names, nodes in zip(("source", "target"), ids, edges.tolist(), strict=True):
         kind = pa.array(list(names)).type if len(names) else pa.int64()
         columns[name] = pa.array([names[node] for node in nodes], kind)
-    place, taken = listed_columns(listed, edges), set(columns)
+    place, taken = column_of_message(listed, edges), set(columns)
     for name, value in store.to_dict().items():
         if name not in taken and _belongs_to_edges(store, name, value):
             column = "weight" if name == "edge_weight" else name

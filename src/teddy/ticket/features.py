@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 from teddy.data.checks import check_features
 from teddy.data.features import column_order, feature_names, num_features, take_columns
 from teddy.errors import InputError
-from teddy.graph.inputs import Beside
+from teddy.graph.inputs import ExtraInputs
 from teddy.tasks.row_splits import require_fields
 from teddy.tensors import dtype_text, shape_text
 from teddy.ticket.info import TicketInfo
@@ -61,11 +61,11 @@ def order_for(info: TicketInfo, data: Data) -> Tensor | None:
     return None if order is None else torch.tensor(order, device=data.x.device)
 
 
-def beside_for(info: TicketInfo, data: Data) -> Beside:
+def extra_inputs_for(info: TicketInfo, data: Data) -> ExtraInputs:
     """Return the values of nodes and of the whole graph that a ticket's network takes, or raise."""
     of_nodes, whole = (info.graph.get(key, []) for key in ("node_inputs", "graph_inputs"))
     require_fields(data, [*of_nodes, *whole])
-    return Beside.of_data(data, of_nodes, whole) if of_nodes or whole else Beside()
+    return ExtraInputs.from_data(data, of_nodes, whole) if of_nodes or whole else ExtraInputs()
 
 
 def input_names(info: TicketInfo) -> list[str]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from teddy.capabilities import Part, check_combination, reason_against
+from teddy.capabilities import Capabilities, check_combination, reason_against
 from teddy.tasks import kind_from, task_from
 from teddy.ticket.info import TicketInfo
 
 #: Uses of a ticket, in the order of the docs.
-OPERATIONS: dict[str, Part] = {
+OPERATIONS: dict[str, Capabilities] = {
     part.name: part
     for part in (
-        *(Part("use", name) for name in (
+        *(Capabilities("use", name) for name in (
             "save and load", "predict", "evaluate", "apply", "compile", "export to ONNX",
             "export to torch.export", "export to Parquet", "speed",
         )),
-        Part("use", "transfer", {
+        Capabilities("use", "transfer", {
             "link-prediction": "its links are those of the graph that it was found on",
             "graph-classification": "a ticket takes any graphs as they are",
             "heterogeneous": "an inductive ticket takes other graphs as they are (inductive)",
@@ -38,5 +38,5 @@ def supports(name: str, info: TicketInfo) -> bool:
     return reason_against(_parts(name, info)) is None
 
 
-def _parts(name: str, info: TicketInfo) -> list[Part]:
+def _parts(name: str, info: TicketInfo) -> list[Capabilities]:
     return [OPERATIONS[name], *kind_from(task_from(info.task), info).parts()]

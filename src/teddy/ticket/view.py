@@ -19,7 +19,7 @@ from teddy.prune.choose import needed_signals
 from teddy.tasks import Kind, Task, kind_from, task_from
 from teddy.tasks.inference import edges_at_inference, scores_any_graph, warn_of_piece
 from teddy.ticket.compiled import CompiledTicket
-from teddy.ticket.features import beside_for, features_for, order_for
+from teddy.ticket.features import extra_inputs_for, features_for, order_for
 from teddy.ticket.info import TicketInfo
 from teddy.ticket.operations import supports
 from teddy.ticket.pruned_mark import is_marked, refuse_marked
@@ -154,7 +154,9 @@ class TicketEdges:
         if inputs:
             names = self.info.graph.get("edge_inputs", [])
         edges = kind.ticket_edges(data, graph, names)
-        return graph, replace(edges, beside=beside_for(self.info, graph)) if inputs else edges
+        if inputs:
+            edges = replace(edges, extra_inputs=extra_inputs_for(self.info, graph))
+        return graph, edges
 
     def is_pruned(self, graph: Data, edges: Edges, fingerprint: str | None = None) -> bool:
         """Return whether a graph is one that this ticket has pruned already, and takes as it is.

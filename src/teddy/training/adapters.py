@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
 from teddy.errors import InputError
-from teddy.graph.inputs import Surroundings
+from teddy.graph.inputs import HeteroInputs
 from teddy.kernels.pattern import Pattern, edge_pattern
 from teddy.models import GNN
 from teddy.models.base import Features, entry_weights
@@ -194,7 +194,7 @@ class ModuleAdapter(Adapter):
     def _masked_edges(self, masks: Masks) -> tuple[Any, dict[str, Any]]:
         """The graph and its values under the masks of edges."""
         weight = {kind: masks.edge_weights(own) for kind, own in self.mask_of_message.items()}
-        if isinstance(self.edge_index, Surroundings):
+        if isinstance(self.edge_index, HeteroInputs):
             return self.edge_index.weighted(weight), self.values
         product = match_dtype(weight, self.x)["edge_weight"] * self.values.get("edge_weight", 1)
         return self.edge_index, {**self.values, "edge_weight": product}
@@ -223,11 +223,11 @@ def _mask_of_message(
     masks: Masks, edge_index: Any, num_nodes: int, mask_of_edge: Tensor | None
 ) -> dict[Any, Tensor]:
     """Mask of each message by relation; of a graph with one type of nodes by ``edge_weight``."""
-    if isinstance(edge_index, Surroundings):
+    if isinstance(edge_index, HeteroInputs):
         edges = edge_index.edge_of.items()
         return {kind: masks.mask_of_edge(edge, mask_of_edge) for kind, edge in edges}
     source, target = edge_index
-    pattern = Pattern.of(source, target, (num_nodes, num_nodes))
+    pattern = Pattern.from_entries(source, target, (num_nodes, num_nodes))
     return {"edge_weight": masks.mask_of_entry(pattern, mask_of_edge)}
 
 

@@ -61,12 +61,13 @@ class Checkpoint:
         if entry is None:
             return
         weights = _part(entry.tensors, "model")
-        if entry.facts["initial"] != self._initial or weights.keys() != model.state_dict().keys():
+        same_start = entry.metadata["initial"] == self._initial
+        if not same_start or weights.keys() != model.state_dict().keys():
             raise InputError(
                 f"{self.path}: is of a training from other weights; expected the same, or "
                 "another folder"
             )
-        tensors, facts = entry.tensors, entry.facts
+        tensors, facts = entry.tensors, entry.metadata
         device = next(model.parameters()).device
         model.load_state_dict(weights)
         moments: dict[int, dict[str, Tensor]] = {}

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from teddy.errors import InputError
-from teddy.numbers import check_number
 from teddy.settings import TrainConfig
+from teddy.sparsity import check_number
 from teddy.tasks.classification import CrossEntropy
 
 

@@ -16,7 +16,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from teddy.errors import InputError, ProcessError
-from teddy.numbers import check_number
+from teddy.sparsity import check_number
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from typing import Any
 from torch_geometric.data import Data
 
 from teddy.errors import InputError
-from teddy.numbers import check_count
+from teddy.sparsity import check_count
 from teddy.tasks.batches import Batch, check_divisible
 from teddy.tasks.loader_data import loader_functions
 from teddy.training.loaders import Loader

@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 
 from teddy.errors import InputError
 from teddy.graph import Edges
-from teddy.numbers import check_count
+from teddy.sparsity import check_count
 from teddy.store import cache
 from teddy.tasks.batches import (
     Batch,

@@ -27,7 +27,7 @@ class Runner:
         network: A built-in model, or any module with ``forward(x, edge_index)``.
         x: Features.
         edge_index: The graph; where edges have masks, sorted by source, then target. Of a
-            heterogeneous graph :class:`~teddy.graph.inputs.Surroundings`.
+            heterogeneous graph :class:`~teddy.graph.inputs.HeteroInputs`.
         values: Other values of the graph that the network takes, such as ``edge_weight``. Of
             several graphs ``graph_of_node``, for the head, or for the network if there is none.
         head: From outputs of nodes to logits, a row for each thing that is predicted, such as

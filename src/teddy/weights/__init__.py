@@ -5,7 +5,7 @@ A weight budget divides the sparsity among matrices (budget, pools).
 
 from teddy.settings import WeightBudget
 from teddy.weights.budget import excluded_parameters
-from teddy.weights.l0 import FixedMask, L0Projection, count_nonzero, largest, project_l0_
+from teddy.weights.l0 import FixedMask, L0Projection, count_nonzero, largest_entries, project_l0_
 from teddy.weights.optimizer import L0Projected
 from teddy.weights.units import Part, UnitProjection, Units
 
@@ -19,6 +19,6 @@ __all__ = [
     "WeightBudget",
     "count_nonzero",
     "excluded_parameters",
-    "largest",
+    "largest_entries",
     "project_l0_",
 ]

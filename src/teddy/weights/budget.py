@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 from torch import nn
 
 from teddy.errors import InputError
-from teddy.numbers import num_kept_weights
 from teddy.settings.weights import SCOPES, ExcludeLike, exclude_items
+from teddy.sparsity import num_kept_weights
 
 
 def excluded_parameters(model: nn.Module, exclude: Sequence[ExcludeLike]) -> set[str]:

@@ -13,7 +13,7 @@ from torch import Tensor
 from teddy.errors import InputError
 from teddy.kernels import jit
 from teddy.kernels.selection import BLOCK, scan_band
-from teddy.numbers import check_sparsity, num_kept_weights
+from teddy.sparsity import check_sparsity, num_kept_weights
 from teddy.weights.budget import pools
 
 # Reach of the widest band, as a share of the cut.
@@ -210,11 +210,11 @@ def _zero_below_(tensor: Tensor, cut: float, dtype: torch.dtype) -> None:
         tensor.masked_fill_(tensor.to(dtype).abs() < cut, 0)
 
 
-def largest(magnitudes: Sequence[Tensor], count: int) -> list[Tensor]:
+def largest_entries(magnitudes: Sequence[Tensor], count: int) -> list[Tensor]:
     """Mark the ``count`` largest entries of several tensors together; of equal ones the first.
 
     Example:
-        >>> largest([torch.tensor([3.0, 1.0]), torch.tensor([1.0, 2.0])], 3)
+        >>> largest_entries([torch.tensor([3.0, 1.0]), torch.tensor([1.0, 2.0])], 3)
         [tensor([True, True]), tensor([False, True])]
     """
     flat = torch.cat([m.detach().reshape(-1) for m in magnitudes]).cpu()

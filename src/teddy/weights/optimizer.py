@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from teddy.errors import InputError
-from teddy.numbers import check_count, check_sparsity
 from teddy.settings.weights import ExcludeLike, check_schedule, reached_share
+from teddy.sparsity import check_count, check_sparsity
 from teddy.weights.budget import check_scope, excluded_parameters, pools
 from teddy.weights.l0 import projections
 from teddy.weights.units import UnitProjection, Units

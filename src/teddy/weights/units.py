@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
 from teddy.errors import InputError
-from teddy.numbers import check_sparsity, num_kept_weights
-from teddy.weights.l0 import largest
+from teddy.sparsity import check_sparsity, num_kept_weights
+from teddy.weights.l0 import largest_entries
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class UnitProjection:
             if not math.isfinite(float(squares.sum())):
                 raise InputError("a weight isn't finite, expected finite weights to project")
             if count < units.count:
-                units.zero_(~largest([squares], count)[0])
+                units.zero_(~largest_entries([squares], count)[0])
 
 
 def declared_units(model: nn.Module) -> list[Units]:

@@ -35,17 +35,17 @@ def gain_values(graph: Edges, signals: Signals, seed: int = 0) -> Tensor:
 
     Example:
         >>> z = torch.tensor([[9.0, 0.0], [9.0, 0.0], [9.0, 0.0]])
-        >>> alone = torch.tensor([[0.0, 9.0], [9.0, 0.0], [0.0, 9.0]])  # 0 and 2 need a neighbour
+        >>> isolated = torch.tensor([[0.0, 9.0], [9.0, 0.0], [0.0, 9.0]])  # of 0 and 2: wrong
         >>> triangle = Edges(3, torch.tensor([[0, 0, 1], [1, 2, 2]]))
-        >>> signals = Signals(logits=z, alone=alone, labels=torch.full((3,), -1))
+        >>> signals = Signals(logits=z, isolated_logits=isolated, labels=torch.full((3,), -1))
         >>> gain_values(triangle, signals).round(decimals=2)  # 1 has it, 0 and 2 haven't
         tensor([1.1500, 0.5500, 1.1500], dtype=torch.float64)
     """
     assert signals.logits is not None
-    assert signals.alone is not None
+    assert signals.isolated_logits is not None
     assert signals.labels is not None
     known = signals.labels >= 0
-    p, q = (z.double().softmax(dim=1) for z in (signals.logits, signals.alone))
+    p, q = (z.double().softmax(dim=1) for z in (signals.logits, signals.isolated_logits))
     p[known] = F.one_hot(signals.labels[known], p.size(1)).double()
     need = torch.where(known, 1.0, 1 - (p * q).sum(dim=1)) + FLOOR
     receiver, sender, tells = graph.pairs, graph.pairs.flip(0), (p + q) / 2
@@ -57,4 +57,4 @@ def gain_values(graph: Edges, signals: Signals, seed: int = 0) -> Tensor:
 
 
 #: Prune the edges of lowest gain first.
-gain = Score(gain_values, ("logits", "alone", "labels"))
+gain = Score(gain_values, ("logits", "isolated_logits", "labels"))

@@ -139,19 +139,19 @@ class Signals:
     Attributes:
         x: Features ``[N, F]``, dense or sparse.
         logits: Outputs of the dense model ``[N, C]``.
-        alone: Outputs of the same model if no node gets a message: of the graph without edges.
+        isolated_logits: Outputs of the same model on the graph without edges.
         labels: int64 ``[N]``: classes of the training nodes, -1 for all others.
 
     Example:
         >>> Signals(x=torch.eye(2)).checked(2, "agreement", ("logits",))
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: the score agreement looks at logits, expected logits=...
+        teddy.errors.InputError: score agreement needs logits, pass logits=...
     """
 
     x: Tensor | None = None
     logits: Tensor | None = None
-    alone: Tensor | None = None
+    isolated_logits: Tensor | None = None
     labels: Tensor | None = None
 
     def checked(self, num_nodes: int, score: str, needs: tuple[str, ...]) -> Signals:
@@ -160,11 +160,13 @@ class Signals:
         for name in needs:
             value = getattr(self, name)
             if value is None:
-                raise InputError(f"the score {score} looks at {name}, expected {name}=...")
+                raise InputError(f"score {score} needs {name}, pass {name}=...")
             found[name] = _of_nodes(name, value, num_nodes)
-        widths = [found[name].size(1) for name in ("logits", "alone") if name in found]
+        widths = [found[name].size(1) for name in ("logits", "isolated_logits") if name in found]
         if len(set(widths)) > 1:
-            raise InputError(f"alone has {widths[1]} columns, expected {widths[0]}, as logits has")
+            raise InputError(
+                f"isolated_logits has {widths[1]} columns, expected {widths[0]} as logits"
+            )
         if widths and "labels" in found and (found["labels"] >= widths[0]).any():
             most = int(found["labels"].max())
             raise InputError(

@@ -27,15 +27,15 @@ def keep_edges(data: Any, keep: Any) -> Any:
         keep: bool ``[E]``; by relation for a ``HeteroData``, a list for a list.
     """
     if isinstance(data, HeteroData):
-        return keep_relations(data, keep)
+        return keep_hetero_edges(data, keep)
     if isinstance(data, Batch):
-        return keep_of_batch(data, keep)
+        return keep_batch_edges(data, keep)
     if isinstance(data, Data):
-        return keep_messages(data, keep)
-    return [keep_messages(graph, own) for graph, own in zip(data, keep, strict=True)]
+        return keep_data_edges(data, keep)
+    return [keep_data_edges(graph, own) for graph, own in zip(data, keep, strict=True)]
 
 
-def keep_messages(data: Data, columns: Tensor) -> Data:
+def keep_data_edges(data: Data, columns: Tensor) -> Data:
     """The graph with some columns of its edges; links, where it has any, stay as they are.
 
     Args:
@@ -45,7 +45,7 @@ def keep_messages(data: Data, columns: Tensor) -> Data:
     Example:
         >>> links = Data(edge_index=torch.tensor([[0], [1]]), num_nodes=3,
         ...     edge_label_index=torch.tensor([[1], [2]]), edge_label=torch.tensor([1.0]))
-        >>> keep_messages(links, torch.tensor([False]))
+        >>> keep_data_edges(links, torch.tensor([False]))
         Data(edge_index=[2, 0], num_nodes=3, edge_label_index=[2, 1], edge_label=[1])
     """
     if LINK_FIELDS[0] not in data:
@@ -61,7 +61,7 @@ def keep_messages(data: Data, columns: Tensor) -> Data:
     return kept
 
 
-def keep_of_batch(batch: Batch, keep: Tensor) -> Batch:
+def keep_batch_edges(batch: Batch, keep: Tensor) -> Batch:
     """A batch with some columns of its ``edge_index``, and what belongs to them; all nodes stay.
 
     It can be taken apart again (``to_data_list``) if the edges are those that it was made of; if a
@@ -104,7 +104,7 @@ def _as_it_was_made(batch: Batch) -> bool:
     return torch.equal(batch.batch[batch.edge_index[0]].cpu(), graph)
 
 
-def keep_relations(data: HeteroData, keep: Mapping[EdgeType, Tensor]) -> HeteroData:
+def keep_hetero_edges(data: HeteroData, keep: Mapping[EdgeType, Tensor]) -> HeteroData:
     """The graph with some columns of each relation, by mask or number, and what belongs to them.
 
     All nodes stay, and all links to predict.
@@ -119,7 +119,7 @@ def keep_relations(data: HeteroData, keep: Mapping[EdgeType, Tensor]) -> HeteroD
     return sparse
 
 
-def listed_columns(edge_index: Tensor, arcs: Tensor) -> Tensor:
+def column_of_message(edge_index: Tensor, arcs: Tensor) -> Tensor:
     """The column that lists each arc, int64 ``[A]``: what belongs to the column is the arc's.
 
     The first column that lists it; of an arc that is listed the other way round only, the first
@@ -131,7 +131,7 @@ def listed_columns(edge_index: Tensor, arcs: Tensor) -> Tensor:
 
     Example:
         >>> listed = torch.tensor([[2, 0, 0], [1, 1, 1]])
-        >>> listed_columns(listed, torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])).tolist()
+        >>> column_of_message(listed, torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])).tolist()
         [1, 1, 0, 0]
     """
     if not arcs.numel():

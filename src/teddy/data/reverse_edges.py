@@ -12,7 +12,7 @@ from teddy.graph.edges import Edges
 from teddy.graph.groups import EdgeType, relation_text
 
 
-def with_reverses(data: HeteroData, source: str = "data") -> HeteroData:
+def add_reverse_edges(data: HeteroData, source: str = "data") -> HeteroData:
     """The graph with messages in both directions, as PyG's ``ToUndirected`` names them.
 
     A relation ``(a, r, b)`` gets its reverse ``(b, rev_r, a)``; one within a type both directions
@@ -26,7 +26,7 @@ def with_reverses(data: HeteroData, source: str = "data") -> HeteroData:
         >>> data = HeteroData(author={"num_nodes": 2}, paper={"num_nodes": 3})
         >>> data["author", "writes", "paper"].edge_index = torch.tensor([[0, 1], [2, 0]])
         >>> data["paper", "cites", "paper"].edge_index = torch.tensor([[0], [2]])
-        >>> both = with_reverses(data)
+        >>> both = add_reverse_edges(data)
         >>> both["paper", "rev_writes", "author"].edge_index.tolist()
         [[2, 0], [0, 1]]
         >>> both["paper", "cites", "paper"].edge_index.tolist()
@@ -41,7 +41,7 @@ def with_reverses(data: HeteroData, source: str = "data") -> HeteroData:
         values = {"edge_weight": store.edge_weight} if "edge_weight" in store else {}
         if first == last:
             try:
-                edges = Edges.from_index(
+                edges = Edges.from_edge_index(
                     store.edge_index, data[first].num_nodes, values, self_loops=True
                 )
             except InputError as error:

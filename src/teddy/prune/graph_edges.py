@@ -30,7 +30,7 @@ _OF_BATCH = {"x"}
 
 
 @dataclass(frozen=True)
-class Listed:
+class GraphEdges:
     """The canonical edges of a graph, and where its ``edge_index`` lists them.
 
     Attributes:
@@ -58,13 +58,13 @@ class Listed:
         return parts if self.relations is None else dict(zip(self.relations, parts, strict=True))
 
 
-def listed_edges(
+def graph_edges(
     graph: GraphLike,
     num_nodes: int | None = None,
     budget: str = "each",
     weighted: bool = False,
     edge_weight: Tensor | None = None,
-) -> Listed:
+) -> GraphEdges:
     """Return the canonical edges of any graph; see :func:`teddy.prune_edges` for the arguments."""
     if not isinstance(graph, Tensor):
         for name, value in (("num_nodes", num_nodes), ("edge_weight", edge_weight)):
@@ -139,49 +139,51 @@ def check_weighted_graph(graph: Data) -> None:
         raise InputError(f"weighted=True needs edge_weight, this {type(graph).__name__} has none")
 
 
-def _of_columns(edge_index: Tensor, num_nodes: int | None, edge_weight: Tensor | None) -> Listed:
+def _of_columns(
+    edge_index: Tensor, num_nodes: int | None, edge_weight: Tensor | None
+) -> GraphEdges:
     edges, pair_of_column = Edges.from_columns(edge_index, num_nodes)
     weights = None
     if edge_weight is not None:
-        weights = WeightedGraph.of(edges, pair_of_column, edge_weight).weight
-    return Listed(edges, pair_of_column, edge_index[0, pair_of_column < 0].long(), weights)
+        weights = WeightedGraph.from_columns(edges, pair_of_column, edge_weight).weight
+    return GraphEdges(edges, pair_of_column, edge_index[0, pair_of_column < 0].long(), weights)
 
 
-def _of_batch(batch: Batch, budget: str, weighted: bool) -> Listed:
+def _of_batch(batch: Batch, budget: str, weighted: bool) -> GraphEdges:
     listed = _of_columns(batch.edge_index, batch.num_nodes, None)
-    groups = Groups.of_graphs(batch.batch, batch.num_graphs, budget)
+    groups = Groups.from_batch(batch.batch, batch.num_graphs, budget)
     listed = replace(listed, edges=replace(listed.edges, groups=groups))
     return replace(listed, weights=_weights_of_batch(listed, batch)) if weighted else listed
 
 
-def _weights_of_batch(listed: Listed, batch: Batch) -> Tensor:
+def _weights_of_batch(listed: GraphEdges, batch: Batch) -> Tensor:
     """Weight of each edge, to the last bit as in its graph alone."""
     of_column = batch.batch[batch.edge_index[0]]
     order = torch.argsort(of_column, stable=True)
     columns = order.split(torch.bincount(of_column, minlength=batch.num_graphs).tolist())
     weights = []
-    for own, (alone, _, edges) in zip(columns, listed.edges.each(), strict=True):
+    for own, (alone, _, edges) in zip(columns, listed.edges.each_group(), strict=True):
         pair = listed.pair_of_column[own]
         pair = torch.where(pair < 0, pair, pair - edges.start)
-        weights.append(WeightedGraph.of(alone, pair, batch.edge_weight[own]).weight)
+        weights.append(WeightedGraph.from_columns(alone, pair, batch.edge_weight[own]).weight)
     return torch.cat(weights)
 
 
-def _of_graphs(graphs: list[Data], budget: str, weighted: bool) -> Listed:
+def _of_graphs(graphs: list[Data], budget: str, weighted: bool) -> GraphEdges:
     for place, graph in enumerate(graphs):
         check_edges(graph.edge_index, graph.num_nodes, f"graphs[{place}]")
         if weighted:
             check_weighted_graph(graph)
     if not graphs:
         nothing = torch.empty(2, 0, dtype=torch.long)
-        return Listed(Edges(0, nothing), nothing[0], nothing[0], sizes=[])
+        return GraphEdges(Edges(0, nothing), nothing[0], nothing[0], sizes=[])
     names = ["edge_index", *(["edge_weight"] if weighted else [])]
     bare = [Data(num_nodes=g.num_nodes, **{name: g[name] for name in names}) for g in graphs]
     listed = _of_batch(Batch.from_data_list(bare), budget, weighted)
     return replace(listed, sizes=[graph.edge_index.size(1) for graph in graphs])
 
 
-def _of_relations(data: HeteroData, budget: str, weighted: bool) -> Listed:
+def _of_relations(data: HeteroData, budget: str, weighted: bool) -> GraphEdges:
     edges, of_relation = relation_edges(data, budget, ["edge_weight"] if weighted else [])
     if weighted:
         for relation in of_relation:
@@ -197,7 +199,7 @@ def _of_relations(data: HeteroData, budget: str, weighted: bool) -> Listed:
         for relation in data.edge_types
     ]
     columns = [of_relation[relation] for relation in data.edge_types]
-    return Listed(
+    return GraphEdges(
         edges, torch.cat(columns), torch.cat(loops), edges.weights if weighted else None,
         [pair.numel() for pair in columns], list(data.edge_types),
     )  # fmt: skip
