@@ -77,9 +77,9 @@ def test_an_induced_graph_is_the_subgraph_of_pyg(data, seed):
     assert dict(part.groups.types) == dict(reference.groups.types)
     assert torch.equal(part.groups.first, reference.groups.first)
     assert torch.equal(part.groups.node, reference.groups.node)
-    for kind, messages in part.listed.items():
-        assert torch.equal(messages.index, reference.listed[kind].index)
-        assert torch.equal(messages.pair, reference.listed[kind].pair)
+    for kind, messages in part.messages_by_type.items():
+        assert torch.equal(messages.index, reference.messages_by_type[kind].index)
+        assert torch.equal(messages.pair, reference.messages_by_type[kind].pair)
     assert torch.equal(part.pairs, reference.pairs)
     assert int(within.sum()) == part.num_edges
     keep = torch.rand(part.num_edges, generator=generator) < 0.5

@@ -124,10 +124,10 @@ def test_edge_weights_go_along(tmp_path):
 
 def test_old_files_keep_their_format(graphs, tmp_path):
     find(graphs).compile(graphs).save(tmp_path / "graphs")
-    assert read_entry(tmp_path / "graphs").facts["format"] == 2
+    assert read_entry(tmp_path / "graphs").metadata["format"] == 2
     path = torch.tensor([[0, 1], [1, 0]])
     CompiledTicket(teddy.models.GCN(3, 2), torch.ones(2, 3), path).save(tmp_path / "nodes")
-    facts = read_entry(tmp_path / "nodes").facts
+    facts = read_entry(tmp_path / "nodes").metadata
     assert facts["format"] == 1
     assert not {"readout", "target", "graph_of_node"} & set(facts)
 
