@@ -7,9 +7,8 @@ from typing import Any
 
 from scipy.stats import spearmanr
 
-from teddy.sparsity import schedule_sparsity
 from teddy.report.chart import Chart, Heatmap
-from teddy.sparsity import level_sparsity
+from teddy.sparsity import schedule_sparsity
 from teddy.sweep import Grid, Summary
 from teddy_paper.findings import all_above
 from teddy_paper.reproduction import CITATION, Finding, Result, ResultTable, Scope, reproduction

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise, product
 
-from teddy.sparsity import schedule_sparsity
 from teddy.report.chart import Chart, Line, Panel
-from teddy.sparsity import level_sparsity
+from teddy.sparsity import schedule_sparsity
 from teddy_paper.accuracy import BASELINES, METHODS
 from teddy_paper.accuracy import grids as accuracy_grids
 from teddy_paper.findings import share

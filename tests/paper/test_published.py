@@ -11,9 +11,8 @@ import torch
 
 from teddy.errors import InputError
 from teddy.methods import METHODS
-from teddy.sparsity import schedule_sparsity
 from teddy.prune import edge_scores
-from teddy.sparsity import level_sparsity
+from teddy.sparsity import schedule_sparsity
 from teddy_paper.published import ARTEFACTS, CLAIMS, published, published_value
 
 ROWS = [row for artefact in ARTEFACTS for row in published(artefact)]

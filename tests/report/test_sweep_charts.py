@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from teddy.sparsity import schedule_sparsity
 from teddy.report import draw, search_chart
 from teddy.report.chart import Line, Points
+from teddy.sparsity import schedule_sparsity
 from teddy.sweep import (
     Decision,
     LevelPair,

@@ -20,9 +20,8 @@ from hetero_graphs import library
 from teddy.methods.make_problem import load_data, tuned_settings
 from teddy.methods.plugin import read_model
 from teddy.methods.spec import COMMON
-from teddy.sparsity import schedule_sparsity
 from teddy.settings import ENTRIES, MODEL_ENTRIES, Settings, WeightBudget, declared_settings
-from teddy.sparsity import level_sparsity
+from teddy.sparsity import schedule_sparsity
 from teddy.training import train
 
 pytest.importorskip("optuna")

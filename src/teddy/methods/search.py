@@ -23,10 +23,9 @@ from teddy.methods.problem import Problem
 from teddy.methods.signals import check_has_signals, signals_of
 from teddy.methods.sparsity_level import SparsityLevel
 from teddy.models.masks import Masks
-from teddy.sparsity import check_count, check_number, schedule_sparsity
 from teddy.prune import SCORES
 from teddy.prune.choose import needed_signals
-from teddy.sparsity import check_count, check_number, level_sparsity
+from teddy.sparsity import check_count, check_number, schedule_sparsity
 from teddy.store.tensors import Entry, pack, unpack
 from teddy.ticket import Ticket
 from teddy.training import seeded, train

@@ -9,11 +9,10 @@ from typing import Any
 from teddy.errors import InputError
 from teddy.methods.method import METHODS, Method
 from teddy.methods.sparsity_level import SparsityLevel
-from teddy.sparsity import check_count, schedule_sparsity
 from teddy.registry import read_option, spec_text
 from teddy.settings import ENTRIES, Settings
 from teddy.settings.weights import exclude_items
-from teddy.sparsity import check_count, level_sparsity
+from teddy.sparsity import check_count, schedule_sparsity
 
 #: Parts of a ticket that alone are made sparse.
 ONLY = ("edges", "weights")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from teddy.errors import InputError
-from teddy.machine import reset_peak_memory, keep_interrupts
+from teddy.machine import keep_interrupts, reset_peak_memory
 from teddy.methods import SparsityLevel
 from teddy.methods.make_problem import make_problem
 from teddy.methods.plugin import load_file, read_model
