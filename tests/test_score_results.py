@@ -1,4 +1,4 @@
-"""The tables of docs/scores.md are those of the cells that are kept."""
+"""The tables of docs/results-scores.md come from the stored cells."""
 
 from __future__ import annotations
 

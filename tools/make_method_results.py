@@ -1,8 +1,9 @@
-"""Put the cells of a sweep into docs/results/methods.csv and the tables of docs/comparison.md.
+"""Put the cells of a sweep into docs/results/methods.csv and the tables of
+docs/results-methods.md.
 
     python tools/make_method_results.py runs/methods
 
-The commands that make the sweep are in docs/comparison.md.
+The commands that make the sweep are on that page.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from teddy.store.atomic import write_atomically
 from teddy.sweep import Summary, read_table, summarize
 
 DOCS = Path(__file__).parents[1] / "docs"
-OUT, PAGE = DOCS / "results" / "methods.csv", DOCS / "comparison.md"
+OUT, PAGE = DOCS / "results" / "methods.csv", DOCS / "results-methods.md"
 BEGIN, END = "<!-- made by tools/make_method_results.py: {} -->", "<!-- end -->"
 FIELDS = (
     "dataset", "model", "method", "simulation", "graph_sparsity", "weight_sparsity", "seeds",
@@ -83,7 +84,7 @@ def main() -> None:
         dense = next(s.dense for s in summaries if (s.dataset, s.model) == (dataset, model))
         start = page.index(begin)
         end = page.index(END, start)
-        title = f"{model.upper()} on {dataset}, dense {dense:.1f}; columns: simulation"
+        title = f"{model.upper()} on {dataset}, dense {dense:.1f}; columns: level"
         lines = [begin, title, "", *table(summaries, dataset, model)]
         page = page[:start] + "\n".join(lines) + "\n" + page[end:]
     write_atomically(PAGE, page.encode())

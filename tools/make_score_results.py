@@ -1,8 +1,8 @@
-"""Put a sweep over edge scores into docs/results/scores and the tables of docs/scores.md.
+"""Put a sweep over edge scores into docs/results/scores and the tables of docs/results-scores.md.
 
     python tools/make_score_results.py runs/scores
 
-The commands that make the sweep are in docs/scores.md. A setting is a data set, a model and a
+The commands that make the sweep are on that page. A setting is a data set, a model and a
 level, with distillation or without; a score is held against TEDDY's and against random edges over
 the seeds that both have.
 """
@@ -24,7 +24,7 @@ from teddy.sweep import read_table
 from teddy.sweep.statistics import Difference, paired_difference, spread
 
 DOCS = Path(__file__).parents[1] / "docs"
-OUT, PAGE = DOCS / "results" / "scores", DOCS / "scores.md"
+OUT, PAGE = DOCS / "results" / "scores", DOCS / "results-scores.md"
 BEGIN, END = "<!-- made by tools/make_score_results.py: {} -->", "<!-- end -->"
 RIVALS = ("teddy", "random")
 FIELDS = (
