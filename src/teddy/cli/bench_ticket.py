@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
@@ -74,7 +75,7 @@ def bench_ticket(
     print_text(f"Test {metric} %: dense {scores['dense']:.2f}, ticket {scores['ticket']:.2f}.")
 
 
-def _model(spec: dict[str, Any]) -> str:
+def _model(spec: Mapping[str, Any]) -> str:
     return str(spec.get("name") or spec["class"])
 
 

@@ -75,8 +75,9 @@ def predict(
     if not unjudged:
         judged, y = kind.test_rows(data)
         test = kind.task.score(logits[judged], y[judged])
-    recognised = (loaded.info.transferred or {}).get("recognised") if changed else None
-    facts = {"ticket": str(ticket), "test": test, "predictions": rows}
+    transferred = loaded.info.transferred
+    recognised = transferred.get("recognised") if changed and transferred is not None else None
+    facts: dict[str, Any] = {"ticket": str(ticket), "test": test, "predictions": rows}
     if recognised is not None:
         facts["recognised"] = recognised
     text = json.dumps(facts) + "\n" if json_ else _csv([(*named, *columns), *rows])

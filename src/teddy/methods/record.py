@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,16 @@ from teddy.models import GNN, MODELS
 from teddy.models.identity import class_path
 from teddy.tasks import Task
 from teddy.tasks.views import Choice
-from teddy.ticket import Count, Macs, Ticket, TicketInfo
+from teddy.ticket import (
+    Count,
+    GraphInfo,
+    InductiveInfo,
+    Macs,
+    ModelInfo,
+    TaskInfo,
+    Ticket,
+    TicketInfo,
+)
 from teddy.ticket.features import feature_metadata
 from teddy.ticket.state import structure_of
 from teddy.training import TrainResult, seeded
@@ -88,10 +97,11 @@ def make_ticket(
         where["class_weight"] = weight.tolist()
     named = [(name, weight) for name, weight in network.named_parameters() if weight.requires_grad]
     weights = [weight for name, weight in named if name not in problem.prunable.unused]
-    left_out = {
-        "frozen": sum(p.numel() for p in network.parameters() if not p.requires_grad),
-        "unused": sum(p.numel() for name, p in named if name in problem.prunable.unused),
-    }
+    model = _model_spec(problem, network)
+    if frozen := sum(p.numel() for p in network.parameters() if not p.requires_grad):
+        model["frozen"] = frozen
+    if unused := sum(p.numel() for name, p in named if name in problem.prunable.unused):
+        model["unused"] = unused
     where |= problem.weight_budget.settings(network)
     names, found_on = problem.prepared.get("class_names"), problem.views.found_on
     edges, keep = found_on.edges, problem.views.kept(found_on, choice)
@@ -108,19 +118,22 @@ def make_ticket(
         split_seed=problem.prepared.get("split_seed"),
         split_fingerprint=problem.kind.split_fingerprint(problem.prepared),
         seed=problem.seed,
-        model=_model_spec(problem, network) | {kind: n for kind, n in left_out.items() if n},
-        graph={
-            "nodes": edges.graph_nodes,
-            "edges": edges.num_edges,
-            **feature_metadata(problem.data.x),
-            outputs: problem.num_outputs,
-            "fingerprint": edges.fingerprint(),
-            "kept_fingerprint": edges.fingerprint(keep),
-            "directed": edges.directed,
-            "self_loops": not isinstance(network, GNN),
-            "edge_inputs": edges.value_names,
-            **edges.extra_inputs.names(),
-        },
+        model=model,
+        graph=cast(
+            GraphInfo,
+            {
+                "nodes": edges.graph_nodes,
+                "edges": edges.num_edges,
+                **feature_metadata(problem.data.x),
+                outputs: problem.num_outputs,
+                "fingerprint": edges.fingerprint(),
+                "kept_fingerprint": edges.fingerprint(keep),
+                "directed": edges.directed,
+                "self_loops": not isinstance(network, GNN),
+                "edge_inputs": edges.value_names,
+                **edges.extra_inputs.names(),
+            },
+        ),
         graph_sparsity=level.graph_sparsity,
         weight_sparsity=level.weight_sparsity,
         edges=Count(keep.numel(), int(keep.sum())),
@@ -134,7 +147,7 @@ def make_ticket(
         inductive=_inductive(problem, choice),
         score=choice.score,
         weighted=choice.weighted,
-        task=problem.task.to_dict(),
+        task=cast(TaskInfo, problem.task.to_dict()),
         **facts,
     )
     warn_of_collapse(network, level.weight_sparsity, problem.task, sparse.logits, dense.logits)
@@ -142,7 +155,7 @@ def make_ticket(
     return Ticket(info, keep.cpu(), network.cpu().eval(), seconds)
 
 
-def _inductive(problem: Problem, choice: Choice) -> dict[str, Any] | None:
+def _inductive(problem: Problem, choice: Choice) -> InductiveInfo | None:
     views = problem.views
     if not views.grows:
         return None
@@ -152,13 +165,13 @@ def _inductive(problem: Problem, choice: Choice) -> dict[str, Any] | None:
         "score": choice.score,
         "weighted": choice.weighted,
         "nodes": edges.graph_nodes,
-        "edges": asdict(Count(kept.numel(), int(kept.sum()))),
+        "edges": {"total": kept.numel(), "kept": int(kept.sum())},
         "fingerprint": edges.fingerprint(),
         "kept_fingerprint": edges.fingerprint(kept),
     }
 
 
-def _model_spec(problem: Problem, model: nn.Module) -> dict[str, Any]:
+def _model_spec(problem: Problem, model: nn.Module) -> ModelInfo:
     for name in MODELS:
         if type(model) is MODELS[name]:
             return {
@@ -167,11 +180,11 @@ def _model_spec(problem: Problem, model: nn.Module) -> dict[str, Any]:
                 "out_channels": model.out_channels,
                 "options": model.options,
             }
-    spec = {"class": class_path(model)}
+    spec: ModelInfo = {"class": class_path(model)}
     if isinstance(problem.source.model, str):
         return spec
     with seeded(problem.seed, problem.device):
-        return spec | structure_of(problem.source.make(0, 0), model)
+        return cast(ModelInfo, {**spec, **structure_of(problem.source.make(0, 0), model)})
 
 
 _REMEDY = "weight_scope='balanced', weight_schedule='cubic' or a lower weight_sparsity"

@@ -19,7 +19,7 @@ from teddy.sweep.grid import Cell
 from teddy.sweep.resolution import HeldOut, tested_on
 from teddy.sweep.row import ticket_row
 from teddy.sweep.statistics import Difference, paired_difference, spread
-from teddy.ticket import Accuracy, Ticket
+from teddy.ticket import Accuracy, LinkInfo, Ticket
 
 
 @dataclass
@@ -174,7 +174,7 @@ def find_over_seeds(
     return study
 
 
-def _hits(links: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
+def _hits(links: Sequence[LinkInfo | None]) -> dict[str, Any]:
     """The second metric where links are predicted: hits@k of each seed."""
     there = [found for found in links if found is not None]
     if not there:

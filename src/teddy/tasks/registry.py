@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +44,7 @@ def parse_task(text: str | Task) -> Task:
     return kind(**dict(read_option(name, kind.defaults(), part) for part in parts))
 
 
-def task_from(metadata: dict[str, Any]) -> Task:
+def task_from(metadata: Mapping[str, Any]) -> Task:
     """The task that a ticket says it has.
 
     Args:

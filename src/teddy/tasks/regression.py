@@ -88,7 +88,7 @@ class Regression(Task):
         return cls(tuple(mean.tolist()), tuple(scale.tolist()), y.dim() == 1)
 
     @classmethod
-    def from_dict(cls, metadata: dict[str, Any]) -> Regression:
+    def from_dict(cls, metadata: Mapping[str, Any]) -> Regression:
         """What is needed to predict and to measure, from :meth:`to_dict`."""
         return cls(tuple(metadata["mean"]), tuple(metadata["scale"]), bool(metadata["flat"]))
 

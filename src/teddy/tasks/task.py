@@ -104,7 +104,7 @@ class Task(Config, ABC):
         """
 
     @classmethod
-    def from_dict(cls, metadata: dict[str, Any]) -> Task:
+    def from_dict(cls, metadata: Mapping[str, Any]) -> Task:
         """What is needed to predict and to measure, from :meth:`to_dict`."""
         return cls()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from teddy.tasks import kind_from, task_from
+from teddy.ticket.header import ModelInfo
 from teddy.ticket.info import Count, TicketInfo, second_metric
 
 
@@ -57,9 +58,10 @@ def _kept(count: Count) -> str:
     return f"{count.kept:,} of {count.total:,} ({count.sparsity:.1%} removed)"
 
 
-def _not_counted(model: dict[str, object]) -> str:
+def _not_counted(model: ModelInfo) -> str:
     """Frozen and unused parameters, which the number of weights leaves out."""
-    left_out = [f"{model[kind]:,} {kind}" for kind in ("frozen", "unused") if model.get(kind)]
+    counts = {"frozen": model.get("frozen", 0), "unused": model.get("unused", 0)}
+    left_out = [f"{count:,} {kind}" for kind, count in counts.items() if count]
     return f"; not counted: {', '.join(left_out)}" if left_out else ""
 
 

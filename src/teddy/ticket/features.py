@@ -63,12 +63,14 @@ def order_for(info: TicketInfo, data: Data) -> Tensor | None:
 
 def extra_inputs_for(info: TicketInfo, data: Data) -> ExtraInputs:
     """Return the values of nodes and of the whole graph that a ticket's network takes, or raise."""
-    of_nodes, whole = (info.graph.get(key, []) for key in ("node_inputs", "graph_inputs"))
+    of_nodes, whole = info.graph.get("node_inputs", []), info.graph.get("graph_inputs", [])
     require_fields(data, [*of_nodes, *whole])
     return ExtraInputs.from_data(data, of_nodes, whole) if of_nodes or whole else ExtraInputs()
 
 
 def input_names(info: TicketInfo) -> list[str]:
     """Return the names of all values that a ticket's network takes beside features and edges."""
-    keys = ("edge_inputs", "node_inputs", "graph_inputs")
-    return [name for key in keys for name in info.graph.get(key, [])]
+    graph, names = info.graph, list[str]()
+    names += graph.get("edge_inputs", [])
+    names += graph.get("node_inputs", [])
+    return names + graph.get("graph_inputs", [])

@@ -1,4 +1,4 @@
-"""What a ticket says about itself: the JSON header of its file."""
+"""Metadata of a ticket: the JSON header of its file."""
 
 from __future__ import annotations
 
@@ -8,8 +8,19 @@ from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-#: The task of a ticket that doesn't say.
-CLASSIFICATION = {"name": "classification", "metric": "accuracy"}
+from teddy.ticket.header import (
+    GraphInfo,
+    GraphSetInfo,
+    HeteroInfo,
+    InductiveInfo,
+    LinkInfo,
+    ModelInfo,
+    TaskInfo,
+    TransferInfo,
+)
+
+#: Task of a header without one.
+CLASSIFICATION: TaskInfo = {"name": "classification", "metric": "accuracy"}
 
 #: Options of models under the names that earlier versions wrote.
 _EARLIER_NAMES = {"hidden": "hidden_channels", "layers": "num_layers"}
@@ -30,9 +41,13 @@ def with_current_options(model: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Accuracies in percent at the best validation epoch, and the test accuracy at the last.
+    """Values of the task's metric, such as accuracy, in percent.
 
-    Of a task that isn't classification, its metric. The epoch is None for a given teacher.
+    Attributes:
+        test: Test metric at the best validation epoch.
+        val: Validation metric at that epoch.
+        best_epoch: That epoch; None for a given teacher.
+        last_test: Test metric at the last epoch.
     """
 
     test: float
@@ -43,7 +58,7 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Count:
-    """How many there are, and how many stay.
+    """Number of edges or weights before (``total``) and after pruning (``kept``).
 
     Example:
         >>> Count(total=8, kept=2).sparsity
@@ -55,7 +70,7 @@ class Count:
 
     @property
     def sparsity(self) -> float:
-        """Share that is removed; 0 where there is none."""
+        """Removed share; 0 where there is nothing."""
         return 1 - self.kept / self.total if self.total else 0.0
 
 
@@ -69,56 +84,44 @@ class Macs:
 
 @dataclass(frozen=True)
 class TicketInfo:
-    """Everything about a ticket but its tensors.
+    """Metadata of a ticket: everything but its tensors.
 
     Attributes:
-        method: How it was found.
-        dataset: Name of the graph.
-        split: Name of the split; of several that came with the data, its number.
-        split_seed: Seed of a split that was drawn.
+        method: Name of the method that found it.
+        dataset: Name of the data set.
+        split: Name of the split, or its number if the data have several.
+        split_seed: Seed of a drawn split.
         split_fingerprint: sha256 of the masks.
-        seed: Of the initial weights, dropout and whatever the method draws.
-        model: ``name``, channels and options of a built-in model, or ``class`` of another module;
-            and the numbers of ``frozen`` and ``unused`` parameters, which ``weights`` leaves out.
-        graph: Numbers of nodes, edges, features and classes (or outputs), the ``fingerprint`` of
-            the edges and that of the kept ones (``kept_fingerprint``), whether they are
-            ``directed``, whether the model is given the ``self_loops`` that are listed, and what
-            else of edges it takes (``edge_inputs``); of a module also values of nodes and of the
-            graph (``node_inputs``, ``graph_inputs``); where ``x`` are integers that a module looks
-            up, its dimensions (``integer_x``).
-        graph_sparsity: Share of edges that was asked to go.
-        weight_sparsity: Share of weights that was asked to go.
-        edges: Undirected edges.
-        weights: Trainable parameters that the output depends on.
+        seed: Seed of initial weights, dropout and all that the method draws.
+        model: Architecture of the network.
+        graph: Sizes and fingerprints of the graph, and the inputs that the network takes.
+        graph_sparsity: Requested share of removed edges.
+        weight_sparsity: Requested share of removed weights.
+        edges: Number of undirected edges.
+        weights: Number of trainable parameters that the output depends on.
         dense: Accuracy of the dense model.
         ticket: Accuracy of the ticket.
         macs: Multiply-accumulates of both.
         config: Settings of the training and the method.
         classes: Names of the classes, where they have any.
         features: Names of the features, where they have any.
-        inductive: Of a ticket that was found on the graph of its training nodes: how a grown graph
-            is pruned (``inference``, ``score``), and of the one that it was tested on the
-            ``nodes``, ``edges`` and fingerprints, as of ``graph``; None: it belongs to the graph
-            that it was found on.
-        score: The edge score that chose the edges; None: they were chosen in another way.
+        inductive: Pruning of grown graphs by an inductive ticket; None: transductive.
+        score: Edge score that chose the edges; None: they were chosen in another way.
         weighted: Whether its degrees were weighted.
-        transferred: Of a ticket for a graph that has changed since: by which rule
-            (``inference``), and the ``dataset`` and ``graph`` that it was found on, which split,
-            accuracies and multiply-accumulates are of; by the rule ``training`` also how many
-            ``nodes`` and ``edges`` were there before (``recognised``).
-        hetero: Of a ticket for a ``HeteroData``: its ``target``, the ``scope`` of scores and
-            budgets, ``nodes`` and ``features`` of each type, and of the ``relations`` the
-            ``edge_types`` that are one and their edges, ``total`` and ``kept``.
-        graphs: Of a ticket that classifies graphs: their ``count`` and ``borders`` (a fingerprint),
-            the ``budget`` of edges, the ``readout`` (None: the module's own), of the three
-            ``parts`` of the split the graphs and their edges, ``total`` and ``kept``, and the rule
-            ``inference`` for other graphs, unless it is ``scored``.
-        links: Of a ticket that predicts links: what makes a logit of two nodes' outputs
-            (``decoder``), and the second metric, ``hits``, at rank ``hits_at``, of the dense model
-            and the ticket on validation and test links.
+        transferred: Origin of a ticket that was transferred to a changed graph.
+        hetero: Types and relations of a ``HeteroData``.
+        graphs: Set of graphs of a graph-classification ticket.
+        links: Decoder and second metric of a link-prediction ticket.
         own: Fields of your own kind of problem, by its key.
-        task: ``name`` and ``metric``, and what is needed to predict; classes by default.
-        versions: Of the software that found it.
+        task: Name and metric of the task, and all that predictions need.
+        versions: Versions of the software that found it.
+
+    Example:
+        >>> import teddy
+        >>> data = teddy.load_dataset("citeseer")
+        >>> info = teddy.find_ticket(data, "gcn", epochs=2, hidden_channels=8).info
+        >>> info.edges, info.graph["nodes"], info.task["metric"]
+        (Count(total=4552, kept=1638), 3327, 'accuracy')
     """
 
     method: str
@@ -127,8 +130,8 @@ class TicketInfo:
     split_seed: int | None
     split_fingerprint: str
     seed: int
-    model: dict[str, Any]
-    graph: dict[str, Any]
+    model: ModelInfo
+    graph: GraphInfo
     graph_sparsity: float
     weight_sparsity: float
     edges: Count
@@ -139,30 +142,30 @@ class TicketInfo:
     config: dict[str, Any]
     classes: list[str] | None = None
     features: list[str] | None = None
-    inductive: dict[str, Any] | None = None
+    inductive: InductiveInfo | None = None
     score: str | None = None
     weighted: bool = False
-    transferred: dict[str, Any] | None = None
-    hetero: dict[str, Any] | None = None
-    graphs: dict[str, Any] | None = None
-    links: dict[str, Any] | None = None
+    transferred: TransferInfo | None = None
+    hetero: HeteroInfo | None = None
+    graphs: GraphSetInfo | None = None
+    links: LinkInfo | None = None
     own: dict[str, Any] | None = None
-    task: dict[str, Any] = field(default_factory=lambda: dict(CLASSIFICATION))
+    task: TaskInfo = field(default_factory=CLASSIFICATION.copy)
     versions: dict[str, str] = field(default_factory=lambda: software_versions())
 
     @property
-    def second_metric(self) -> dict[str, Any] | None:
+    def second_metric(self) -> LinkInfo | None:
         """Values of another metric than the task's, such as hits@k; None where there is none."""
         return self.links if self.links is not None and "hits" in self.links else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain dictionaries, lists and numbers."""
+        """Return the header as plain dictionaries, lists and numbers."""
         plain = asdict(self)
         return plain if self.own is not None else {k: v for k, v in plain.items() if k != "own"}
 
     @staticmethod
     def from_dict(plain: dict[str, Any]) -> TicketInfo:
-        """Rebuild from :meth:`to_dict`; what an earlier version didn't write has its default."""
+        """Rebuild from :meth:`to_dict`; missing fields of earlier versions have defaults."""
         parts: dict[str, Any] = {
             "edges": Count,
             "weights": Count,
@@ -177,7 +180,7 @@ class TicketInfo:
 
 @dataclass(frozen=True)
 class SecondMetric:
-    """Another metric than the task's, such as hits@50, on test rows; the mean of several tickets.
+    """Mean of another metric than the task's, such as hits@50, on the test rows of tickets.
 
     Attributes:
         name: Its name.
@@ -191,32 +194,32 @@ class SecondMetric:
 
 
 def second_metric(infos: Sequence[TicketInfo]) -> SecondMetric | None:
-    """The second metric of some tickets of one task; None where it has none.
+    """Return the mean second metric of tickets of one task; None where it has none.
 
     Args:
-        infos: Their headers.
+        infos: Headers of the tickets.
     """
-    found = [info.second_metric for info in infos if info.second_metric is not None]
-    if not found:
+    metrics = [info.second_metric for info in infos if info.second_metric is not None]
+    if not metrics:
         return None
     dense, ticket = (
-        sum(own["hits"][whose]["test"] for own in found) / len(found)
-        for whose in ("dense", "ticket")
+        sum(metric["hits"][model]["test"] for metric in metrics) / len(metrics)
+        for model in ("dense", "ticket")
     )
-    return SecondMetric(f"hits@{found[0]['hits_at']}", dense, ticket)
+    return SecondMetric(f"hits@{metrics[0]['hits_at']}", dense, ticket)
 
 
 def software_versions() -> dict[str, str]:
-    """Versions of what computes a ticket.
+    """Return the versions of Python and of the packages that compute a ticket.
 
     Example:
         >>> sorted(software_versions())
         ['numpy', 'python', 'teddy-glt', 'torch', 'torch-geometric']
     """
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for package in ("teddy-glt", "torch", "torch-geometric", "numpy"):
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "unknown"
-    return found
+            versions[package] = "unknown"
+    return versions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import Tensor, nn
@@ -30,7 +30,7 @@ STRUCTURE = ("structure", "varying")
 _WRAPPERS = ("OptimizedModule", "DataParallel", "DistributedDataParallel")
 
 
-def module_for(spec: dict[str, Any], model: nn.Module | Callable[[], nn.Module]) -> nn.Module:
+def module_for(spec: Mapping[str, Any], model: nn.Module | Callable[[], nn.Module]) -> nn.Module:
     """Return a module for a ticket's weights: a copy of one, or one that a function makes.
 
     Args:
@@ -92,7 +92,7 @@ def structure_of(initial: nn.Module, trained: nn.Module) -> dict[str, Any]:
     return {"structure": digest, **({"varying": varying} if varying else {})}
 
 
-def same_settings(spec: dict[str, Any], network: nn.Module) -> bool:
+def same_settings(spec: Mapping[str, Any], network: nn.Module) -> bool:
     """Return whether a module has the settings of the module that a ticket was found with.
 
     Args:

@@ -15,6 +15,7 @@ from teddy.errors import InputError
 from teddy.graph import Edges
 from teddy.tasks.inference import check_rule, edges_at_inference, scores_any_graph
 from teddy.ticket.features import input_names
+from teddy.ticket.header import TransferInfo
 from teddy.ticket.info import Count, Macs
 from teddy.ticket.operations import check_operation
 from teddy.ticket.pruned_mark import refuse_marked
@@ -88,19 +89,23 @@ def transfer(
     if inference == "scored":
         refuse_marked(data)
     known, keep = torch.zeros(edges.num_edges, dtype=torch.bool), ticket.keep[:0]
-    recognised: dict[str, Any] = {}
     if original is not None:
         before, stays = ticket.prune(original)
         numbers = _numbers(original, data)
         known, keep = _known_edges(edges, before, stays, numbers)
-        counts = {"nodes": int((numbers >= 0).sum()), "edges": int(known.sum())}
-        recognised = {"recognised": counts}
     kept = edges_at_inference(
         inference, edges, known, keep, info.graph_sparsity, info.score, info.seed, info.weighted,
         ticket.signals(graph, info.score if inference == "scored" else None),
     )  # fmt: skip
-    was = info.transferred or {"dataset": info.dataset, "graph": info.graph}
-    first = {"dataset": was["dataset"], "graph": was["graph"]}
+    first: TransferInfo | dict[str, Any] = info.transferred or {
+        "dataset": info.dataset,
+        "graph": info.graph,
+    }
+    origin: TransferInfo = {
+        "dataset": first["dataset"], "graph": first["graph"], "inference": inference
+    }  # fmt: skip
+    if original is not None:
+        origin["recognised"] = {"nodes": int((numbers >= 0).sum()), "edges": int(known.sum())}
     changed = replace(
         info,
         dataset=str(data.get("name", "data")),
@@ -113,7 +118,7 @@ def transfer(
         },
         edges=Count(edges.num_edges, int(kept.sum())),
         macs=Macs(None, None),
-        transferred={**first, "inference": inference, **recognised},
+        transferred=origin,
     )
     return replace(ticket, info=changed, keep=kept)
 

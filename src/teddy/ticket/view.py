@@ -147,10 +147,11 @@ class TicketEdges:
         """Return the graph and its edges, before pruning; see :meth:`chosen`."""
         kind = self.kind
         graph = kind.graph(data)
-        weighted = (self.info.inductive or {}).get("weighted", self.info.weighted)
-        names = (
-            ["edge_weight"] if weighted and (self.info.inductive or kind.takes_other_graphs) else []
-        )
+        inductive, weighted, names = self.info.inductive, self.info.weighted, list[str]()
+        if inductive is not None:
+            weighted = inductive.get("weighted", weighted)
+        if weighted and (inductive is not None or kind.takes_other_graphs):
+            names = ["edge_weight"]
         if inputs:
             names = self.info.graph.get("edge_inputs", [])
         edges = kind.ticket_edges(data, graph, names)
