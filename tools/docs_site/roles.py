@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
+from unicodedata import lookup
 
 import griffe
 from latex2mathml.converter import convert
@@ -15,6 +16,8 @@ BLOCK = re.compile(r"^( *)\.\. math::\n((?:\1 +.*\n?|\n)+)", re.MULTILINE)
 INLINE = re.compile(r":math:`([^`]+)`")
 ROLE = re.compile(r":(?:class|func|meth|mod|data|attr):`(~?)\.?([\w.]+)`")
 LINK = re.compile(r"`([^`<]+?)\s+<(https?://[^>]+)>`_+")
+#: Letters that browsers draw as plain ones: they ignore these variants.
+LETTER = re.compile(r'<mi mathvariant="(script|double-struck)">([A-Z])</mi>')
 EXAMPLE = re.compile(r"^Example:$", re.MULTILINE)
 
 
@@ -24,8 +27,20 @@ def mathml(latex: str, display: str = "inline") -> str:
     Example:
         >>> mathml("x^2")
         '<math ...><mrow><msup><mi>x</mi><mn>2</mn></msup></mrow></math>'
+        >>> mathml(r"\\mathcal L")
+        '<math ...><mrow><mi>ℒ</mi></mrow></math>'
     """
-    return " ".join(convert(" ".join(latex.split()), display=display).split())
+    text = " ".join(convert(" ".join(latex.split()), display=display).split())
+    return LETTER.sub(_letter, text)
+
+
+def _letter(match: re.Match[str]) -> str:
+    name = f"{match[1].upper()} CAPITAL {match[2]}"
+    try:
+        letter = lookup(f"MATHEMATICAL {name}")
+    except KeyError:  # such as "SCRIPT CAPITAL L"
+        letter = lookup(name)
+    return f"<mi>{letter}</mi>"
 
 
 def linked(name: str, short: bool, obj: griffe.Object) -> str:
