@@ -46,12 +46,51 @@ class Registry(dict[str, T]):
         self.update(entries)
 
     def __missing__(self, name: str) -> T:
-        close = difflib.get_close_matches(str(name), self)
-        # Of names that are as close, one with the same letters in another order: gcn, not gin.
-        close.sort(key=lambda known: sorted(known) != sorted(str(name)))
-        hint = f" (did you mean '{close[0]}'?)" if close else ""
-        known = ", ".join(self)
-        raise InputError(f"unknown {self.kind} '{name}', expected one of: {known}{hint}")
+        raise unknown_name(self.kind, str(name), self)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Hint for a misspelt name; empty where no known name is close.
+
+    Example:
+        >>> did_you_mean("gnc", ["gat", "gin", "gcn"]), did_you_mean("hidden", ["hidden_channels"])
+        (" (did you mean 'gcn'?)", " (did you mean 'hidden_channels'?)")
+        >>> did_you_mean("transformer", ["gat", "gin", "gcn"])
+        ''
+    """
+    known = list(known)
+    close = difflib.get_close_matches(name.lower(), known)
+    # Of names that are as close, one with the same letters in another order: gcn, not gin.
+    close.sort(key=lambda other: sorted(other) != sorted(name.lower()))
+    close += [other for other in known if len(name) > 2 and other.startswith(name.lower())]
+    return f" (did you mean '{close[0]}'?)" if close else ""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
+    """The error for a name that is not known.
+
+    Args:
+        kind: Kind of thing that has the name.
+        name: The unknown name.
+        known: Names that are known.
+    """
+    known = list(known)
+    hint = did_you_mean(name, known)
+    return InputError(f"unknown {kind} '{name}', expected one of: {', '.join(known)}{hint}")
+
+
+def unknown_option(owner: str, name: str, known: Iterable[str]) -> InputError:
+    """The error for an option that its owner does not have.
+
+    Args:
+        owner: Name of the model, method or task.
+        name: The unknown option.
+        known: Options of the owner.
+    """
+    known = list(known)
+    names = ", ".join(known) or "none"
+    hint = did_you_mean(name, known)
+    return InputError(f"{owner} has no option '{name}', expected one of: {names}{hint}")
 
 
 def read_option(owner: str, defaults: Mapping[str, Any], part: str) -> tuple[str, Any]:
@@ -67,8 +106,7 @@ def read_option(owner: str, defaults: Mapping[str, Any], part: str) -> tuple[str
     """
     name, equals, text = part.partition("=")
     if name not in defaults:
-        known = ", ".join(defaults) or "none"
-        raise InputError(f"{owner} has no option '{name}', expected one of: {known}")
+        raise unknown_option(owner, name, defaults)
     kind = type(defaults[name])
     if kind is bool and text.lower() in ("true", "false"):
         return name, text.lower() == "true"

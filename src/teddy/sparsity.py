@@ -64,14 +64,15 @@ def check_sparsity(value: float, name: str = "sparsity") -> float:
     """Return ``value`` as a float, or raise if it isn't a share in [0, 1].
 
     Example:
-        >>> check_sparsity(1.5, "graph sparsity")
+        >>> check_sparsity(64, "graph_sparsity")
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: graph sparsity is 1.5, expected a number from 0 to 1
+        teddy.errors.InputError: graph_sparsity must be in [0, 1], got 64 (did you mean 0.64?).
     """
     share = _real(value)
     if not 0.0 <= share <= 1.0:
-        raise InputError(f"{name} is {value}, expected a number from 0 to 1")
+        percent = f" (did you mean {share / 100:g}?)" if 2.0 <= share <= 100.0 else ""
+        raise InputError(f"{name} must be in [0, 1], got {value}{percent}.")
     return share
 
 

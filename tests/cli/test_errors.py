@@ -22,8 +22,8 @@ def test_what_is_not_a_file_is_never_replaced(tmp_path):
 
 
 BAD = [
-    (["find", "--graph-sparsity", "-0.1"], "graph sparsity is -0.1, expected a number from 0 to 1"),
-    (["find", "--weight-sparsity", "1.5"], "weight sparsity is 1.5"),
+    (["find", "--graph-sparsity", "-0.1"], "graph_sparsity must be in [0, 1], got -0.1."),
+    (["find", "--weight-sparsity", "1.5"], "weight_sparsity must be in [0, 1], got 1.5"),
     (["find", "--seeds", "0"], "seeds is 0"),
     (["find", "--seeds", "many"], "'--seeds'"),
     (["find", "--epochs", "0"], "epochs is 0"),

@@ -218,8 +218,8 @@ def test_progress_sees_every_epoch_of_both_phases():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"graph_sparsity": -0.1}, "graph sparsity is -0.1, expected a number from 0 to 1"),
-        ({"weight_sparsity": 1.5}, "weight sparsity is 1.5"),
+        ({"graph_sparsity": -0.1}, r"graph_sparsity must be in \[0, 1\], got -0.1"),
+        ({"weight_sparsity": 1.5}, r"weight_sparsity must be in \[0, 1\], got 1.5"),
         ({"model": "gnn"}, "unknown model 'gnn'"),
         ({"method": "tedy"}, "unknown method 'tedy'"),
         ({"weights": "tedy"}, "weights is 'tedy', expected one of: projection, masks"),

@@ -150,10 +150,10 @@ def test_a_score_of_features_sees_them():
         ((["path"], 0.5), r"^graphs\[0\] is a str, expected"),
         ((None, 0.5), "^got a NoneType, expected an edge_index"),
         ((Data(num_nodes=1), 0.5), "^Data has no edge_index, expected one"),
-        (([], 1.5), "sparsity is 1.5"),
+        (([], 1.5), r"sparsity must be in \[0, 1\], got 1.5"),
         (([], 0.5), None),
         (([Data(edge_index=torch.tensor([[0], [3]]), num_nodes=2)], 0.5), r"^graphs\[0\]: edge_in"),
-        (([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], 1.5), "sparsity is 1.5"),
+        (([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], 1.5), r"sparsity must be in"),
         (
             ([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], 0.5, "gain"),
             "gain reads .*of nodes",

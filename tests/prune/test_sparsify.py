@@ -48,7 +48,7 @@ def test_repr():
 
 
 def test_bad_arguments_are_said_at_once():
-    with pytest.raises(teddy.InputError, match=r"sparsity is 1\.5"):
+    with pytest.raises(teddy.InputError, match=r"sparsity must be in \[0, 1\], got 1\.5"):
         teddy.SparsifyEdges(1.5)
     with pytest.raises(teddy.InputError, match="unknown score 'x'"):
         teddy.SparsifyEdges(0.5, "x")

@@ -200,7 +200,7 @@ def test_one_run_at_a_time(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sparsity": 1.5}, "sparsity is 1.5"),
+        ({"sparsity": 1.5}, r"sparsity must be in \[0, 1\], got 1.5"),
         ({"engine": "strem"}, "did you mean 'stream'"),
         ({"ids": "uuid"}, "unknown kind of ids 'uuid'"),
         ({"source": "a"}, "no column 'a'"),

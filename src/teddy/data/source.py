@@ -12,6 +12,7 @@ from teddy.data.catalog import DATASETS
 from teddy.data.files import read_path
 from teddy.data.targets import Targets
 from teddy.errors import InputError
+from teddy.names import expand_home, is_path
 
 StrPath = str | os.PathLike[str]
 
@@ -40,10 +41,9 @@ def read_source(
         The graph, or graphs, as they came; their name in messages; their name.
     """
     key = name.lower() if isinstance(name, str) else ""
-    path = _home(name)
-    looks_like_a_path = not isinstance(name, str) or os.sep in name or path.suffix or path.exists()
-    if name and key not in DATASETS and looks_like_a_path:
-        table = None if nodes is None else _home(nodes)
+    if key not in DATASETS and is_path(name):
+        path = expand_home(name)
+        table = None if nodes is None else expand_home(nodes)
         raw, source = read_path(path, table, targets, classes, target, directed)
         label = path.name or path.resolve().name
     else:
@@ -52,11 +52,3 @@ def read_source(
             raise InputError(f"nodes (--nodes) is '{nodes}', expected only beside an edge list")
         raw, source, label = entry.read(None if data_dir is None else Path(data_dir)), key, key
     return raw, source, label
-
-
-def _home(path: StrPath) -> Path:
-    """Expand a leading ~ where that means something."""
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        return Path(path)

@@ -11,7 +11,7 @@ from teddy.capabilities import Capabilities, check_combination
 from teddy.errors import InputError
 from teddy.methods.problem import Problem
 from teddy.methods.sparsity_level import SparsityLevel
-from teddy.registry import Registry
+from teddy.registry import Registry, unknown_option
 from teddy.ticket import Ticket
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ class Method:
         """Raise if there is an option that the method doesn't have, or a value that can't be."""
         for name in options:
             if name not in self.options:
-                known = ", ".join(self.options) or "none"
-                raise InputError(f"{self.name} has no option '{name}', expected one of: {known}")
+                raise unknown_option(self.name, name, self.options)
         if self.check_values is not None:
             self.check_values(**{**self.options, **options})
 

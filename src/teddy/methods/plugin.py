@@ -13,6 +13,7 @@ from teddy.errors import InputError
 from teddy.methods.method import METHODS
 from teddy.methods.scores import register_score
 from teddy.models import parse_model
+from teddy.names import is_in_file
 from teddy.prune import SCORES
 from teddy.tasks import TASKS
 
@@ -73,16 +74,6 @@ def load_file(path: str | Path) -> ModuleType:
             ORIGINS[method] = digest
     ORIGINS.update({f"task {task}": digest for task in TASKS if task not in tasks})
     return module
-
-
-def is_in_file(model: str) -> bool:
-    """Whether a model is named by its place in a file.
-
-    Example:
-        >>> is_in_file("net.py:Net"), is_in_file("gat:heads=4")
-        (True, False)
-    """
-    return model.rpartition(":")[0].endswith(".py")
 
 
 def load_object(place: str) -> Any:

@@ -20,7 +20,7 @@ class SparsityLevel:
         >>> SparsityLevel(2, 0)
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: graph sparsity is 2, expected a number from 0 to 1
+        teddy.errors.InputError: graph_sparsity must be in [0, 1], got 2 (did you mean 0.02?).
     """
 
     graph_sparsity: float
@@ -28,7 +28,7 @@ class SparsityLevel:
 
     def __post_init__(self) -> None:
         for name in ("graph_sparsity", "weight_sparsity"):
-            share = check_sparsity(getattr(self, name), name.replace("_", " "))
+            share = check_sparsity(getattr(self, name), name)
             object.__setattr__(self, name, share)
 
     @staticmethod

@@ -9,7 +9,7 @@ from typing import Any
 from teddy.errors import InputError
 from teddy.methods.method import METHODS, Method
 from teddy.methods.sparsity_level import SparsityLevel
-from teddy.registry import read_option, spec_text
+from teddy.registry import read_option, spec_text, unknown_option
 from teddy.settings import ENTRIES, Settings
 from teddy.settings.weights import exclude_items
 from teddy.sparsity import check_count, schedule_sparsity
@@ -107,8 +107,7 @@ class MethodSpec:
         known = METHODS[name].options
         for option in values:
             if option not in known and option not in COMMON:
-                names = ", ".join({**known, **COMMON})
-                raise InputError(f"{name} has no option '{option}', expected one of: {names}")
+                raise unknown_option(name, option, {**known, **COMMON})
         special = {key: values[key] for key in ("only", "weight_level")}
         own = sorted((key, value) for key, value in values.items() if key in known)
         settings = sorted(

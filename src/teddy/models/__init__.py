@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from teddy.errors import InputError
 from teddy.models.base import GNN
 from teddy.models.gat import GAT
 from teddy.models.gcn import GCN
@@ -16,7 +15,7 @@ from teddy.models.nagphormer import NAGphormer
 from teddy.models.sage import SAGE
 from teddy.models.specformer import Specformer
 from teddy.models.unimp import UniMP
-from teddy.registry import Registry, read_option
+from teddy.registry import Registry, read_option, unknown_option
 
 MODELS: Registry[type[GNN]] = Registry("model")
 MODELS.register("gcn")(GCN)
@@ -51,8 +50,7 @@ def build_model(name: str, in_channels: int, out_channels: int, **options: Any) 
     model, options = MODELS[name], {**options, **own}
     unknown = set(options) - set(model.OPTIONS)
     if unknown:
-        known = ", ".join(model.OPTIONS)
-        raise InputError(f"{name} has no option '{min(unknown)}', expected one of: {known}")
+        raise unknown_option(name, min(unknown), model.OPTIONS)
     return model(in_channels, out_channels, **options)
 
 

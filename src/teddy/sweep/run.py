@@ -17,9 +17,10 @@ from teddy.errors import InputError
 from teddy.machine import free_memory
 from teddy.methods import SparsityLevel
 from teddy.methods.combination import problem_parts
-from teddy.methods.plugin import ORIGINS, is_in_file, load_file
+from teddy.methods.plugin import ORIGINS, load_file
 from teddy.methods.spec import MethodSpec
 from teddy.models import build_model
+from teddy.names import is_in_file
 from teddy.settings import Settings
 from teddy.sparsity import check_count
 from teddy.sweep.data_versions import data_version
