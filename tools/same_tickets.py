@@ -215,7 +215,7 @@ def write_json(out: Path) -> None:
         "find": f"find graph.npz --model gcn {small} --seeds 3 --out a.ticket",
         "inspect": "inspect a.ticket --graph graph.npz",
         "predict": "predict a.ticket graph.npz",
-        "sweep": f"sweep graph.npz --models gcn --methods teddy,random --simulations 0,5 --seeds 3 "
+        "sweep": f"sweep graph.npz --models gcn --methods teddy,random --levels 0,5 --seeds 3 "
         f"{small} --out sweep",
         "search": f"search graph.npz --model gcn {small} --seeds 3 --out search",
         "tune": f"tune graph.npz --model gcn {small} --trials 2 --seeds 1 --out tune",

@@ -131,7 +131,7 @@ def _list() -> None:
 def _scope(
     quick: bool, out: Path | None, seeds: int | None, levels: str | None, settings: dict[str, Any]
 ) -> Scope:
-    from teddy.cli.sweep import parse_simulations
+    from teddy.cli.sweep import parse_levels
     from teddy_paper.reproduction import Scope
 
     if settings.get("task", "classification") != "classification":
@@ -147,7 +147,7 @@ def _scope(
         check_count(seeds, "seeds")
         changes |= {"seeds": seeds, "iterative_seeds": seeds}
     if levels is not None:
-        changes["levels"] = tuple(sorted({i for i in parse_simulations(levels) if i > 0}))
+        changes["levels"] = tuple(sorted({i for i in parse_levels(levels) if i > 0}))
         if not changes["levels"]:
             raise InputError(f"levels is '{levels}', expected one above 0 at least")
     return Scope.quick_scope(**changes) if quick else Scope(**changes)

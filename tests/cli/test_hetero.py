@@ -17,7 +17,7 @@ from hetero_graphs import library
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "my-library"
 NET = ["--model", "my-library/net.py:Net"]
-SWEPT = ["--models", "my-library/net.py:Net", "--simulations", "0,3", "--seeds", 2]
+SWEPT = ["--models", "my-library/net.py:Net", "--levels", "0,3", "--seeds", 2]
 TINY = ["--epochs", 2]
 
 MODELS = """
@@ -143,7 +143,7 @@ def test_search_and_its_ticket(folder, tmp_path):
             "paper",
             "--tolerance",
             90,
-            "--most",
+            "--max-level",
             2,
             "--seeds",
             3,
@@ -196,7 +196,7 @@ def test_a_saved_graph_and_every_way_to_make_a_model(folder, name, tmp_path):
             "--models",
             model,
             *TINY,
-            "--simulations",
+            "--levels",
             "0,3",
             "--seeds",
             1,

@@ -240,7 +240,7 @@ def test_a_module_is_of_a_ticket(tmp_path):
     assert line == "teddy: module is 'mine.py:Weighted', expected only with a ticket"
 
 
-TINY = ["--model", "gcn", "--epochs", 2, "--hidden-channels", 4, "--seeds", 2, "--most", 5,
+TINY = ["--model", "gcn", "--epochs", 2, "--hidden-channels", 4, "--seeds", 2, "--max-level", 5,
         "--step", 5,
         "--tolerance", 90, "--out", "run"]  # fmt: skip
 

@@ -159,7 +159,7 @@ def test_a_full_run_does_not_mix_with_a_quick_one(made):
         (["extreme", "--seeds", "0"], "seeds is 0, expected a whole number from 1"),
         (["extreme", "--epochs", "0"], "epochs is 0, expected a whole number from 1"),
         (["extreme", "--levels", "0"], "levels is '0', expected one above 0 at least"),
-        (["extreme", "--levels", "x"], "has 'x', expected such as 5 or 1-20"),
+        (["extreme", "--levels", "x"], "unknown level 'x', expected"),
         (["extreme", "--datasets", "nope"], "datasets has 'nope', expected some of: cora"),
         (["extreme", "--models", "nope"], "unknown model 'nope'"),
         (["extreme", "--methods", "nope"], "unknown method 'nope'"),
@@ -184,7 +184,7 @@ def test_find_and_sweep_make_the_page_directly(tmp_path):
     done = run_here("find", *FAST, "--seeds", 2, "--report", "f.html", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["report"] == "f.html"
-    done = run_here("sweep", *FAST, "--simulations", "0,1", "--seeds", 1, "--out", "s", "--report",
+    done = run_here("sweep", *FAST, "--levels", "0,1", "--seeds", 1, "--out", "s", "--report",
                "s.html", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     for page in ("f.html", "s.html"):

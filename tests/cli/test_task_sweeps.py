@@ -17,7 +17,7 @@ from teddy.sweep import read_table
 from teddy.tasks import parse_task
 
 TINY = ["--epochs", 2, "--hidden-channels", 8]
-SWEEP = ["--models", "gcn", "--methods", "teddy,random", "--simulations", "0,5", "--seeds", 3,
+SWEEP = ["--models", "gcn", "--methods", "teddy,random", "--levels", "0,5", "--seeds", 3,
          *TINY]  # fmt: skip
 METRICS = {
     "classification": "accuracy",
@@ -126,7 +126,7 @@ def test_a_report_names_the_metric(swept):
 
 def test_a_search_names_the_metric(swept):
     folder, task, file, _ = swept
-    options = ["--task", task, "--model", "gcn", "--most", 10, "--step", 5, "--seeds", 3,
+    options = ["--task", task, "--model", "gcn", "--max-level", 10, "--step", 5, "--seeds", 3,
                "--tolerance", 200, *TINY]  # fmt: skip
     done = run_here("search", file, *options, "--out", "s", "--plot", "s.png", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -226,7 +226,7 @@ def test_sweeps_take_the_settings_of_find(options, weighted, tmp_path):
 
 def test_a_sweep_that_fails_in_every_cell_has_no_page(tmp_path):
     save_npz(tmp_path / "graph.npz")
-    options = ["--methods", "teddy", "--simulations", "5", "--loader", "partitions:parts=400"]
+    options = ["--methods", "teddy", "--levels", "5", "--loader", "partitions:parts=400"]
     done = run_here(
         "sweep", "graph.npz", *SWEEP, *options, "--report", "page.html", "--json", cwd=tmp_path
     )

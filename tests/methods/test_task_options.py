@@ -63,7 +63,7 @@ TASKS.register("half")(Half)
 def test_another_file_of_a_task_is_refused(command, tmp_path):
     save_npz(tmp_path / "graph.npz")
     words = {
-        "sweep": ["sweep", "graph.npz", "--models", "gcn", "--simulations", "1", "--seeds", "1"],
+        "sweep": ["sweep", "graph.npz", "--models", "gcn", "--levels", "1", "--seeds", "1"],
         "tune": ["tune", "graph.npz", "--model", "gcn", "--trials", "1", "--seeds", "1"],
     }[command]
     more = [

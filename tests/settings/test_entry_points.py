@@ -158,11 +158,11 @@ ENTRY_POINTS = {
     "find": partial(command, "find {data} --model {model} --method {method} "
                     f"--graph-sparsity {SPARSITY} --weight-sparsity {SPARSITY}"),
     "sweep": partial(command, "sweep {data} --models {model} --methods {method} "
-                     f"--simulations {LEVEL} --seeds 1 --out out"),
+                     f"--levels {LEVEL} --seeds 1 --out out"),
     "search": partial(command, "search {data} --model {model} --method {method} "
-                      f"--most {LEVEL} --step {LEVEL} --seeds 2 --tolerance 99 --out out"),
+                      f"--max-level {LEVEL} --step {LEVEL} --seeds 2 --tolerance 99 --out out"),
     "tune": partial(command, "tune {data} --model {model} --method {method} "
-                    f"--simulation {LEVEL} --trials 1 --seeds 1 --out out"),
+                    f"--level {LEVEL} --trials 1 --seeds 1 --out out"),
 }  # fmt: skip
 
 NET = """

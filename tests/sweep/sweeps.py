@@ -12,7 +12,7 @@ from teddy.training import TrainConfig
 SETTINGS = Settings(TrainConfig(epochs=4), model_options={"hidden_channels": 8})
 
 
-SWEEP = ["--methods", "teddy,ugs,random", "--models", "gcn", "--simulations", "0,1,2,4", "--seeds",
+SWEEP = ["--methods", "teddy,ugs,random", "--models", "gcn", "--levels", "0,1,2,4", "--seeds",
          "3", "--hidden-channels", "64", "--epochs", "30"]  # fmt: skip
 
 

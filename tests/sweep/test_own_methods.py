@@ -106,7 +106,7 @@ def test_a_score_from_a_file_is_a_method(graph, tmp_path):
     )
     done = run_forked(
         "sweep", graph, "--load", plugin, "--methods", "id-sum,random", "--models", "gcn",
-        "--simulations", "1", "--seeds", "1", "--epochs", "2", "--hidden-channels", "4", "--jobs",
+        "--levels", "1", "--seeds", "1", "--epochs", "2", "--hidden-channels", "4", "--jobs",
         "2",
         "--out", "out", "--json", cwd=tmp_path,
     )  # fmt: skip

@@ -303,7 +303,7 @@ def test_points_off_the_diagonal_are_what_they_say(graph, tmp_path):
 
 COMMAND = ["--model", "gcn", "--epochs", "4", "--hidden-channels", "8", "--tolerance", WIDE,
            "--seeds", 5,
-           "--most", 20, "--step", 10]  # fmt: skip
+           "--max-level", 20, "--step", 10]  # fmt: skip
 
 
 def test_the_command_prints_a_table_and_writes_what_it_is_told_to(graph, tmp_path):
@@ -314,8 +314,8 @@ def test_the_command_prints_a_table_and_writes_what_it_is_told_to(graph, tmp_pat
     ticket = teddy.Ticket.load(tmp_path / "a.ticket").info
     edges, weights = (100 * (1 - n.kept / n.total) for n in (ticket.edges, ticket.weights))
     removed = f"{edges:.1f}% of edges and {weights:.1f}% of weights removed"
-    assert f"Sparsest: simulation 20, {removed}." in done.stdout
-    assert "Nothing sparser was there to try: see --most." in done.stdout
+    assert f"Sparsest: level 20, {removed}." in done.stdout
+    assert "Nothing sparser was there to try: see --max-level." in done.stdout
     assert "all levels and seeds would be 15" in done.stdout
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert ticket.graph_sparsity == pytest.approx(0.6415, 1e-3)
@@ -332,7 +332,7 @@ def test_the_command_says_when_there_is_nothing(graph, tmp_path):
     done = run_here("search", graph, *arguments, "--frontier", "--plot", "a.pdf", cwd=tmp_path)
     assert done.returncode == 1
     assert "No level was accepted" in done.stdout
-    assert "Undecided with 2 seeds, counted as not accepted: simulation" in done.stdout
+    assert "Undecided with 2 seeds, counted as not accepted: level" in done.stdout
     assert "there is no ticket to save" in done.stderr
     assert not (tmp_path / "a.ticket").exists()
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
@@ -344,8 +344,8 @@ def test_the_command_says_when_there_is_nothing(graph, tmp_path):
         (["--tolerance", "-1"], "tolerance is -1"),
         (["--confidence", "95"], "confidence is 95"),
         (["--seeds", "1"], "seeds is 1"),
-        (["--step", "0"], "got most 40 and step 0"),
-        (["--most", "3", "--step", "4"], "got most 3 and step 4"),
+        (["--step", "0"], "max_level=40 and step=0"),
+        (["--max-level", "3", "--step", "4"], "max_level=3 and step=4"),
         (["--plot", "a.gif"], "a.gif: ends in '.gif', expected .png, .pdf or .svg"),
         (["--model", "gnn"], "gnn"),
         (["--method", "tedy"], "tedy"),
@@ -361,7 +361,7 @@ def test_the_command_refuses_in_a_line(tmp_path, arguments, message):
 def test_kill_9_and_ctrl_c_then_the_same_command_ends_with_the_same_answer(graph, tmp_path):
     arguments = ["search", graph, "--model", "gcn", "--epochs", "60", "--hidden-channels", "64",
                  "--seeds",
-                 "8", "--tolerance", "0", "--most", "8", "--json"]  # fmt: skip
+                 "8", "--tolerance", "0", "--max-level", "8", "--json"]  # fmt: skip
     whole = json.loads(run_here(*arguments, "--out", "whole", cwd=tmp_path).stdout)
     out = tmp_path / "killed"
     for target, end in ((2, signal.SIGKILL), (9, signal.SIGINT)):

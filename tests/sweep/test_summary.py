@@ -65,7 +65,7 @@ def test_a_method_that_is_not_there_is_said():
 
 def test_the_command_says_it_all(tmp_path):
     graph = save_npz(tmp_path / "graph.npz")
-    grid = ["--methods", "teddy,random", "--models", "gcn", "--simulations", "0,1-2", "--seeds",
+    grid = ["--methods", "teddy,random", "--models", "gcn", "--levels", "0,1-2", "--seeds",
             "2", "--epochs", "3", "--hidden-channels", "8", "--out", "runs"]  # fmt: skip
     done = run_here("sweep", graph, *grid, "--against", "random", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

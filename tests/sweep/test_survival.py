@@ -60,7 +60,7 @@ def test_a_result_under_another_name_is_not_taken(graph, tmp_path):
 
 
 def test_the_summary_says_what_is_left_out(graph, tmp_path):
-    arguments = ["--models", "gcn", "--methods", "teddy,random", "--simulations", "1", "--epochs",
+    arguments = ["--models", "gcn", "--methods", "teddy,random", "--levels", "1", "--epochs",
                  "2", "--hidden-channels", "4"]  # fmt: skip
     command = ["sweep", graph, *arguments, "--seeds", "3", "--out", "x"]
     assert run_here(*command, cwd=tmp_path).returncode == 0

@@ -118,7 +118,7 @@ def test_lr_and_weight_decay_have_dense_models_of_their_own(search, tmp_path):
 
 def test_kill_9_then_the_same_command_goes_on(search, tmp_path):
     command = ["tune", search.dataset, "--model", "gcn", "--trials", "8", "--seeds", "2",
-               "--epochs", "40", "--hidden-channels", "16", "--simulation", "10"]  # fmt: skip
+               "--epochs", "40", "--hidden-channels", "16", "--level", "10"]  # fmt: skip
     whole = run_here(*command, "--out", tmp_path / "whole", "--json", cwd=tmp_path)
     out = tmp_path / "out"
     process = Started(*command, "--out", out)

@@ -147,7 +147,7 @@ def test_a_group_has_its_own_sparsity():
     steps(model, optimizer)
     assert count_nonzero(model[1].parameters()) == 108
     groups[0]["sparsity"] = 2.0
-    with pytest.raises(teddy.InputError, match="sparsity of a parameter group is 2"):
+    with pytest.raises(teddy.InputError, match="sparsity of a parameter group must be in"):
         teddy.L0Projected(torch.optim.Adam(groups), 0.5)
 
 

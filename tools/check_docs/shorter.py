@@ -18,10 +18,10 @@ from tools.check_docs.blocks import ROOT
 OPTIONS: dict[str, dict[str, str | None]] = {
     "find": {"--epochs": "2", "--hidden-channels": "8", "--seeds": "1"},
     "sweep": {
-        "--epochs": "1", "--hidden-channels": "4", "--seeds": "1", "--simulations": "0,1",
+        "--epochs": "1", "--hidden-channels": "4", "--seeds": "1", "--levels": "0,1",
         "--jobs": "1",
     },
-    "search": {"--epochs": "1", "--hidden-channels": "4", "--seeds": "3", "--most": "2",
+    "search": {"--epochs": "1", "--hidden-channels": "4", "--seeds": "3", "--max-level": "2",
         "--step": "2"},
     "tune": {
         "--epochs": "1", "--hidden-channels": "4", "--seeds": "1", "--trials": "1", "--jobs": "1",

@@ -38,7 +38,7 @@ def search(
             help="Edges and weights apart: all pairs of levels none of which beats another.",
         ),
     ] = False,
-    most: Annotated[int, Option(help="The sparsest simulation of the paper to try.")] = 40,
+    max_level: Annotated[int, Option(help="Highest level of the paper's schedule.")] = 40,
     step: Annotated[int | None, Option(help="From level to level: 1, with --frontier 5.")] = None,
     jobs: Annotated[int, Option(help="Processes: seeds side by side.")] = 1,
     out: Annotated[
@@ -66,7 +66,7 @@ def search(
         check_picture(plot)
     if step is None:
         step = 5 if frontier else 1
-    levels = _levels(most, step)
+    levels = _levels(max_level, step)
     asked = Settings.from_dict(settings)
     if asked.train.tuned:
         report_tuned([dataset], [model])
@@ -91,15 +91,16 @@ def search(
         sys.exit(1)
 
 
-def _levels(most: int, step: int) -> list[int]:
-    """Levels from step to most, most among them.
+def _levels(max_level: int, step: int) -> list[int]:
+    """Levels from step to the highest, which is always one of them.
 
     Example:
         >>> _levels(12, 5)
         [5, 10, 12]
     """
-    if most < 1 or not 1 <= step <= most:
+    if max_level < 1 or not 1 <= step <= max_level:
         raise InputError(
-            f"got most {most} and step {step}, expected whole numbers from 1, step not above most"
+            f"got max_level={max_level} and step={step}, expected whole numbers from 1, and step "
+            "not above max_level"
         )
-    return sorted({*range(step, most + 1, step), most})
+    return sorted({*range(step, max_level + 1, step), max_level})

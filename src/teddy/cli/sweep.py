@@ -37,7 +37,7 @@ def sweep(
             help="Separated by commas, as of `teddy find`; options after colons: gcn,gat:heads=4."
         ),
     ] = "gin",
-    simulations: Annotated[
+    levels: Annotated[
         str, Option(help="Levels, 0,1,5 or 1-20: level i removes 1 - 0.95^i, 0 nothing.")
     ] = "0,1,5,10,15,20",
     seeds: Annotated[int, Option(help="How many seeds: 0, 1, ...")] = 5,
@@ -88,8 +88,8 @@ def sweep(
 
     check_count(seeds, "seeds")
     names = datasets or ["citeseer"]
-    levels = parse_simulations(simulations)
-    grid = Grid(names, words(models), words(methods), levels, range(seeds))
+    simulations = parse_levels(levels)
+    grid = Grid(names, words(models), words(methods), simulations, range(seeds))
     if against is not None:
         against = str(MethodSpec.parse(against))
         if against not in grid.methods and not out.exists():
@@ -133,11 +133,11 @@ def _write_report(run: Path, page: Path | None) -> None:
         print(f"teddy: the page: {page}", file=sys.stderr)
 
 
-def parse_simulations(text: str) -> list[int]:
+def parse_levels(text: str) -> list[int]:
     """Read levels such as ``0,1,5`` or ``1-20``.
 
     Example:
-        >>> parse_simulations("0,3-5")
+        >>> parse_levels("0,3-5")
         [0, 3, 4, 5]
     """
     levels: list[int] = []
@@ -148,8 +148,10 @@ def parse_simulations(text: str) -> list[int]:
         except ValueError:
             part = range(0)
         if not part:
-            raise InputError(f"simulations has '{word}', expected such as 5 or 1-20")
+            raise InputError(f"unknown level '{word}', expected a number or a range such as 1-20")
         levels.extend(part)
+    if not levels:
+        raise InputError("got no levels, expected numbers or a range such as 1-20")
     return levels
 
 

@@ -31,14 +31,14 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
         print_table(
             f"{dataset}, {model}: test {metric.name} %, {seeds} seed{'s' * (seeds > 1)}, "
             f"dense {whole.dense:.2f}",
-            ("simulation", *headings),
+            ("level", *headings),
             [(method, *(_cell(s, best, seeds) for s in row)) for method, row in cells.items()],
         )
         if metric.hits is not None:
             print_table(
                 f"{dataset}, {model}: test {metric.hits} %, the second metric, "
                 f"dense {_hits(whole.dense_hits)}",
-                ("simulation", *headings),
+                ("level", *headings),
                 [
                     (method, *("-" if s is None else _hits(s.hits) for s in row))
                     for method, row in cells.items()
@@ -54,7 +54,7 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
             "Sparsest winning ticket, difference to dense with 95% interval",
             (
                 "",
-                "simulation",
+                "level",
                 "removed",
                 f"{metric.name} %",
                 "difference",
@@ -73,7 +73,7 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
     if against is not None:
         print_table(
             f"Difference to {against}, paired over seeds, 95% interval",
-            ("", "simulation", "difference"),
+            ("", "level", "difference"),
             [
                 (f"{s.dataset} {s.model} {s.method}", s.level, s.against)
                 for s in summaries
@@ -111,25 +111,25 @@ def search_tables(found: SearchResult, folder: Path, ticket: str | None) -> None
     print_table(
         f"{found.dataset}, {found.model}, {found.method}: validation {metric.name}, ticket minus "
         f"dense of the same seed; tolerance {rule.tolerance:g}, at most {rule.seeds} seeds",
-        ("simulation", "edges", "weights", "seeds", "difference, bounds", "verdict"),
+        ("level", "edges", "weights", "seeds", "difference, bounds", "verdict"),
         [_row(t) for t in sorted(found.tried, key=lambda t: t.point)],
     )
     if found.undecided:
         print_text(
-            f"Undecided with {rule.seeds} seeds, counted as not accepted: simulation "
+            f"Undecided with {rule.seeds} seeds, counted as not accepted: level "
             f"{', '.join(map(str, sorted(found.undecided)))}"
         )
     if found.against:
         against = ", ".join(f"{t.point} {t.decision.verdict}" for t in found.against)
         print_text(
             "Against the assumption that nothing sparser is good again, by cells of this folder: "
-            f"simulation {against}"
+            f"level {against}"
         )
     if found.answers:
         hits = [] if metric.hits is None else [f"dense {metric.hits}", f"ticket {metric.hits}"]
         print_table(
             f"Test {metric.name} % of the answer, not looked at before it stood; 95% interval",
-            ("simulation", "seeds", "dense", "ticket", "difference", *hits),
+            ("level", "seeds", "dense", "ticket", "difference", *hits),
             [_test(answer) for answer in found.answers],
         )
     print_text(_line(found))
@@ -140,7 +140,7 @@ def search_tables(found: SearchResult, folder: Path, ticket: str | None) -> None
     )
     if ticket is not None and found.sparsest is not None:
         point, seed = found.sparsest.tried.point, found.sparsest.seed
-        print_text(f"Ticket (simulation {point}, seed {seed}): {ticket}")
+        print_text(f"Ticket (level {point}, seed {seed}): {ticket}")
 
 
 def _line(found: SearchResult) -> str:
@@ -149,13 +149,13 @@ def _line(found: SearchResult) -> str:
     if not found.answers:
         return f"No level was accepted as at most {tolerance} below dense, with {sure} confidence."
     answers = [
-        f"simulation {tried.point}, {100 * tried.graph_sparsity:.1f}% of edges and "
+        f"level {tried.point}, {100 * tried.graph_sparsity:.1f}% of edges and "
         f"{100 * tried.weight_sparsity:.1f}% of weights removed"
         for tried in (answer.tried for answer in found.answers)
     ]
     most = LevelPair(found.levels[-1], found.levels[-1])
     end = any(answer.tried.point == most for answer in found.answers)
-    further = " Nothing sparser was there to try: see --most." if end else ""
+    further = " Nothing sparser was there to try: see --max-level." if end else ""
     return (
         f"Sparsest: {'; '.join(answers)}. On validation at most {tolerance} below dense, with "
         f"{sure} confidence.{further}"

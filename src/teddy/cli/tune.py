@@ -27,7 +27,7 @@ def tune(
     search: Annotated[
         str, Option(help=f"Settings to search, of {_SEARCHED}; separated by commas.")
     ] = "distill",
-    simulation: Annotated[int, Option(help="Level of the paper to tune at.")] = 20,
+    level: Annotated[int, Option(help="Level of the paper to tune at.")] = 20,
     trials: Annotated[int, Option(help="Settings to try, those of before among them.")] = 20,
     seeds: Annotated[int, Option(help="Seeds that judge a setting: 0, 1, ...")] = 3,
     jobs: Annotated[int, Option(help="Processes: seeds side by side.")] = 1,
@@ -51,17 +51,17 @@ def tune(
     load_files(load)
     names = tuple(words(search))
     what = TuningSpec(
-        dataset, model, method, SparsityLevel.from_schedule(simulation), tuple(range(seeds)), names
+        dataset, model, method, SparsityLevel.from_schedule(level), tuple(range(seeds)), names
     )
     asked = Settings.from_dict(settings)
-    which = f"{method} {names} {simulation} {seeds} {asked.to_dict()}"
+    which = f"{method} {names} {level} {seeds} {asked.to_dict()}"
     folder = out or Path("runs") / f"tune-{file_name(dataset, model, digest_only=which)}"
     with resumable(folder), cell_progress(trials, "trials") as progress:
         tuning = run_tune(what, folder, trials, asked, jobs, progress, load or ())
     best, metric = tuning.best, Metric.from_task(asked.task.task)
     if json_:
         result = {
-            "dataset": dataset, "model": model, "method": method, "simulation": simulation,
+            "dataset": dataset, "model": model, "method": method, "simulation": level,
             "task": metric.task, "metric": metric.name,
             "seeds": list(range(seeds)), "best": best.settings, "val": best.val,
             "trials": [{**trial.settings, "val": trial.val} for trial in tuning.trials],
