@@ -6,6 +6,7 @@ python tools/make_capabilities.py
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -19,11 +20,22 @@ from teddy.store.atomic import write_atomically
 from teddy.tasks import TASKS
 from teddy.ticket.operations import OPERATIONS
 
+#: A sentence of :func:`~teddy.capabilities.reason_against`.
+REASON = re.compile("(.+?) does not support (.+?): (.+)")
 OUT = Path(__file__).parents[1] / "docs" / "capabilities.md"
 HEAD = """# What works with what
-Made from the declarations by `python tools/make_capabilities.py`; a test tries every cell on a tiny graph. `yes`: works. `-`: refused before anything is trained, with the sentence below the table.
+Look up whether a task, a model, a method and a feature work together. `yes`: works. `-`: refused before the training starts, for the reason in the table below. A test tries every cell on a tiny graph; `python tools/make_capabilities.py` makes this page from the declarations in the code.
 
-A HeteroData has a row of its own, for classification, multilabel and regression of one node type's nodes. Your own module works with every task. It takes edge weights and learned edge masks if its forward names `edge_weight`, and whole units if it declares `units()`.
+```python
+>>> import teddy
+>>> data = teddy.load_dataset("citeseer")
+>>> teddy.find_ticket(data, "nagphormer", directed=True)
+Traceback (most recent call last):
+...
+teddy.errors.InputError: model nagphormer does not support directed messages ...
+
+```
+A HeteroData has its own row, for classification, multilabel and regression of one node type. Your own module works with every task. It supports edge weights and learned edge masks if its forward names `edge_weight`, and whole units if it declares [`units()`](own.md#whole-hidden-units).
 """  # noqa: E501
 
 
@@ -79,8 +91,19 @@ def _table(rows: Sequence[Capabilities], columns: Sequence[Capabilities]) -> lis
 
 
 def _reasons(both: Sequence[tuple[Capabilities, Capabilities]]) -> list[str]:
-    found = [reason_against(pair) for pair in both]
-    return [f"- {reason[0].upper()}{reason[1:]}." for reason in dict.fromkeys(found) if reason]
+    """Rows of a table of reasons; parts that are refused alike share a row."""
+    refused: dict[tuple[str, str], dict[str, None]] = {}
+    for pair in both:
+        match = REASON.match(reason_against(pair) or "")
+        if match:
+            refused.setdefault((match[1], match[3]), {})[match[2]] = None
+    rows: dict[tuple[str, str], list[str]] = {}
+    for (part, reason), others in refused.items():
+        rows.setdefault((", ".join(others), reason), []).append(part)
+    lines = [
+        f"| {', '.join(parts)} | {others} | {reason} |" for (others, reason), parts in rows.items()
+    ]
+    return ["| | does not support | because |", "|---|---|---|", *lines] if lines else []
 
 
 def page() -> str:
@@ -94,7 +117,7 @@ def page() -> str:
     for title, (rows, columns) in tables().items():
         lines += [f"## {title}", *_table(rows, columns), ""]
         lines += [*_reasons([(row, column) for row in rows for column in columns]), ""]
-    lines += ["## Features together", "All pairs of features go together but these:", ""]
+    lines += ["## Features together", "All pairs of features work together, except:", ""]
     lines += [*_reasons(pairs()), ""]
     return "\n".join(lines)
 

@@ -57,13 +57,13 @@ FEATURES: dict[str, Capabilities] = {
              text="learning of weight masks (weights=masks)"),
         Capabilities("feature", "whole units", {
             "weight masks": "units are removed by the projection",
-        }, text="whole hidden units (structure=neurons)"),
+        }, text="pruning of whole hidden units (structure=neurons)"),
         Capabilities("feature", "label inputs", {
             "heterogeneous": "its model, unimp, takes nodes of one type",
             "inductive": "labels of unseen nodes are no input",
             "mini-batches": "labels are drawn for the whole graph",
             "whole units": "its model, unimp, compares the hidden units of a head",
-        }, ("node classes",), text="labels as inputs (label_rate)"),
+        }, ("node classes",), text="label input (label_rate)"),
     )
 }  # fmt: skip
 

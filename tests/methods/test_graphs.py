@@ -326,7 +326,7 @@ def test_validation_chooses_the_epoch_and_nothing_else(graphs):
         ({"weighted": True}, "weighted=True came without edge_weight"),
         ({"model": "specformer"}, "model specformer does not support task graph-classification"),
         ({"model": "nagphormer"}, "model nagphormer does not support task graph-classification"),
-        ({"model": "unimp", "label_rate": 0.5}, "does not support labels as inputs"),
+        ({"model": "unimp", "label_rate": 0.5}, "does not support label input"),
         ({"budget": "graph"}, "budget is 'graph', expected one of: each, all"),
         ({"readout": "median"}, "readout is 'median', expected one of: mean, sum, max"),
         ({"inference": "all"}, "inference is 'all', expected one of: scored, training, none"),

@@ -196,7 +196,7 @@ def test_a_search_goes_on_only_with_the_same_links(tmp_path):
         ({"class_weight": "balanced"}, "task link-prediction does not support class weights"),
         ({"method": "wd-glt"}, "task link-prediction does not support method wd-glt"),
         ({"method": "gain"}, "does not support score gain"),
-        ({"model": "unimp:label_rate=0.5"}, "does not support labels as inputs"),
+        ({"model": "unimp:label_rate=0.5"}, "does not support label input"),
         ({"model": "nagphormer:batch=8"}, "links or graphs take all nodes at once, expected a ba"),
         ({"dimensions": 0}, "dimensions is 0, expected a whole number from 1"),
         ({"hits_at": 0.5}, "hits_at is 0.5, expected a whole number from 1"),
