@@ -71,6 +71,7 @@ def test_a_command_that_nobody_could_type_is_found(line, wrong, tmp_path):
     [
         ("teddy find citeseer --epochs 3", "parsed"),
         ("teddy find --method", "named"),
+        ("pip install .", "parsed"),
         ("teddy sweep --summary [--against ugs]", "named"),
         ("teddy sweep --summary [--agains ugs]", None),
         ("teddy find --epoch", None),

@@ -46,7 +46,7 @@ def check(command: Command, folder: Path) -> str:
     if program == "pip":
         extras = re.findall(r"\[([\w,-]+)\]", rest[-1])
         settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-        return known(",".join(extras).split(","), settings["optional-dependencies"], "extra")
+        return known(extras and extras[0].split(","), settings["optional-dependencies"], "extra")
     if program == "hf":
         from huggingface_hub.cli.hf import app
 
