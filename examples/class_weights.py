@@ -1,11 +1,11 @@
-"""A rare class: weights of classes in the loss."""
+"""Class weights in the loss, for a rare class."""
 
 import torch
 from torch_geometric.data import Data
 
 import teddy
 
-# One node in twelve is of the class that matters.
+# One node in twelve has the rare class.
 torch.manual_seed(0)
 N = 600
 y = (torch.arange(N) % 12 == 0).long()
@@ -21,16 +21,16 @@ data = Data(
 
 
 def recall(ticket):
-    """Share of the test nodes of the rare class that are found."""
+    """Return the recall of the rare class on the test nodes, in percent."""
     rare = data.test_mask & (y == 1)
     return 100 * float((ticket.predict(data)[rare] == 1).float().mean())
 
 
 settings = {"model": "sage", "graph_sparsity": 0.5, "weight_sparsity": 0.5, "epochs": 60}
-found = {}
+recalls = {}
 for weight in (None, "balanced", [1.0, 30.0]):
     # The weighted mean of torch.nn.CrossEntropyLoss; balanced is n / (k n_c).
     ticket = teddy.find_ticket(data, **settings, hidden_channels=16, class_weight=weight)
-    found[str(weight)] = recall(ticket)
+    recalls[str(weight)] = recall(ticket)
     accuracy = ticket.info.ticket.test
-    print(f"{weight!s:>12}: accuracy {accuracy:.1f}%, rare ones found {recall(ticket):.0f}%")
+    print(f"{weight!s:>12}: accuracy {accuracy:.1f}%, rare-class recall {recall(ticket):.0f}%")

@@ -1,17 +1,17 @@
-"""A directed graph: messages run along edges as they are listed, an edge is pruned as one."""
+"""A directed graph: messages run as listed, an edge and its reverse are pruned together."""
 
 import torch
 from torch_geometric.data import Data
 
 import teddy
 
-# Whom a person follows says what they read; who follows them says nothing.
+# A label depends on the people that a person follows, not on their followers.
 torch.manual_seed(0)
 N = 300
-topic = torch.randint(2, (N,))  # what a person writes about: in x
-y = torch.randint(2, (N,))  # what they read: not in x
+topic = torch.randint(2, (N,))  # the topic that a person writes about: a feature
+y = torch.randint(2, (N,))  # the topic that a person reads: the label
 reader, followed = torch.arange(N).repeat_interleave(6), torch.randint(N, (6 * N,))
-chosen = topic[followed] == y[reader]  # they follow those who write about what they read
+chosen = topic[followed] == y[reader]  # people follow writers of the topic that they read
 data = Data(
     x=torch.nn.functional.one_hot(topic, 2).float(),
     edge_index=torch.stack([followed, reader])[:, chosen],  # from the writer to the reader
@@ -24,10 +24,8 @@ data = Data(
 settings = {"model": "sage", "graph_sparsity": 0.3, "weight_sparsity": 0.3, "epochs": 80}
 options = {"hidden_channels": 16, "lr": 0.05}
 ticket = teddy.find_ticket(data, **settings, **options, directed=True)
-mixed = teddy.find_ticket(data, **settings, **options)  # as undirected: who follows me counts, too
+undirected = teddy.find_ticket(data, **settings, **options)  # as undirected
 
-print(f"directed {ticket.info.ticket.test:.1f}%, as undirected {mixed.info.ticket.test:.1f}%")
-print(
-    f"an edge and its reverse are one: {ticket.info.edges.kept} of {ticket.info.edges.total} stay"
-)
-print(f"of {data.num_edges} columns {ticket.apply(data).num_edges} stay, as they run")
+print(f"directed {ticket.info.ticket.test:.1f}%, undirected {undirected.info.ticket.test:.1f}%")
+print(f"{ticket.info.edges.kept} of {ticket.info.edges.total} edges kept")
+print(f"{ticket.apply(data).num_edges} of {data.num_edges} messages kept")

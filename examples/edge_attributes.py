@@ -1,4 +1,4 @@
-"""Edges with attributes: a module whose forward names ``edge_attr`` is given it."""
+"""Edge attributes: a module whose forward names ``edge_attr`` gets them."""
 
 import torch
 from torch_geometric.data import Data
@@ -6,7 +6,7 @@ from torch_geometric.nn import GINEConv, Linear
 
 import teddy
 
-# Friends are alike and foes are not; edge_attr says who is which.
+# Friends have the same class, foes do not; edge_attr tells friends from foes.
 torch.manual_seed(0)
 N = 200
 y = torch.arange(N) % 2
@@ -24,7 +24,7 @@ data = Data(
 
 
 class Relations(torch.nn.Module):
-    """Takes attributes where there are some."""
+    """A GINE layer that runs with and without edge attributes."""
 
     def __init__(self):
         super().__init__()
@@ -39,13 +39,12 @@ class Relations(torch.nn.Module):
 
 
 settings = {"graph_sparsity": 0.3, "weight_sparsity": 0.3, "epochs": 80}
-ticket = teddy.find_ticket(data, Relations, **settings)  # the class makes one for each seed
+ticket = teddy.find_ticket(data, Relations, **settings)  # a new module for each seed
 
-unknown = data.clone()
-del unknown.edge_attr
-blind = teddy.find_ticket(unknown, Relations, **settings)
+without = data.clone()
+del without.edge_attr
+blind = teddy.find_ticket(without, Relations, **settings)
 
-known, not_known = ticket.info.ticket.test, blind.info.ticket.test
-print(f"knows friends from foes: {known:.1f}%, does not: {not_known:.1f}%")
-edges = ticket.info.edges
-print(f"edges kept: {edges.kept} of {edges.total}, their attributes with them")
+print(f"with attributes    {ticket.info.ticket.test:.1f}%")
+print(f"without attributes {blind.info.ticket.test:.1f}%")
+print(f"{ticket.info.edges.kept} of {ticket.info.edges.total} edges kept, with their attributes")

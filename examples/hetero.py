@@ -1,4 +1,4 @@
-"""A heterogeneous graph: authors, papers, venues; relations are pruned, ``to_hetero`` trains."""
+"""A heterogeneous graph of authors, papers and venues, with a model by ``to_hetero``."""
 
 import torch
 import torch_geometric.transforms as T
@@ -7,8 +7,8 @@ from torch_geometric.nn import SAGEConv, to_hetero
 
 import teddy
 
-# Authors write in their field, papers cite papers of theirs; each has its venues. Features of a
-# paper say little about its field, those of its authors and venue say more.
+# Authors, citations and venues of a paper mostly belong to its field. Its own features are weak;
+# those of its authors and venue are stronger.
 torch.manual_seed(0)
 PAPERS, AUTHORS, VENUES, FIELDS = 300, 100, 12, 4
 field = {"paper": torch.arange(PAPERS) % FIELDS, "author": torch.arange(AUTHORS) % FIELDS}
@@ -16,7 +16,7 @@ field["venue"] = torch.arange(VENUES) % FIELDS
 
 
 def linked(kind, times):
-    """For each paper, so many nodes of a type, most of them of its field."""
+    """Return edges from each paper to ``times`` nodes of a type, mostly of its field."""
     paper = torch.arange(PAPERS).repeat_interleave(times)
     count = len(field[kind])
     other = torch.randint(count // FIELDS, paper.shape) * FIELDS + field["paper"][paper]
@@ -39,7 +39,7 @@ data = T.ToUndirected()(data)  # adds rev_writes and rev_appears_at: one relatio
 
 
 class Layers(torch.nn.Module):
-    """Of one kind of node; ``to_hetero`` makes it one of all types and relations."""
+    """Two layers for one node type; ``to_hetero`` copies them for every relation."""
 
     def __init__(self):
         super().__init__()
@@ -54,15 +54,15 @@ ticket = teddy.find_ticket(data, module, 0.64, 0.64, epochs=60, target="paper")
 together = teddy.find_ticket(data, module, 0.64, 0.64, epochs=60, target="paper", budget="all")
 
 
-def counts(found):
-    """Edges of each relation that stay."""
+def counts(ticket):
+    """Return the kept edges of each relation."""
     return ", ".join(
         f"{part['edge_types'][0][1]} {part['kept']} of {part['total']}"
-        for part in found.info.hetero["relations"]
+        for part in ticket.info.hetero["relations"]
     )
 
 
 print(f"dense {ticket.info.dense.test:.1f}%")
-print(f"each relation by itself {ticket.info.ticket.test:.1f}%: {counts(ticket)}")
-print(f"all relations together {together.info.ticket.test:.1f}%: {counts(together)}")
+print(f"a budget per relation {ticket.info.ticket.test:.1f}%: {counts(ticket)}")
+print(f"one budget {together.info.ticket.test:.1f}%: {counts(together)}")
 sparse = ticket.apply(data)  # a HeteroData

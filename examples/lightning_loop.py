@@ -1,4 +1,4 @@
-"""The same in Lightning: the graph is sparse before, the optimizer projects."""
+"""A training loop in Lightning: a transform prunes the graph, the optimizer projects."""
 
 import lightning
 import torch

@@ -1,15 +1,15 @@
-"""A set of graphs: molecules, how well they dissolve, and a module that reads them out itself."""
+"""Graph classification: solubility of molecules, and a module with its own readout."""
 
 import torch
 from torch_geometric.nn import GINEConv, global_mean_pool
 
 import teddy
 
-data = teddy.load_dataset("solubility")  # a PyG Batch: 1,282 molecules, x of atoms, y of graphs
+data = teddy.load_dataset("solubility")  # a PyG Batch: 1,282 molecules, x for atoms, y for graphs
 
 
 class Molecules(torch.nn.Module):
-    """Bonds are single, double or triple: ``edge_attr``. ``batch`` says where molecules end."""
+    """GINE layers; ``edge_attr`` is the bond type, ``batch`` the molecule of each atom."""
 
     def __init__(self):
         super().__init__()
@@ -30,8 +30,8 @@ for name, ticket in {"own": own, "gcn": gcn}.items():
     info = ticket.info
     print(f"{name}: dense {info.dense.test:.1f}%, ticket {info.ticket.test:.1f}%, {info.edges}")
 
-# Other graphs with the same features: their bonds are chosen by the ticket's score, each by itself.
+# Other graphs with the same features: the ticket's score prunes each graph by itself.
 pentane, cyclopentane = data[0], data[1]
 predicted = own.predict([pentane, cyclopentane])
 print([own.info.classes[c] for c in predicted])
-sparse = teddy.SparsifyEdges(0.2)([pentane, cyclopentane])  # the edges alone
+sparse = teddy.SparsifyEdges(0.2)([pentane, cyclopentane])  # without a ticket

@@ -1,16 +1,16 @@
-"""Several labels of each node, some of them unknown."""
+"""Multilabel classification with unknown labels."""
 
 import torch
 from torch_geometric.data import Data
 
 import teddy
 
-# Four tags of each node, each told by features of its own; a tenth isn't known.
+# Four labels per node, each with its own feature; a tenth is unknown.
 torch.manual_seed(0)
 N = 300
 x = torch.randn(N, 12)
 tags = (x[:, :4] + 0.3 * torch.randn(N, 4) > 0).float()
-tags[torch.rand(N, 4) < 0.1] = torch.nan  # -1 would do, too
+tags[torch.rand(N, 4) < 0.1] = torch.nan  # or -1
 y, nodes = tags, torch.arange(N)
 data = Data(
     x=x,

@@ -1,4 +1,4 @@
-"""A ticket for a PyG module and a ``Data`` of your own."""
+"""A ticket for your own PyG module and ``Data``."""
 
 import torch
 from torch_geometric.nn import GCNConv
@@ -7,7 +7,7 @@ import teddy
 
 
 class Mine(torch.nn.Module):
-    """Any module with ``forward(x, edge_index)``; its weights now are the ones it starts from."""
+    """Any module with ``forward(x, edge_index)``; its weights are the initial weights."""
 
     def __init__(self, features, classes):
         super().__init__()
@@ -23,6 +23,6 @@ module = Mine(data.num_features, 6)
 ticket = teddy.find_ticket(data, module, graph_sparsity=0.5, weight_sparsity=0.5, epochs=30)
 
 ticket.save("mine.ticket")
-again = teddy.Ticket.load("mine.ticket", module)  # the file has the weights, you have the class
+again = teddy.Ticket.load("mine.ticket", module)  # the file has the weights, not the class
 print(again)
 print(f"dense {ticket.info.dense.test:.1f}%, ticket {again.evaluate(data)['test']:.1f}%")

@@ -26,13 +26,13 @@ from teddy.tasks import TASKS, LinkKind, Regression
 
 
 class NumbersOfLinks(Numbers):
-    """One number of each link; in a message a row is called a link."""
+    """One number per link; messages call a row a link."""
 
     of, column = "link", None
 
 
 class RatedLinks(LinkKind):
-    """Links of known value: some train, the others are held out of the graph and asked for."""
+    """Links with a value: some are training edges, the others are held out of the graph."""
 
     def with_rows(self, data, split=None, seed=0, source="data"):
         """Return a graph of the training edges, and all edges as rows: pairs, numbers, masks."""
@@ -57,15 +57,15 @@ class RatedLinks(LinkKind):
 @TASKS.register("edge-regression")
 @dataclass(frozen=True)
 class EdgeRegression(Regression):
-    """Predict a number of each edge: squared error, R2, and the inner product of both ends."""
+    """Predict a number per edge as the inner product of its ends; squared error and R2."""
 
     name, kind, targets = "edge-regression", RatedLinks, NumbersOfLinks()
 
-    dimensions: int = setting(16, "Outputs of a node.", low=1)
+    dimensions: int = setting(16, "Outputs per node.", low=1)
 
 
 def ratings(people: int = 120, seed: int = 0) -> Data:
-    """People with tastes, and how well pairs of them get on."""
+    """Return people with tastes, and ratings of pairs by their tastes."""
     random = torch.Generator().manual_seed(seed)
     taste = torch.randn(people, 4, generator=random)
     pairs = torch.randint(people, (2, 12 * people), generator=random)

@@ -1,4 +1,4 @@
-"""Your own training loop; pruning, projection and distillation are the library's."""
+"""Your own training loop with TEDDY's pruning, projection and distillation."""
 
 import torch
 from torch_geometric.nn import GCN
@@ -26,7 +26,7 @@ teacher.eval()
 with torch.no_grad():
     teacher_logits = teacher(data.x, data.edge_index)
 
-data = teddy.SparsifyEdges(0.5)(data)  # half of the edges are removed; a PyG transform, once
+data = teddy.SparsifyEdges(0.5)(data)  # remove half of the edges, once
 model = make_model()
 adam = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
 optimizer = teddy.L0Projected(adam, sparsity=0.9)  # after every step 90% of the weights are 0

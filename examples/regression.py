@@ -1,4 +1,4 @@
-"""Numbers of each node: squared error, R2, predictions in the scale of ``y``."""
+"""Node regression: squared error, R2, predictions in the scale of ``y``."""
 
 import torch
 from torch_geometric.data import Data
@@ -6,7 +6,7 @@ from torch_geometric.utils import scatter, to_undirected
 
 import teddy
 
-# What a house costs: its own features, and those of its neighbours.
+# The price of a house depends on its features and those of its neighbours.
 torch.manual_seed(0)
 N = 300
 x = torch.rand(N, 6)
@@ -17,7 +17,7 @@ nodes = torch.arange(N)
 data = Data(
     x=x,
     edge_index=edge_index,
-    y=price,  # [N], or [N, D] for several numbers; nan where one isn't known
+    y=price,  # [N], or [N, D] for several numbers; nan: unknown
     train_mask=nodes < 150,
     val_mask=(nodes >= 150) & (nodes < 200),
     test_mask=nodes >= 200,

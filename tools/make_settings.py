@@ -15,9 +15,25 @@ from teddy.tasks import TASKS
 
 OUT = Path(__file__).parents[1] / "docs" / "settings.md"
 HEAD = """# Settings
-Every setting of a search, made from its declaration by `python tools/make_settings.py`. The name is the keyword of `teddy.find_ticket` and, with dashes, the option of `teddy find`, `sweep`, `search`, `tune` and `reproduce`: `weight_scope="matrix"`, `--weight-scope matrix`. In a sweep a method may have its own value of those marked *per method*: `teddy:temperature=2`. Every method has two more options, `only=edges` or `only=weights` (the other part stays dense) and `weight_level=i` (the level of the weights, whatever that of the edges is). Settings of the panel Data are arguments of `teddy.load_dataset` in Python. Options of one model, method or task alone follow its name, as in `nagphormer:hops=3`, and `teddy list` prints them.
+All settings of a search, for Python and the command line. `python tools/make_settings.py` makes this page from the declarations in the code.
 
-Settings of a training also come as an object, `train=teddy.TrainConfig(epochs=200, lr=0.01)`; a method and a task likewise, `method=teddy.UGS(stride=5)`, `task=teddy.LinkPrediction(dimensions=64)`.
+```python
+>>> import teddy
+>>> data = teddy.load_dataset("citeseer")
+>>> ticket = teddy.find_ticket(
+...     data, "gcn", epochs=2, hidden_channels=8, weight_scope="matrix")
+>>> train = teddy.TrainConfig(epochs=2, lr=0.01)      # the same as objects
+>>> ticket = teddy.find_ticket(data, "gcn", hidden_channels=8, train=train)
+
+```
+```sh
+teddy find citeseer --model gcn --epochs 2 --weight-scope matrix
+teddy sweep citeseer --methods teddy,teddy:temperature=2 --out runs/settings
+```
+- **Names.** The name is the keyword of `teddy.find_ticket`; with dashes it is the option of `teddy find`, `sweep`, `search`, `tune` and `reproduce`. Settings of the panel Data are arguments of `teddy.load_dataset`.
+- ***Per method*** marks settings that a method of a sweep can set for itself, as `teddy:temperature=2`. Every method also has `only=edges` or `only=weights` (the other part stays dense) and `weight_level=i` (another level for the weights).
+- **Options of one model, method or task** follow its name, as in `nagphormer:hops=3`; `teddy list` prints them.
+- **Objects.** `train=teddy.TrainConfig(...)`, `method=teddy.UGS(stride=5)` and `task=teddy.LinkPrediction(dimensions=64)` work too.
 """  # noqa: E501
 
 

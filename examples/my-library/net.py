@@ -1,4 +1,4 @@
-"""Models for the tables in this folder: papers, their authors and venues."""
+"""A model for the tables in this folder: papers, their authors and venues."""
 
 import torch
 from torch import nn
@@ -6,7 +6,7 @@ from torch_geometric.nn import HeteroConv, SAGEConv
 
 
 class Net(nn.Module):
-    """Two layers over all relations; venues have no features, so they have learned ones."""
+    """Two layers over all relations, with embeddings for venues, which have no features."""
 
     def __init__(self, data, hidden=16):
         super().__init__()
@@ -17,7 +17,7 @@ class Net(nn.Module):
         )
 
     def forward(self, x_dict, edge_index_dict):
-        """Logits by node type."""
+        """Return logits by node type."""
         x_dict = {**x_dict, "venue": self.venue.weight}
         hidden = {name: torch.relu(x) for name, x in self.first(x_dict, edge_index_dict).items()}
         return self.last(hidden, edge_index_dict)

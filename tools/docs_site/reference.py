@@ -19,6 +19,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "Settings": ("TrainConfig", "WeightBudget", "Settings"),
     "Data": ("load_dataset", "split_links", "links_of", "graph_set"),
+    "Errors": ("InputError",),
 }  # fmt: skip
 #: Subpackages that programs extend, or drive from Python, by their titles on the second page.
 EXTENSIBLE = {
