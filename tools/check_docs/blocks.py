@@ -1,4 +1,4 @@
-"""What the documentation tells a reader to type."""
+"""Code blocks and commands of the documentation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ASSIGNMENT = re.compile(r"^(?:export )?([A-Z_]+)=(\S+)")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: where it is, what it is in, and the file that it is, if it says so."""
+    """A fenced block: its place, its language, and its file name if it has one."""
 
     page: str
     line: int
@@ -28,14 +28,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Command:
-    """A line that a reader may type.
+    """A command that a reader may type.
 
     Attributes:
-        page: Where it is.
-        line: Its number there.
-        words: Without the comment and with variables replaced.
-        out: The file that its output goes to, after ``>``.
-        inline: Whether it is in a sentence, where it may be a part only.
+        page: Page with the command.
+        line: Line number on the page.
+        words: Words without the comment, with variables replaced.
+        out: File for the output, after ``>``.
+        inline: True in a sentence, where it may be a part of a command.
     """
 
     page: str
@@ -49,7 +49,7 @@ class Command:
 
 
 def pages() -> list[str]:
-    """Pages that are checked; the tutorial is a test's, and results are made by commands."""
+    """Return the pages to check, without the tutorial and stored results."""
     found = (p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*.md"))
     kept = (page for page in found if not page.startswith("docs/results/"))
     inside = (p.relative_to(ROOT).as_posix() for p in (ROOT / "src").rglob("README.md"))
@@ -57,7 +57,7 @@ def pages() -> list[str]:
 
 
 def blocks(page: str, text: str) -> Iterator[Block]:
-    """The fenced blocks of a page.
+    """Return the fenced blocks of a page.
 
     Example:
         >>> [(b.language, b.file, b.lines) for b in blocks("a.md", "```csv a.csv\\n1\\n```")]
@@ -75,7 +75,7 @@ def blocks(page: str, text: str) -> Iterator[Block]:
 
 
 def commands(block: Block) -> Iterator[Command]:
-    r"""The commands of a block of shell.
+    r"""Return the commands of a shell block.
 
     Example:
         >>> block = Block("a.md", 1, "sh", None, ["X=gin", r"teddy find \\", "  --model $X > a"])
@@ -100,7 +100,7 @@ def commands(block: Block) -> Iterator[Command]:
 
 
 def mentions(page: str, text: str) -> Iterator[Command]:
-    """Commands in sentences, between backticks.
+    """Return the commands in sentences, between backticks.
 
     Example:
         >>> [str(c) for c in mentions("a.md", "`teddy find --out F` and `x`")]

@@ -1,4 +1,4 @@
-"""The programs that the documentation calls: how a command of each is checked."""
+"""Rules that check the commands of each program that the documentation names."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from unittest.mock import patch
 from tools.check_docs.blocks import ROOT, Command
 from tools.check_docs.shorter import reason_to_parse, shortened
 
-#: A word that stands for something: NAME, ..., [--json], a|b.
+#: A placeholder: NAME, ..., [--json], a|b.
 PLACEHOLDER = re.compile(r"^([A-Z]+|\.\.\.|.*[\[\]|].*)$")
 
 
 class DocumentationError(Exception):
-    """A command that a reader could not type."""
+    """Raised for a command that does not work as written."""
 
 
 class ParsedError(Exception):
-    """Ends a program whose command line was read: nothing is to be computed."""
+    """Ends a program after its command line was parsed."""
 
 
 def check(command: Command, folder: Path) -> str:
-    """Run or parse a command; say which, or raise :class:`DocumentationError`."""
+    """Run or parse a command; return which, or raise :class:`DocumentationError`."""
     program, *rest = command.words
     if program == "teddy":
         return check_teddy(rest, command, folder)
@@ -58,7 +58,7 @@ def check(command: Command, folder: Path) -> str:
 
 
 def known(words: list[str], names: Any, kind: str) -> str:
-    """Each word must be one of the names."""
+    """Raise unless each word is one of the names."""
     for word in words:
         if word not in names:
             raise DocumentationError(f"'{word}' is no {kind}")
@@ -81,7 +81,7 @@ def check_teddy(words: list[str], command: Command, folder: Path) -> str:
 
 
 def check_mention(app: Any, words: list[str]) -> str:
-    """A command in a sentence: parse it; if it is a part only, its names must be there."""
+    """Parse a command in a sentence; of a part of a command, check the names."""
     if not any(PLACEHOLDER.match(word) for word in words):
         try:
             return parse_typer(app, words)
@@ -100,7 +100,7 @@ def check_mention(app: Any, words: list[str]) -> str:
 
 
 def parse_typer(app: Any, words: list[str]) -> str:
-    """Let the program read the words: names, values, types."""
+    """Parse the words with the program's own parser."""
     import typer.main
 
     command: Any = app if hasattr(app, "commands") else typer.main.get_command(app)
@@ -116,7 +116,7 @@ def parse_typer(app: Any, words: list[str]) -> str:
 
 
 def check_python(words: list[str], command: Command, folder: Path) -> str:
-    """``python -m MODULE`` or ``python FILE``: its parser reads the rest; tables are made."""
+    """Parse ``python -m MODULE`` or ``python FILE`` with its parser; run the maker of tables."""
     if words[0] == "-m":
         module, rest = words[1], words[2:]
     else:
@@ -153,7 +153,7 @@ def check_python(words: list[str], command: Command, folder: Path) -> str:
 
 
 def check_torchrun(words: list[str]) -> str:
-    """Torch's own parser reads what is before the program."""
+    """Parse the words before the program with torchrun's own parser."""
     if any(PLACEHOLDER.match(word) for word in words):
         return "named"
     from torch.distributed.run import get_args_parser
@@ -170,7 +170,7 @@ def check_torchrun(words: list[str]) -> str:
 
 
 def check_spark(words: list[str], folder: Path) -> str:
-    """What comes after the program's file is for ``teddy``."""
+    """Parse the words after the program's file as words of ``teddy``."""
     from teddy.cli.app import app
 
     at = next(i for i, word in enumerate(words) if word.endswith(".py"))
@@ -193,7 +193,7 @@ def run(program: Any, folder: Path, out: str | None) -> None:
 
 @contextmanager
 def quiet() -> Iterator[io.StringIO]:
-    """What is printed, kept."""
+    """Capture everything that is printed."""
     said = io.StringIO()
     with redirect_stdout(said), redirect_stderr(said):
         yield said

@@ -1,4 +1,4 @@
-"""How commands of the documentation are made short, and the files that they find."""
+"""Rules that shorten commands of the documentation, and the files that they need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from teddy.sweep import Grid, Settings, run_sweep
 from teddy.training import TrainConfig
 from tools.check_docs.blocks import ROOT
 
-#: Of a command, options and values that take the place of those written, or come to them.
+#: Options and values by command that replace those on the page, or are added.
 OPTIONS: dict[str, dict[str, str | None]] = {
     "find": {"--epochs": "2", "--hidden-channels": "8", "--seeds": "1"},
     "sweep": {
@@ -30,12 +30,12 @@ OPTIONS: dict[str, dict[str, str | None]] = {
     "bench": {"--epochs": "3", "--models": "gcn"},
     "benchmarks.make_edges": {"--edges": "5000", "--nodes": "500"},
 }  # fmt: skip
-#: Of a command, words with which it computes little, so that nothing is to be made short.
+#: Words by command with which it computes little, so that it is not shortened.
 CHEAP = {"sweep": {"--summary"}, "reproduce": {"--no-run", "--dry-run"}, "bench": {"my.ticket"}}
-#: Commands of many trainings, and data sets that aren't bundled, take a small graph.
+#: Small graphs for commands with many trainings and for data sets that are not bundled.
 SMALL = {"citeseer": "my-graph/", "cora": "other-graph/", "pubmed": "my-graph/"}
 ALL_SMALL = ("sweep", "search", "tune")
-#: Commands that are only parsed: a word of theirs, and why.
+#: Reasons why commands with a word are parsed only.
 PARSED = {
     "push": "writes to the Hugging Face Hub",
     "hub:": "reads from the Hugging Face Hub",
@@ -45,7 +45,7 @@ PARSED = {
 
 
 def shortened(words: list[str]) -> list[str]:
-    """The words after ``teddy`` or ``python -m``, for a run of seconds.
+    """Return the words after ``teddy`` or ``python -m``, shortened to a run of seconds.
 
     Example:
         >>> shortened(["find", "cora", "--seeds", "5", "--epochs", "90"])
@@ -70,7 +70,7 @@ def shortened(words: list[str]) -> list[str]:
 
 
 def reason_to_parse(words: list[str]) -> str | None:
-    """Why a command isn't run.
+    """Return the reason why a command is not run, or None.
 
     Example:
         >>> reason_to_parse(["predict", "hub:me/it"])
@@ -83,7 +83,7 @@ def reason_to_parse(words: list[str]) -> str | None:
 
 
 def prepare(folder: Path) -> None:
-    """Files that the commands take for granted: graphs, a ticket, tables, a sweep."""
+    """Write the files that the commands need: graphs, tickets, tables, a sweep."""
     for example in (Path("examples", "my-graph"), Path("examples", "my-library")):
         shutil.copytree(ROOT / example, folder / example)
     shutil.copy(ROOT / "examples" / "own_task.py", folder)
@@ -107,7 +107,7 @@ def prepare(folder: Path) -> None:
 
 
 def write_graph(folder: Path, seed: int, nodes: int) -> None:
-    """Two tables of a random graph; of one seed, a larger one has the smaller one's nodes."""
+    """Write two tables of a random graph; with one seed, larger graphs contain smaller ones."""
     folder.mkdir()
     random = np.random.default_rng(seed)
     ends = random.integers(0, 1400, (2, 3000))

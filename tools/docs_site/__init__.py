@@ -1,1 +1,1 @@
-"""The documentation as a site: what MkDocs needs beyond its configuration, `mkdocs.yml`."""
+"""The documentation as a site: extensions of MkDocs for `mkdocs.yml`."""

@@ -1,4 +1,4 @@
-"""What MkDocs calls while it builds: pages from outside docs/ come in, links follow them."""
+"""Hooks of MkDocs: add pages from outside docs/, and fix links to them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GENERATED = ("api.md", "extend.md", "commands.md")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that aren't Markdown under docs/."""
+    """Add the pages that are not Markdown files under docs/."""
     written = [(f.src_uri, f.content_string) for f in files if f.src_uri.endswith(".md")]
     written += [(uri, (ROOT / path).read_text()) for uri, path in OUTSIDE.items()]
     made = {uri: (ROOT / path).read_text() for uri, path in OUTSIDE.items()}
@@ -49,9 +49,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links and blank lines as the site needs them."""
+    """Adapt a page to the site: formulas, links, blank lines, sessions."""
     uri = page.file.src_uri
-    if uri.startswith(("files/", "results/")):  # a search finds what explains first
+    if uri.startswith(("files/", "results/")):  # searches rank explanations first
         page.meta["search"] = {"boost": 0.2}
     if uri.startswith("files/") or uri in GENERATED:
         return spaced(markdown)

@@ -1,9 +1,9 @@
-"""The tutorial: run its cells, keep what they print, show it as a page.
+"""The tutorial: run its cells, store their outputs, show it as a page.
 
     python -m tools.docs_site.notebook docs/tutorial.ipynb
 
-runs the cells in a temporary folder and writes their outputs into the notebook. This is what
-Jupyter does, without its packages: text and pictures of matplotlib are all that a cell shows.
+runs the cells in a temporary folder and writes their outputs into the notebook, like Jupyter but
+without its packages. Outputs are text and figures of matplotlib.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from typing import Any
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A notebook, as plain data."""
+    """Return a notebook as plain data."""
     notebook: dict[str, Any] = json.loads(path.read_text())
     return notebook
 
 
 def source(cell: dict[str, Any]) -> str:
-    """What a cell says; the format allows text and a list of lines."""
+    """Return the source of a cell; the format allows text and a list of lines."""
     return "".join(cell["source"])
 
 
 def run(notebook: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
-    """Run the cells of code one by one in one namespace; yield the outputs of each."""
+    """Run the code cells in one namespace; yield the outputs of each."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -61,7 +61,7 @@ def run(notebook: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
 
 
 def execute(code: str, names: dict[str, Any]) -> Any:
-    """Run code; return the value of the expression that it ends with, if any.
+    """Run code; return the value of its last expression, if any.
 
     Example:
         >>> execute("a = 2\\na + 1", {})
@@ -75,13 +75,13 @@ def execute(code: str, names: dict[str, Any]) -> Any:
 
 
 def text_of(outputs: list[dict[str, Any]]) -> str:
-    """The text among the outputs of a cell."""
+    """Return the text outputs of a cell."""
     parts = ["".join(o.get("text", o.get("data", {}).get("text/plain", ""))) for o in outputs]
     return "\n".join(part.rstrip("\n") for part in parts if part)
 
 
 def to_markdown(path: Path) -> str:
-    """A notebook as a page, with the outputs that it holds."""
+    """Return a notebook as a Markdown page, with its stored outputs."""
     parts = []
     for cell in read(path)["cells"]:
         if cell["cell_type"] == "markdown":

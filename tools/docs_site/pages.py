@@ -1,4 +1,4 @@
-"""Markdown that reads on a code host, made to read on the site.
+"""Conversion of Markdown for a code host into Markdown for the site.
 
 A code host renders CommonMark and follows links anywhere in the repository; the site renders Python
 Markdown and holds ``docs/`` alone. Pages are written for the code host.
@@ -26,7 +26,7 @@ LANGUAGES = {".py": "python", ".json": "json", ".csv": "text"}
 
 
 def home(uri: str) -> str:
-    """Path in the repository of a page of the site.
+    """Return the path in the repository of a page of the site.
 
     Example:
         >>> home("index.md"), home("recipes/figure.md")
@@ -36,7 +36,7 @@ def home(uri: str) -> str:
 
 
 def place(path: str) -> str:
-    """Page or file of the site for a path in the repository.
+    """Return the page or file of the site for a path in the repository.
 
     Example:
         >>> place("README.md"), place("docs/data.md"), place("examples/directed.py")
@@ -70,7 +70,7 @@ def relink(text: str, uri: str) -> str:
 
 
 def linked_files(pages: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Files and folders outside docs/ that pages, as (page of the site, text), link.
+    """Return the files and folders outside docs/ that pages link to.
 
     Example:
         >>> list(linked_files([("own.md", "[all](../examples), [start](../README.md)")]))
@@ -88,7 +88,7 @@ def linked_files(pages: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def file_page(path: str) -> str:
-    """A file of the repository as a page; a folder as a list of its files.
+    """Return a file of the repository as a page, or a folder as a list of its files.
 
     Example:
         >>> print(file_page("examples"))
@@ -105,7 +105,7 @@ def file_page(path: str) -> str:
 
 
 def spaced(text: str) -> str:
-    """Blank lines where Python Markdown needs them and CommonMark doesn't: before lists and tables.
+    """Insert blank lines before lists and tables, where Python Markdown needs them.
 
     Example:
         >>> spaced("Two things:\\n- one\\n- two")
@@ -132,7 +132,7 @@ def spaced(text: str) -> str:
 
 
 def titled(text: str) -> str:
-    """The name of a file, after the language of a block, as the block's title.
+    """Turn the file name after the language of a block into the block's title.
 
     Example:
         >>> titled("```csv edges.csv")
@@ -142,7 +142,7 @@ def titled(text: str) -> str:
 
 
 def sessions(text: str) -> str:
-    """Blocks of Python with prompts, as sessions: their output isn't highlighted as code.
+    """Mark Python blocks with prompts as sessions: their output is not highlighted as code.
 
     Example:
         >>> print(sessions("```python\\n>>> 1 + 1\\n2\\n```").splitlines()[0])
@@ -154,7 +154,7 @@ def sessions(text: str) -> str:
 def outside_fences(
     text: str, change: Callable[[str], str], keep: Callable[[str], object] = lambda _: None
 ) -> str:
-    """Change the lines that aren't in a fenced block; ``keep`` sees the others."""
+    """Change the lines outside of fenced blocks; call ``keep`` with the others."""
     lines, fence = [], ""
     for line in text.split("\n"):
         mark = FENCE.match(line)

@@ -41,7 +41,7 @@ def tree(module: str) -> ast.Module:
 
 
 def imported(module: str) -> dict[str, str]:
-    """Names that a module takes from modules of its own package, and which.
+    """Return the names that a module imports from its own package, with their modules.
 
     Example:
         >>> imported("teddy.scale")["sparsify_table"]
@@ -58,7 +58,7 @@ def imported(module: str) -> dict[str, str]:
 
 
 def exported(module: str) -> list[str]:
-    """Names in ``__all__``; those imported under TYPE_CHECKING where it is made from them.
+    """Return the names in ``__all__``, or those imported under TYPE_CHECKING.
 
     Example:
         >>> exported("teddy.scale")
@@ -73,7 +73,7 @@ def exported(module: str) -> list[str]:
 
 
 def public_paths(module: str) -> list[str]:
-    """Where the public names of a subpackage are; one that a file is called, too, is in that file.
+    """Return the paths of the public names of a subpackage.
 
     Example:
         >>> public_paths("teddy.methods")[5:7]
@@ -87,7 +87,7 @@ def public_paths(module: str) -> list[str]:
 
 
 def api_page() -> str:
-    """Every public object of ``teddy``, grouped; names that no group has come last."""
+    """Return the page of all public objects of ``teddy``, in groups."""
     rest = set(exported("teddy")) - {name for group in GROUPS.values() for name in group}
     groups = {**GROUPS, "More": tuple(sorted(rest))} if rest else GROUPS
     lines = [
@@ -106,7 +106,7 @@ def api_page() -> str:
 
 
 def in_api(path: str) -> bool:
-    """Whether ``teddy`` itself has the object at a path of a subpackage.
+    """Return True if ``teddy`` itself has the object at a path of a subpackage.
 
     Example:
         >>> in_api("teddy.tasks.Regression"), in_api("teddy.tasks.Task")
@@ -116,7 +116,7 @@ def in_api(path: str) -> bool:
 
 
 def extension_page() -> str:
-    """Public objects of the subpackages that programs extend, but those of the API page."""
+    """Return the page of the other public objects, for programs that extend the library."""
     lines = [
         "# Extension points", "Classes, functions and registries to add your own method, score, "
         "model, task or tracker, and to run sweeps and prune tables from Python. "
@@ -135,7 +135,7 @@ def extension_page() -> str:
 
 
 def command_page() -> str:
-    """Every command as it explains itself."""
+    """Return the page with the help text of every command."""
     import typer.main
     from typer.testing import CliRunner
 
