@@ -100,7 +100,7 @@ def test_directions_and_weights_of_a_table_reach_the_ticket(tmp_path):
         (["--class-weight", "even"], "class_weight is 'even', expected 'balanced'"),
         (["--directed", "--model", "specformer"], "model specformer does not support"),
         (["--method", "random:weighted=true"], "score random does not support weighted degrees"),
-        (["--method", "teddy:weighted=true"], "weighted=True came without edge_weight"),
+        (["--method", "teddy:weighted=true"], "weighted is True, expected data with edge_weight"),
         (["--method", "wd-glt", "--task", "regression"], "does not support method wd-glt"),
     ],
 )

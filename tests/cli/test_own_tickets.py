@@ -222,8 +222,8 @@ def test_a_module_of_ones_own_is_exported_and_timed(mine, monkeypatch):
     ("place", "expected"),
     [
         ("mine.py", "module is 'mine.py', expected FILE.py:NAME"),
-        ("nope.py:Weighted", "nope.py: there is no such file"),
-        ("mine.py:Nope", "mine.py: there is no 'Nope' in it, expected a torch.nn.Module"),
+        ("nope.py:Weighted", "nope.py: no such file"),
+        ("mine.py:Nope", "mine.py: has no 'Nope', expected a torch.nn.Module"),
         ("mine.py:number", "mine.py:number: is of type int, expected a torch.nn.Module"),
         ("mine.py:Needs", "mine.py:Needs: calling it failed (TypeError: "),
         ("mine.py:wide", "a.ticket: the weights don't fit the model ("),

@@ -323,7 +323,7 @@ def test_validation_chooses_the_epoch_and_nothing_else(graphs):
         ({"method": "ugs", "model": made(Bonds)}, "a Bonds needs edge_attr, expected data"),
         ({"method": "gain"}, "task graph-classification does not support score gain"),
         ({"method": "auto", "scores": "gain+teddy"}, "expected scores=teddy"),
-        ({"weighted": True}, "weighted=True came without edge_weight"),
+        ({"weighted": True}, "weighted is True, expected data with edge_weight"),
         ({"model": "specformer"}, "model specformer does not support task graph-classification"),
         ({"model": "nagphormer"}, "model nagphormer does not support task graph-classification"),
         ({"model": "unimp", "label_rate": 0.5}, "does not support label input"),

@@ -359,7 +359,7 @@ def two_targets(data: HeteroData) -> HeteroData:
         (None, {"method": "gain"}, "score gain does not support a HeteroData"),
         (None, {"method": "auto", "scores": "gain"}, "score gain does not support a HeteroData"),
         (None, {"structure": "neurons"}, "has no hidden units that can go whole"),
-        (None, {"weighted": True}, "weighted=True came without edge_weight"),
+        (None, {"weighted": True}, "weighted is True, expected data with edge_weight"),
         (None, {"model": nn.Linear(1, 1), "hidden_channels": 3},
          "option 'hidden_channels' came with a module"),
         (lambda d: without(d, "paper", "val_mask"), {}, r"data\['paper'\]: no val_mask, expected"),

@@ -340,7 +340,7 @@ def test_class_weights_move_predictions_to_the_rare_class():
             {"model": "specformer", "directed": True},
             "does not support directed messages",
         ),
-        ("none", {"weighted": True}, "weighted=True came without edge_weight"),
+        ("none", {"weighted": True}, "weighted is True, expected data with edge_weight"),
         (
             "edge_weight",
             {"method": "random", "weighted": True},

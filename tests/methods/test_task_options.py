@@ -151,9 +151,9 @@ def test_types_without_features_are_in_the_digest_of_data(tmp_path):
     [
         (
             {"model": "gcn:hidden_channels=16", "hidden_channels": 8},
-            "hidden_channels is 8, and 16 in gcn:hidden_channels=16",
+            "hidden_channels is 8, but 16 in gcn:hidden_channels=16",
         ),
-        ({"train": teddy.TrainConfig(epochs=5), "epochs": 2}, "epochs is 2, and 5 in train"),
+        ({"train": teddy.TrainConfig(epochs=5), "epochs": 2}, "epochs is 2, but 5 in train"),
         ({"weight_exclude": 5}, "weight_exclude has 5, expected name patterns"),
         ({"task": "classification:x=1"}, "no option 'x', expected one of: none"),
         ({"method": "ugs", "structure": "neurons"}, "ugs has no option 'structure'"),

@@ -221,7 +221,9 @@ def test_a_module_of_edge_attributes_teaches_one_that_takes_them_too():
     student = Attributed()
     ticket = teddy.find_ticket(data, student, 0.4, 0.5, teacher=Own(), epochs=2)
     assert ticket.info.macs.dense is None
-    with pytest.raises(teddy.InputError, match="teacher: it takes edge_attr and the model doesn't"):
+    with pytest.raises(
+        teddy.InputError, match="teacher: it takes edge_attr and the model does not"
+    ):
         teddy.find_ticket(data, "gcn", 0.4, 0.5, teacher=student, **TINY)
 
 
@@ -281,12 +283,12 @@ WRONG = {
     "classes": (torch.zeros(40, 3, dtype=torch.long), {}, "of torch.int64, expected"),
     "few": (torch.zeros(40, 2), {}, "teacher: the model returned 2 logits, expected 3"),
     "many": (torch.zeros(40, 5), {}, "the teacher has 5 logits of a node and the model 3"),
-    "not finite": (torch.full((40, 3), torch.nan), {}, "aren't finite"),
-    "features": (Own(features=7), {}, "a Own doesn't run on this graph, expected one for its"),
-    "ours": (build_model("gcn", 5, 3), {}, "a GCN doesn't run on this graph, expected one for its"),
+    "not finite": (torch.full((40, 3), torch.nan), {}, "are not finite"),
+    "features": (Own(features=7), {}, "a Own does not run on this graph, expected one for its"),
+    "ours": (build_model("gcn", 5, 3), {}, "a GCN does not run on this graph, expected one for"),
     "module rows": (Broken(), {}, r"teacher: the model returned \[3, 12\], expected"),
     "lazy": (pyg.GCN(-1, 4, 2, 3), {}, "with uninitialized parameters, expected a trained"),
-    "inductive": (torch.zeros(40, 3), {"inductive": True}, "teacher is a tensor, but validation"),
+    "inductive": (torch.zeros(40, 3), {"inductive": True}, "teacher is a tensor, and validation"),
     "gain": (torch.zeros(40, 3), {"method": "gain"}, "runs the dense model on a graph without"),
 }  # fmt: skip
 

@@ -72,7 +72,7 @@ def test_an_embedding_does_not_take_the_weights_of_the_convolutions():
 
 
 def test_predictions_that_are_all_the_same_are_warned_of():
-    with pytest.warns(TeddyWarning, match="predicts the same for all, and the dense model does"):
+    with pytest.warns(TeddyWarning, match="predicts one value for all rows, the dense model does"):
         ticket = find(Embedded, 0.8, epochs=40, weight_scope="global")
     assert ticket.predict(small_graph()).unique().numel() == 1
 
@@ -230,7 +230,7 @@ def test_the_command_line_has_the_weight_budget(tmp_path, capsys):
     }  # fmt: skip
     with pytest.raises(SystemExit):
         main([*arguments, "--method", SPEC, "--weight-scope", "global"])
-    assert "weight_scope is global, and matrix in teddy:" in capsys.readouterr().err
+    assert "weight_scope is global, but matrix in teddy:" in capsys.readouterr().err
 
 
 def test_the_command_line_prints_a_warning_in_one_line(capsys):

@@ -118,8 +118,8 @@ def test_a_score_from_a_file_is_a_method(graph, tmp_path):
     ("body", "message"),
     [
         ("keep = problem.graph.pairs[0] >= 0", r"greedy-0 kept (\d+) of \1 edges, expected"),
-        ("keep = torch.ones(3, dtype=torch.bool)", r"greedy-1 chose edges by \[3\] of torch.bool"),
-        ("yield None; return", "greedy-2 gave a NoneType, expected a ticket for each level"),
+        ("keep = torch.ones(3, dtype=torch.bool)", r"greedy-1 returned a mask \[3\] of torch.bool"),
+        ("yield None; return", "greedy-2 yielded a NoneType, expected a ticket for each level"),
     ],
 )
 def test_a_method_that_does_not_do_what_it_was_asked_is_said(body, message, graph, tmp_path):
@@ -145,6 +145,6 @@ def test_a_file_may_not_take_the_name_of_a_method(tmp_path):
         "from teddy.methods import method\n@method('teddy')\ndef mine(problem, levels): ...\n"
     )
     before = METHODS["teddy"]
-    with pytest.raises(teddy.InputError, match="registers 'teddy', expected a name that is new"):
+    with pytest.raises(teddy.InputError, match="registers 'teddy', expected a new name"):
         load_file(plugin)
     assert METHODS["teddy"] is before

@@ -171,7 +171,7 @@ def test_ray_runs_the_same_tasks(graph, tmp_path):
         (["--methods", "teddy:distill=-1"], "distill is -1.0"),
         (["--levels", "5-1"], "unknown level '5-1', expected"),
         (["--against", "ugs"], "no 'ugs' to compare with, expected one of: teddy, random"),
-        (["--load", "nothing.py"], "nothing.py: there is no such file"),
+        (["--load", "nothing.py"], "nothing.py: no such file"),
         (["--summary", "--out", "nowhere"], "nowhere: no results here"),
     ],
 )

@@ -186,7 +186,7 @@ def test_tasks_are_taken_as_objects():
 
 def test_weights_in_a_task_object_are_refused():
     task = teddy.Classification(weight=torch.ones(3))
-    with pytest.raises(teddy.InputError, match="weight came in the task, expected class_weight"):
+    with pytest.raises(teddy.InputError, match="task has a weight, expected class_weight"):
         teddy.find_ticket(small_graph(), "gcn", task=task, **FAST)
 
 
@@ -297,9 +297,12 @@ def test_a_head_of_your_own_is_not_replaced_in_a_file(signed):
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("TASKS.register('classification')(Half)", "'classification', expected a name that is new"),
+        ("TASKS.register('classification')(Half)", "'classification', expected a new name"),
         ("TASKS.register('half')(Half)", "the task 'half', expected name = 'half' in it"),
-        ("SCORES.register('teddy')(lambda edges, signals, seed: 0)", "'teddy', expected a name"),
+        (
+            "SCORES.register('teddy')(lambda edges, signals, seed: 0)",
+            "'teddy', expected a new name",
+        ),
     ],
 )
 def test_what_a_file_registers_is_new_and_has_its_name(tmp_path, text, line):

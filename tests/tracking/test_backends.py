@@ -55,7 +55,7 @@ def test_tensorboard_shows_the_last_search_in_a_folder(tmp_path):
     assert [step for step, _ in seen["dense/val"]] == [0, 1]
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file", tmp_path / "file" / "x"):
-        with pytest.raises(InputError, match="can't be made"):
+        with pytest.raises(InputError, match="cannot be created"):
             TensorBoard(folder)
 
 

@@ -94,7 +94,9 @@ def test_a_tracker_that_fails_is_one_warning_and_no_loss(fails, told, caplog):
     assert [what for what, *_ in broken.told] == told
     assert [what for what, *_ in whole.told] == ["start", *["log"] * 6, "finish"]
     (record,) = caplog.records
-    expected = f"Notes failed to {fails[0]} (RuntimeError: no {fails[0]} here); going on without it"
+    expected = (
+        f"Notes failed in {fails[0]} (RuntimeError: no {fails[0]} here), continuing without it"
+    )
     assert record.getMessage() == expected
 
 
@@ -141,7 +143,7 @@ def test_of_several_processes_the_first_tracks(monkeypatch):
 
 
 def test_what_can_not_track_is_refused_before_the_work(monkeypatch):
-    with pytest.raises(InputError, match="track is a int, expected an object with start, log"):
+    with pytest.raises(InputError, match="track is int, expected an object with start, log"):
         find(3)
     with pytest.raises(InputError, match="track is the class Notes, expected an object"):
         find([Notes])

@@ -133,11 +133,11 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
 
 
 def test_two_searches_at_once_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(resume, "_PATIENCE", 0.1)
+    monkeypatch.setattr(resume, "_LOCK_TIMEOUT", 0.1)
     folder = tmp_path / "folder"
 
     def look(*_):
-        with pytest.raises(InputError, match="another process is at work there"):
+        with pytest.raises(InputError, match="in use by another process"):
             find(tmp_path / "x", folder)
         raise EndedError
 

@@ -1,7 +1,6 @@
-"""Ways to find tickets, one file each: teddy, ugs, wd_glt; scores makes one of each edge score,
-auto chooses among them.
+"""Methods that find tickets, a file each: TEDDY, UGS, WD-GLT, every edge score, and auto.
 
-All share one scheme (search) and one start (problem).
+Each takes a :class:`Problem` and sparsity levels, and yields a ticket for each level.
 """
 
 from teddy.methods import auto, scores, teddy, ugs, wd_glt

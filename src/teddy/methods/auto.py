@@ -1,4 +1,4 @@
-"""The edge score that does best on validation."""
+"""Auto: the edge score whose ticket is best on the validation set."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from teddy.ticket import Ticket
 
 logger = logging.getLogger(__name__)
 
-#: Those that are tried: by degrees, by chance, by what the dense model says; and what leaves most
-#: nodes to themselves, which is best where neighbours mislead.
+#: Scores that are tried by default: by degrees, at random, by the dense model's predictions, and
+#: one that isolates many nodes, which is best on heterophilous graphs.
 SCORES_TO_TRY = "teddy+random+gain+degree-low"
 
 
 def _schemes(scores: str, weights: str, structure: str, weighted: bool) -> list[Scheme]:
     known = ", ".join(SCORES)
     if not isinstance(scores, str):
-        raise InputError(f"scores is {scores!r}, expected some of, joined by '+': {known}")
+        raise InputError(f"scores is {scores!r}, expected names joined by '+', of: {known}")
     names = scores.split("+")
     for name in names:
         if name not in SCORES:
-            raise InputError(f"scores has '{name}', expected some of, joined by '+': {known}")
+            raise InputError(f"scores has '{name}', expected names joined by '+', of: {known}")
         if names.count(name) > 1:
             raise InputError(f"scores has '{name}' {names.count(name)} times, expected once")
     return [Scheme("auto", name, weights, structure=structure, weighted=weighted) for name in names]
@@ -37,29 +37,30 @@ def _schemes(scores: str, weights: str, structure: str, weighted: bool) -> list[
 def _usable(
     problem: Problem, levels: Sequence[SparsityLevel], schemes: list[Scheme]
 ) -> list[Scheme]:
-    """Schemes that a problem supports; raise unless all are, or the scores are the default ones."""
-    wrong: dict[str, str] = {}
+    """Schemes that a problem supports; raise if scores that are not the default are unsupported."""
+    unsupported: dict[str, str] = {}
     for scheme in schemes:
         try:
             for level in levels:
                 scheme.check(problem, level)
         except InputError as error:
-            wrong[str(scheme.score)] = str(error)
-    names = [str(scheme.score) for scheme in schemes if scheme.score not in wrong]
+            unsupported[str(scheme.score)] = str(error)
+    names = [str(scheme.score) for scheme in schemes if scheme.score not in unsupported]
     if problem.views.grows and problem.views.inference == "scored":
         able = [name for name in names if scores_any_graph(name)]
         if able:
             other = (name for name in names if name not in able)
-            wrong |= dict.fromkeys(other, f"it can't choose among new edges, as {able[0]} does")
-    usable = [scheme for scheme in schemes if scheme.score not in wrong]
-    if not wrong:
+            reason = f"it cannot choose among new edges, as {able[0]} does"
+            unsupported |= dict.fromkeys(other, reason)
+    usable = [scheme for scheme in schemes if scheme.score not in unsupported]
+    if not unsupported:
         return usable
-    first, reason = next(iter(wrong.items()))
+    first, reason = next(iter(unsupported.items()))
     instead = "+".join(str(scheme.score) for scheme in usable)
     if not usable or "+".join(str(scheme.score) for scheme in schemes) != SCORES_TO_TRY:
         known = f"; expected scores={instead}" if usable else ""
-        raise InputError(f"auto can't try {first}: {reason}{known}")
-    logger.info("auto tries %s, without %s: %s", instead, first, reason)
+        raise InputError(f"auto cannot try {first}: {reason}{known}")
+    logger.info("auto tries %s without %s: %s", instead, first, reason)
     return usable
 
 
@@ -73,21 +74,29 @@ def auto(
     structure: str = "none",
     weighted: bool = False,
 ) -> Iterator[Ticket]:
-    """Find a ticket by each of several scores, and keep the best on validation nodes.
+    """Find a ticket by each of several edge scores, and keep the best on the validation set.
 
-    Test nodes have no say; of equals the first is kept. The dense model is trained once, so k
-    scores cost k sparse trainings. ``ticket.info.score`` says which it was, and
-    ``ticket.info.config["tried"]`` the validation metric of each. Of the default scores those are
-    tried that the problem supports. In the inductive setting only scores that can choose among new
-    edges are compared with each other.
+    The dense model is trained once, and a sparse ticket for each score. The test set is not read;
+    of equal tickets the first is kept. ``ticket.info.score`` is the score that was chosen, and
+    ``ticket.info.config["tried"]`` has the validation metric of each. Default scores that the
+    problem does not support are left out. In the inductive setting only scores that can choose
+    among new edges are compared with each other.
 
     Args:
         problem: Graph, model, seed and settings.
-        levels: How sparse.
+        levels: Sparsity levels.
         scores: Names in ``teddy.prune.SCORES``, joined by ``+``.
-        weights: As of :func:`~teddy.methods.teddy.teddy`.
-        structure: As of :func:`~teddy.methods.teddy.teddy`.
-        weighted: As of :func:`~teddy.methods.teddy.teddy`.
+        weights: See :func:`~teddy.methods.teddy.teddy`.
+        structure: See :func:`~teddy.methods.teddy.teddy`.
+        weighted: See :func:`~teddy.methods.teddy.teddy`.
+
+    Example:
+        >>> import teddy
+        >>> data = teddy.load_dataset("citeseer")
+        >>> method = teddy.Auto(scores="teddy+random")
+        >>> ticket = teddy.find_ticket(data, "gcn", method=method, epochs=3, hidden_channels=8)
+        >>> sorted(ticket.info.config["tried"])
+        ['random', 'teddy']
     """
     schemes = _usable(problem, levels, _schemes(scores, weights, structure, weighted))
     for level in levels:
@@ -102,5 +111,5 @@ def auto(
         yield best
 
 
-#: The method, to be called with options.
+#: The registered method; call it with options.
 Auto = METHODS["auto"]

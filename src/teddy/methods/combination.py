@@ -1,4 +1,4 @@
-"""The parts of a search, whose combination is checked by :mod:`teddy.capabilities`."""
+"""Parts of a search, whose combination :mod:`teddy.capabilities` checks."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from teddy.prune.choose import needed_signals
 from teddy.settings import Settings
 from teddy.tasks import TASKS, kind_for, parse_task
 
-_ONE_TYPE = "it takes nodes of one type; use your own module, such as to_hetero's"
+_ONE_TYPE = "it takes nodes of one type; use your own module, such as one of to_hetero"
 
 
 def settings_parts(settings: Settings) -> list[Capabilities]:
-    """The task, and the features that settings ask for.
+    """Task and features of some settings.
 
     Example:
         >>> [str(part) for part in settings_parts(Settings.from_dict({"inductive": True}))]
         ['task classification', 'inductive training (inductive)']
     """
     task = settings.task
-    asked = {
+    enabled = {
         "inductive": task.inductive,
         "mini-batches": settings.train.loader is not None,
         "directed": task.directed,
         "class weights": task.class_weight is not None,
     }
-    return [task_part(task.task), *(FEATURES[name] for name, on in asked.items() if on)]
+    return [task_part(task.task), *(FEATURES[name] for name, on in enabled.items() if on)]
 
 
 def problem_parts(data: Any, model: Any, settings: Settings) -> list[Capabilities]:
-    """The same, with the model and the features that data have.
+    """Task, model and features of some settings and data.
 
     Args:
         data: The graph, or a union of graphs.
-        model: A name, perhaps with options; or your own module, which has no entry.
+        model: A name with or without options; or your own module, which adds no part.
         settings: The settings tree.
 
     Example:
@@ -55,31 +55,31 @@ def problem_parts(data: Any, model: Any, settings: Settings) -> list[Capabilitie
     if isinstance(first, Data | HeteroData) and "edge_weight" in first:
         parts.append(FEATURES["edge weights"])
     if isinstance(model, str):
-        name, own = parse_model(model)
-        if {**settings.model_options, **own}.get("label_rate"):
+        name, options = parse_model(model)
+        if {**settings.model_options, **options}.get("label_rate"):
             parts.append(FEATURES["label inputs"])
         parts.append(model_part(name))
     return parts
 
 
 def task_part(task: str) -> Capabilities:
-    """A task as a part, by its name, perhaps with options."""
+    """Part of a task, by its name with or without options."""
     return TASKS[parse_task(task).name].part()
 
 
 def model_part(name: str) -> Capabilities:
-    """A built-in model as a part.
+    """Part of a built-in model.
 
     Example:
         >>> sorted(model_part("gcn").unsupported)
         ['heterogeneous']
     """
-    own: Mapping[str, str] = MODELS[name].UNSUPPORTED
-    return Capabilities("model", name, {"heterogeneous": _ONE_TYPE, **own})
+    unsupported: Mapping[str, str] = MODELS[name].UNSUPPORTED
+    return Capabilities("model", name, {"heterogeneous": _ONE_TYPE, **unsupported})
 
 
 def score_part(name: str) -> Capabilities:
-    """An edge score as a part.
+    """Part of an edge score.
 
     Example:
         >>> score_part("gain").needs, sorted(score_part("teddy").unsupported)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DenseResult:
-    """The dense model: the teacher of a ticket, and what it is compared with."""
+    """Result of the dense model, which teaches a ticket and is its baseline."""
 
     logits: Tensor
     accuracy: Accuracy
@@ -29,12 +29,12 @@ class DenseResult:
 
 
 def accuracy_of(result: TrainResult) -> Accuracy:
-    """The accuracies of a training."""
+    """Accuracies of a training."""
     return Accuracy(result.test, result.best.val, result.best.index, result.last_test)
 
 
 def dense_result(problem: Problem) -> DenseResult:
-    """The dense model of a problem; it is trained unless it is known."""
+    """Result of a problem's dense model, which is trained unless the store has it."""
     known = problem.store.load("dense")
     if known is None and problem.teacher is not None:
         known = problem.teacher.evaluated(problem)
@@ -55,7 +55,7 @@ def dense_result(problem: Problem) -> DenseResult:
         problem.phases.skip("dense")
     facts, logits = known.metadata, known.tensors["logits"]
     return DenseResult(
-        # With a loader rows are taken from them; they may be on the disk, and stay there.
+        # A loader takes rows from the logits; where they are on the disk, they stay there.
         logits.to(problem.device) if problem.loader is None else logits,
         Accuracy(**facts["accuracy"]),
         facts["macs"],
@@ -64,7 +64,7 @@ def dense_result(problem: Problem) -> DenseResult:
 
 
 def _check_keeps_no_graph(problem: Problem) -> None:
-    """Raise if a module of the user's own remembers a graph from one call to the next."""
+    """Raise if your own module caches a graph from one call to the next."""
     if isinstance(problem.source.model, str):
         return
 

@@ -1,4 +1,4 @@
-"""Construction of a problem, the same for find, sweep, search, tune and reproduce."""
+"""Construction of a problem for find, sweep, search, tune and reproduce."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def make_problem(
 
     Args:
         data: The graph, or graphs.
-        model: A name, a module, or a function that makes one.
+        model: A name, a module, or a function that returns one.
         settings: The settings tree.
         seed: Seed of everything random.
-        method: The method, whose own values of settings and lambda hold.
+        method: The method; its own settings override those of the tree.
         teacher: A trained model to distil from; None: the dense model is trained.
         progress: Called after each epoch.
         store: Store to resume from.
-        checkpoints: From the name of a training to its checkpoint.
+        checkpoints: Function from the name of a training to its checkpoint.
 
     Example:
         >>> import teddy
@@ -59,7 +59,7 @@ def make_problem(
     """
     spec = MethodSpec.parse(method)
     settings = settings_of(spec, settings or Settings(), str(_name(data)), model)
-    kind_for(parse_task(settings.task.task), data, settings.task)  # is there one?
+    kind_for(parse_task(settings.task.task), data, settings.task)  # raises if no kind fits
     parts = problem_parts(data, model, settings)
     check_combination(parts)
     return Problem(
@@ -69,7 +69,7 @@ def make_problem(
 
 
 def settings_of(spec: MethodSpec, settings: Settings, dataset: str, model: Any) -> Settings:
-    """Settings of a search: the method's own values, and lambda, given, tuned or the method's.
+    """Settings of a search: the method's own values, and a lambda, set, tuned or the default.
 
     Example:
         >>> settings_of(MethodSpec.parse("teddy"), Settings(), "citeseer", "gin").train.distill
@@ -77,7 +77,7 @@ def settings_of(spec: MethodSpec, settings: Settings, dataset: str, model: Any) 
     """
     train = settings.train
     distils = spec.method.distill > 0 and "distill" not in dict(spec.settings)
-    # It was tuned for node classification on the whole graph.
+    # Lambda was tuned for node classification on the whole graph.
     distils = distils and settings.task.task == "classification" and not settings.task.inductive
     if train.tuned and train.distill is None and distils and isinstance(model, str):
         settings = settings.updated(**tuned_settings(dataset, model))
@@ -89,9 +89,9 @@ def _name(data: Any) -> Any:
 
 
 def tuned_settings(dataset: str, model: str) -> dict[str, float]:
-    """The tuned settings of a data set and model; empty where nothing was tuned.
+    """Tuned settings of a data set and model; empty where nothing was tuned.
 
-    They were chosen by validation accuracy alone, of TEDDY at simulation 20.
+    They were chosen by TEDDY's validation accuracy at level 20 of the paper's schedule.
 
     Example:
         >>> sorted(tuned_settings("citeseer", "gin"))
@@ -99,12 +99,12 @@ def tuned_settings(dataset: str, model: str) -> dict[str, float]:
         >>> tuned_settings("citeseer", "my-model")
         {}
     """
-    found: dict[str, float] = _all().get(f"{dataset.lower()} {model}", {}).get("settings", {})
-    return dict(found)
+    entry = _all_tuned().get(f"{dataset.lower()} {model}", {})
+    return dict(entry.get("settings", {}))
 
 
 @lru_cache(maxsize=1)
-def _all() -> dict[str, Any]:
+def _all_tuned() -> dict[str, Any]:
     text = files("teddy.methods").joinpath("tuned.json").read_text(encoding="utf-8")
     entries: dict[str, Any] = json.loads(text)["tuned"]
     return entries
@@ -121,17 +121,17 @@ def load_data(name: StrPath, settings: Settings) -> Any:
         >>> load_data("citeseer", Settings.from_dict({"split": "20/40/40"})).split
         '20/40/40'
     """
-    task, asked = parse_task(settings.task.task), settings.data
+    task, source = parse_task(settings.task.task), settings.data
     check_combination(settings_parts(settings))
     data = load_dataset(
-        name, split=asked.split, seed=asked.split_seed or 0, data_dir=asked.data_dir,
-        nodes=asked.nodes, task=task, directed=settings.task.directed,
+        name, split=source.split, seed=source.split_seed or 0, data_dir=source.data_dir,
+        nodes=source.nodes, task=task, directed=settings.task.directed,
         target=settings.task.target,
     )  # fmt: skip
     check_loaded(data, task, str(name))
-    if asked.split_seed and "split_seed" not in data:
+    if source.split_seed and "split_seed" not in data:
         raise InputError(
-            f"split_seed is {asked.split_seed}, and the split came with {name}; expected a split "
-            "to draw, too"
+            f"split_seed is {source.split_seed}, but {name} has its own split; expected split=... "
+            "too, to draw one"
         )
     return data

@@ -1,4 +1,4 @@
-"""What a method is, and the register of all."""
+"""``Method``, the registry of methods, and the decorator that registers one."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SearchFunction = Callable[..., Iterator[Ticket]]
 
 @dataclass(frozen=True)
 class Method:
-    r"""A way to find tickets.
+    r"""A registered method.
 
     Attributes:
-        name: What it is called by.
-        search: Called with a :class:`Problem`, levels and options, gives a ticket for each level.
-            What the levels have in common is computed once.
-        distill: The strength :math:`\lambda_{dt}` that it takes when none is asked for.
-        check_values: Called with options, raises if a value can't be; None: any can.
+        name: Registered name.
+        search: Function of a :class:`Problem`, levels and options that yields a ticket for each
+            level.
+        distill: Default strength :math:`\lambda_{dt}` of distillation.
+        check_values: Called with the options, raises on an invalid value; None: all are valid.
         needs: Abilities that a problem must support, see :class:`teddy.capabilities.Capabilities`.
     """
 
@@ -40,24 +40,24 @@ class Method:
     needs: tuple[str, ...] = ()
 
     def part(self) -> Capabilities:
-        """The method as a part of a search."""
+        """Capabilities of the method."""
         return Capabilities("method", self.name, needs=self.needs)
 
     def parts(self, level: SparsityLevel, **options: Any) -> list[Capabilities]:
-        """The method, and what its scheme asks for at a level, where it has one scheme."""
-        made = None
+        """Capabilities of the method and, if it has one scheme, of the scheme at a level."""
+        scheme = None
         if self.check_values is not None:
-            made = self.check_values(**{**self.options, **options})
-        return [self.part(), *(made.parts(level) if hasattr(made, "parts") else ())]
+            scheme = self.check_values(**{**self.options, **options})
+        return [self.part(), *(scheme.parts(level) if hasattr(scheme, "parts") else ())]
 
     @property
     def options(self) -> dict[str, Any]:
-        """Its options with their defaults: what the search takes by keyword."""
+        """Options with their defaults: the keyword arguments of the search."""
         parameters = inspect.signature(self.search).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
     def check(self, **options: Any) -> None:
-        """Raise if there is an option that the method doesn't have, or a value that can't be."""
+        """Raise on an unknown option or an invalid value."""
         for name in options:
             if name not in self.options:
                 raise unknown_option(self.name, name, self.options)
@@ -70,19 +70,19 @@ class Method:
         """Find a ticket for each level, in this order, one at a time."""
         self.check(**options)
         check_combination([*problem.parts, self.part()])
-        found = self.search(problem, levels, **options)
-        return self._recorded(found, {**self.options, **options})
+        tickets = self.search(problem, levels, **options)
+        return self._recorded(tickets, {**self.options, **options})
 
     def _recorded(self, tickets: Iterator[Ticket], options: dict[str, Any]) -> Iterator[Ticket]:
         for ticket in tickets:
             if not isinstance(ticket, Ticket):
                 kind = type(ticket).__name__
-                raise InputError(f"{self.name} gave a {kind}, expected a ticket for each level")
+                raise InputError(f"{self.name} yielded a {kind}, expected a ticket for each level")
             ticket.info.config.update(options)
             yield ticket
 
     def __call__(self, **options: Any) -> MethodSpec:
-        """The method with options and its own values of settings, for ``find_ticket(method=...)``.
+        """Return the method with options and its own settings, for ``find_ticket(method=...)``.
 
         Example:
             >>> import teddy
@@ -106,11 +106,11 @@ def method(
     r"""Register a search under a name; the one line that a new method needs.
 
     Args:
-        name: For ``find_ticket(method=...)`` and the command line.
+        name: Name for ``find_ticket(method=...)`` and the command line.
         distill: Default of :math:`\lambda_{dt}`; 10 is TEDDY's, 0 is no distillation.
-        check_values: Called with all options before anything is done, to raise if one can't be.
-        needs: Abilities that a problem must support: ``classes``, one class of each row;
-            ``node classes``, of each node; or a feature of :data:`teddy.capabilities.FEATURES`.
+        check_values: Called with all options before the search, raises on an invalid value.
+        needs: Abilities that a problem must support: ``classes``, one class per row;
+            ``node classes``, one per node; or a feature of :data:`teddy.capabilities.FEATURES`.
 
     Example::
 

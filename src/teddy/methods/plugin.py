@@ -17,29 +17,29 @@ from teddy.names import is_in_file
 from teddy.prune import SCORES
 from teddy.tasks import TASKS
 
-#: The sha256 of the file that each of the user's own methods, and ``task NAME``, came from.
+#: sha256 of the file that registered a method, or a task as ``task NAME``.
 ORIGINS: dict[str, str] = {}
 
 
 def load_file(path: str | Path) -> ModuleType:
-    """Run a Python file, which may register methods or edge scores; the same one is run once.
+    """Run a Python file that registers methods, edge scores or tasks; the same file runs once.
 
     Example:
         >>> load_file("no-such-file.py")
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: no-such-file.py: there is no such file
+        teddy.errors.InputError: no-such-file.py: no such file, expected a Python file
     """
     file = Path(path)
     if not file.is_file():
-        raise InputError(f"{path}: there is no such file")
+        raise InputError(f"{path}: no such file, expected a Python file")
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     name = f"teddy_plugin_{digest}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise InputError(f"{path}: expected a Python file, *.py")
+        raise InputError(f"{path}: unknown suffix, expected a Python file, *.py")
     before, tasks, scores = dict(METHODS), dict(TASKS), dict(SCORES)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
@@ -47,7 +47,7 @@ def load_file(path: str | Path) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise InputError(f"{path}: can't be loaded ({type(error).__name__}: {error})") from None
+        raise InputError(f"{path}: cannot be loaded ({type(error).__name__}: {error})") from None
     registries: tuple[tuple[Any, dict[str, Any]], ...] = ((TASKS, tasks), (SCORES, scores))
     for registry, known_entries in registries:
         replaced = [key for key, entry in known_entries.items() if registry[key] is not entry]
@@ -58,7 +58,7 @@ def load_file(path: str | Path) -> ModuleType:
             registry.update(known_entries)
             del sys.modules[name]
         for key in replaced:
-            raise InputError(f"{path}: registers '{key}', expected a name that is new")
+            raise InputError(f"{path}: registers '{key}', expected a new name")
         for key in misnamed:
             raise InputError(f"{path}: registers the task '{key}', expected name = '{key}' in it")
     for score in SCORES:
@@ -68,7 +68,7 @@ def load_file(path: str | Path) -> ModuleType:
         if METHODS[method] is not known and method not in ORIGINS:
             METHODS.register(method)(known)
             del sys.modules[name]
-            raise InputError(f"{path}: registers '{method}', expected a name that is new")
+            raise InputError(f"{path}: registers '{method}', expected a new name")
     for method in METHODS:
         if METHODS[method] is not before.get(method):
             ORIGINS[method] = digest
@@ -77,7 +77,7 @@ def load_file(path: str | Path) -> ModuleType:
 
 
 def load_object(place: str) -> Any:
-    """The object ``FILE.py:NAME``: a module, or a class or function that makes one.
+    """Load ``FILE.py:NAME``: a module, or a class or function that returns one.
 
     Example:
         >>> load_object("net.py")
@@ -90,12 +90,12 @@ def load_object(place: str) -> Any:
         raise InputError(f"module is '{place}', expected FILE.py:NAME")
     loaded = load_file(file)
     if not hasattr(loaded, name):
-        raise InputError(f"{file}: there is no '{name}' in it, expected a torch.nn.Module")
+        raise InputError(f"{file}: has no '{name}', expected a torch.nn.Module of that name")
     return getattr(loaded, name)
 
 
 def read_model(model: Any) -> Any:
-    """A model as the command line names it, ``gcn`` or ``FILE.py:NAME``, as find_ticket takes it.
+    """Return a model for ``find_ticket``, given as ``gcn`` or ``FILE.py:NAME``.
 
     Example:
         >>> read_model("gat:heads=4")
@@ -105,7 +105,7 @@ def read_model(model: Any) -> Any:
 
 
 def check_model(model: str) -> None:
-    """Raise unless a model is registered, with these options, or is in a file."""
+    """Raise unless a model is registered, with valid options, or is in a file."""
     if is_in_file(model):
         load_object(model)
     else:

@@ -1,4 +1,4 @@
-"""Problem: the views of some data, a way to make the model, and a seed, for every method."""
+"""``Problem``: the views of the data, the model and a seed, for every method."""
 
 from __future__ import annotations
 
@@ -49,30 +49,28 @@ from teddy.weights import FixedMask
 
 
 class Problem:
-    """A graph and a model to find a ticket for.
-
-    Only :func:`~teddy.methods.make_problem.make_problem` builds it.
+    """A graph and a model to find a ticket for; see :func:`~teddy.methods.make_problem`.
 
     Args:
         data: The graph.
-        model: A name, a module, or a function that makes one.
+        model: A name, a module, or a function that returns one.
         settings: The settings tree, with the method's own values.
         seed: Seed of everything random.
         parts: Parts of the search, whose combination was checked.
         teacher: A trained model to distil from.
         progress: Called after each epoch.
         store: Store to resume from.
-        checkpoints: From the name of a training to its checkpoint.
+        checkpoints: Function from the name of a training to its checkpoint.
 
     Attributes:
-        parts: Parts of the search; a method's own are checked against them.
-        prunable: Weights that the weight budget holds for.
-        task: The task, with what it has learned from the training targets.
+        parts: Parts of the search; those of a method are checked against them.
+        prunable: Weights that the weight budget applies to.
+        task: The task, fitted to the training targets.
         kind: Kind of problem: nodes, links or graphs.
-        given: The rows that are predicted, checked: features, targets, masks.
-        views: The graphs that train, validate and test; ``graph`` and ``data`` are the edges and
+        prepared: Features, targets and masks of all predicted rows, checked.
+        views: Graphs for training, validation and test; ``graph`` and ``data`` are the edges and
             the data of the training view.
-        dense_model: The dense model, where it was trained here.
+        dense_model: The dense model, if this process trained it.
     """
 
     def __init__(
@@ -103,9 +101,9 @@ class Problem:
         self.dense_model: nn.Module | None = None
         data = self.kind.split_data(data, settings)
         self.source = ModelSource(model, dict(settings.model_options), data)
-        given = one_split(self.kind.prepare(data, settings), settings.data.split, self.seed)
+        split_data = one_split(self.kind.prepare(data, settings), settings.data.split, self.seed)
         with seeded(self.seed, self.device):
-            self.prepared = self.source.with_features(given)
+            self.prepared = self.source.with_features(split_data)
             self.kind.check_module(self.source, self.prepared)
         self.views = self._views(data)
         if task.inference != "scored" and not self.views.held_out:
@@ -122,14 +120,14 @@ class Problem:
             self.source.warn_of_casts(self.views.full.data)
 
     def _views(self, data: Any) -> Views:
-        """The views, with targets as the task learns them from those that training sees."""
+        """Views of the data, with targets encoded by the task that is fitted to the training."""
         with seeded(self.seed, self.device):
             edges = self.kind.edges(data, self.prepared, self.source, self.settings, self.device)
         names = ("x", "y", *MASKS, *self.kind.row_fields)
         fields = Data(**{name: self.prepared[name].to(self.device) for name in names})
         views = self.kind.views(fields, edges, self.settings, self.seed)
-        shown, weight = views.train.data, read_class_weight(self.settings.task.class_weight)
-        fitted: Any = self.task.fit(shown.y, shown.train_mask, weight)
+        visible, weight = views.train.data, read_class_weight(self.settings.task.class_weight)
+        fitted: Any = self.task.fit(visible.y, visible.train_mask, weight)
         self.task = replace(fitted, **self.task.options())
         for view in views.distinct():
             view.data.y = self.task.encode(view.data.y)
@@ -145,7 +143,7 @@ class Problem:
         phase: str | None = None,
         structure: str = "none",
     ) -> tuple[nn.Module, TrainResult]:
-        """Train from the seed's initial weights, on the kept edges or the whole graph."""
+        """Train from the initial weights of the seed, on the kept edges or the whole graph."""
         with seeded(self.seed, self.device):
             fixed = None
             if weight_masks is None:
@@ -174,7 +172,7 @@ class Problem:
         return model, result
 
     def dense(self) -> DenseResult:
-        """The dense model, trained once (*Pretraining on Entire Graph* of Algorithm 1)."""
+        """Result of the dense model (*Pretraining on Entire Graph* of Algorithm 1)."""
         return dense_result(self)
 
     def train_ticket(
@@ -191,19 +189,19 @@ class Problem:
         phase: str = "sparse",
         **settings: Any,
     ) -> Ticket:
-        """Train what a method has chosen, and make a ticket of it (*Searching Subnetwork*).
+        """Train a ticket on the kept edges (*Searching Subnetwork* of Algorithm 1).
 
         Args:
             method: Name of the method.
-            level: The sparsities that were asked for.
+            level: Requested sparsities.
             keep: bool ``[M]``, the kept edges.
-            score: The edge score that chose them, if one did: it can choose in other graphs, too.
+            score: Edge score that chose them, if any; it can choose in other graphs, too.
             weighted: Whether its degrees were weighted.
-            weight_masks: Kept weights; None: they are projected to the level.
-            seconds: Time that the choice took.
+            weight_masks: Kept weights; None: weights are projected to the level.
+            seconds: Time of the choice.
             structure: ``neurons``: the projection keeps or removes whole hidden units.
             phase: Name of the training, where a search has several.
-            settings: Options of the method, to be recorded.
+            settings: Options of the method, which are recorded.
         """
         check_choice(self.graph, method, level, keep)
         choice = Choice(keep, level.graph_sparsity, score, weighted)
@@ -228,36 +226,36 @@ class Problem:
     def choose(
         self, sparsity: float, score: str, weighted: bool = False, signals: Signals | None = None
     ) -> Tensor:
-        """The edges that a score keeps, bool ``[M]``; see :func:`teddy.prune.choose_edges`."""
+        """Edges that a score keeps, bool ``[M]``; see :func:`teddy.prune.choose_edges`."""
         return choose_edges(self.graph, sparsity, score, self.seed, weighted, signals)
 
     def keep_highest(self, scores: Tensor, sparsity: float) -> Tensor:
-        """The edges of highest score, as many as the budget keeps."""
+        """Edges of highest score within the budget, bool ``[M]``."""
         return keep_highest(self.graph, scores, sparsity)
 
     def check_has_weights(self) -> None:
         """Raise unless edges have weights."""
         if self.graph.weights is None:
-            raise InputError("weighted=True came without edge_weight, expected data that have it")
+            raise InputError("weighted is True, expected data with edge_weight, got none")
 
     def check_weighs_edges(self) -> None:
-        """Raise unless edges can have a weight in the user's own module."""
+        """Raise unless your own module accepts edge weights."""
         with seeded(self.seed, self.device):
             self.kind.check_weighs_edges(self.make_model())
 
     def checkpoint(self, phase: str | None) -> Checkpoint | None:
-        """Checkpoint of a training, if it is kept anywhere."""
+        """Checkpoint of a training; None without a folder."""
         return None if phase is None or self.checkpoints is None else self.checkpoints(phase)
 
     def make_model(self) -> nn.Module:
         """Make a network with initial weights."""
         width = self.kind.width(self.num_outputs)
         network = self.source.make(num_features(self.data.x), width)
-        self.head_for(network)  # can it predict here?
+        self.head_for(network)  # raises if it has none
         return network.to(self.device)
 
     def head_for(self, network: nn.Module) -> Head | None:
-        """Head of a network, or raise if the network can't have one; None: outputs are logits."""
+        """Head of a network, None if its outputs are logits; raise if it cannot have one."""
         return self.kind.head(network, self.prepared, self.device)
 
     def runner(self, network: nn.Module, data: Data, by_layer: bool = False) -> Runner:
@@ -265,9 +263,9 @@ class Problem:
         return Runner.from_data(network, data, head=self.head_for(network), by_layer=by_layer)
 
     def values_for(self, network: nn.Module, data: Data) -> dict[str, Any]:
-        """Values of a graph that a network is given beside features and edges."""
+        """Inputs of a network besides features and edges."""
         values = model_values(data)
-        if self.head_for(network) is not None:  # which takes it instead
+        if self.head_for(network) is not None:  # the head takes it
             values.pop("graph_of_node", None)
         return values
 
@@ -277,22 +275,22 @@ class Problem:
             hidden_units(self.initial_model())
 
     def initial_model(self) -> nn.Module:
-        """Make a model whose parameters are all there, lazy ones too."""
+        """Make a model with all parameters initialised, lazy ones too."""
         model = self.make_model()
         if any(isinstance(p, UninitializedParameter) for p in model.parameters()):
             self.runner(model, self.data)
         return model
 
     def second_metric(self, logits: Mapping[str, Tensor]) -> dict[str, Any] | None:
-        """Another metric of the ``dense`` model and the ``ticket``, by their logits, or None."""
+        """Second metric of the ``dense`` model and the ``ticket``, from their logits, or None."""
         return self.kind.second_metric(self.data, logits)
 
     def subgraph(self, keep: Tensor | None) -> Data:
-        """The training view with the kept edges only; all of them for None."""
+        """Training view with the kept edges; with all edges for None."""
         return self.views.train.subgraph(keep)
 
     def macs(self, model: nn.Module, choice: Choice | None = None) -> list[int] | None:
-        """Multiply-accumulates of each layer, on the whole graph or what is kept of it."""
+        """Multiply-accumulates of each layer, on the whole graph or its kept edges."""
         full = self.views.full
         data = full.subgraph(None if choice is None else self.views.kept(full, choice))
         x = data.x if isinstance(model, GNN) else dense_input(model, data.x)

@@ -1,4 +1,4 @@
-"""Progress of a search: its trainings one after the other, and a progress bar."""
+"""Progress of a search: its trainings in turn, and a progress bar."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 
-#: Called after each epoch with its phase (``dense``, ``sparse``, ...) and the share that is done.
+#: Called after each epoch with its phase (``dense``, ``sparse``, ...) and the finished share.
 Progress = Callable[[str, Epoch, float], None]
 
 
 class Phases:
-    """The trainings that a ticket takes, the dense one and one or more of the sparse.
+    """Trainings that a ticket takes: the dense one and one or more sparse ones.
 
     Args:
         progress: Called after each epoch.
-        epochs: Of a training.
+        epochs: Epochs of a training.
 
     Example:
         >>> phases = Phases(lambda phase, epoch, share: print(phase, share), epochs=4)
@@ -37,12 +37,12 @@ class Phases:
         self.begin(2)
 
     def begin(self, count: int) -> None:
-        """Say how many trainings the next ticket takes at most, the dense one among them."""
+        """Set the number of trainings of the next ticket, the dense one included."""
         self._count = count
         self._seen: dict[str, int] = {}
 
     def skip(self, phase: str) -> None:
-        """Count a phase that needn't be done."""
+        """Count a phase that is not needed."""
         self._seen.setdefault(phase, len(self._seen))
 
     def report(self, phase: str) -> tuple[Callback, ...]:
@@ -55,11 +55,11 @@ class Phases:
 
 
 class ProgressReport:
-    """Calls the user's function after each epoch, or draws a bar on stderr; a context.
+    """Context that calls a function after each epoch, or draws a bar on stderr.
 
     Args:
-        progress: A function of phase, epoch and the share that is done; True: a bar, where stderr
-            is a terminal; False or None: nothing.
+        progress: A function of phase, epoch and finished share; True: a bar, where stderr is a
+            terminal; False or None: nothing.
 
     Example:
         >>> with ProgressReport(True) as report:
@@ -80,11 +80,11 @@ class ProgressReport:
         self.call = self._draw if progress is True else progress or None
 
     def __enter__(self) -> ProgressReport:
-        """Begin."""
+        """Return the report."""
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Take the bar away, however the search ends."""
+        """Remove the bar, however the search ends."""
         if self._bar is not None:
             self._bar.stop()
 

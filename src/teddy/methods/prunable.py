@@ -1,4 +1,4 @@
-"""The weights of a model that its weight budget holds for."""
+"""Weights of a model that the weight budget applies to."""
 
 from __future__ import annotations
 
@@ -20,23 +20,19 @@ if TYPE_CHECKING:
     from teddy.methods.problem import Problem
 
 
-#: Nodes that show which parameters are used, where training is on batches.
-_FEW = 1000
+#: Nodes of the pass that finds unused parameters, where training is in mini-batches.
+_NUM_NODES = 1000
 
 
 class PrunableWeights:
-    """Trainable parameters, without those that are excluded or never used.
-
-    Args:
-        problem: The problem whose models have them.
-    """
+    """Trainable parameters of a problem's models, without excluded and unused ones."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
     @cached_property
     def unused(self) -> frozenset[str]:
-        """Names of trainable parameters that no output depends on; a warning names them."""
+        """Names of trainable parameters that no output depends on; they are warned of once."""
         problem = self.problem
         if isinstance(problem.source.model, str):
             return frozenset()
@@ -44,8 +40,8 @@ class PrunableWeights:
             network, graph = problem.make_model(), problem.subgraph(None)
             if problem.loader is None:
                 runner = problem.runner(network, graph)
-            else:  # the whole may be more than a pass can take, and the head may need all of it
-                graph = first_nodes(graph, _FEW)
+            else:  # one pass may be unable to take the whole graph, which a head may need
+                graph = first_nodes(graph, _NUM_NODES)
                 values = problem.values_for(network, graph)
                 runner = Runner(network, graph.x, graph.edge_index, values)
         used = {id(parameter) for _, parameter in used_parameters(runner)}
@@ -61,17 +57,17 @@ class PrunableWeights:
         return [parameter for name, parameter in model.named_parameters() if name in names]
 
     def pools(self, weight_sparsity: float) -> list[Pool]:
-        """Trainable parameters that share a budget, by their places; the others stay dense."""
+        """Groups of trainable parameters, by index, that share a budget; the others stay dense."""
         model = self._initial_model()
         dense = {id(parameter) for parameter in self.excluded(model)}
         weights = [p for p in model.parameters() if p.requires_grad]
         places = [place for place, weight in enumerate(weights) if id(weight) not in dense]
-        found = pools(
+        shared = pools(
             [weights[place].shape for place in places],
             self.problem.weight_budget.scope_for(model),
             weight_sparsity,
         )
-        return [Pool(tuple(places[i] for i in pool.places), pool.num_kept) for pool in found]
+        return [Pool(tuple(places[i] for i in pool.places), pool.num_kept) for pool in shared]
 
     def masks(self) -> list[Tensor]:
         """Masks that keep every trainable parameter."""

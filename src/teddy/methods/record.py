@@ -1,4 +1,4 @@
-"""Record of a search: the ticket with its header, and checks of what it kept."""
+"""Ticket of a finished search, with its header, and checks of the kept edges."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 
 
 def check_choice(graph: Edges, method: str, level: SparsityLevel, keep: Tensor) -> None:
-    """Raise unless a method has kept as many edges as the budget says, of each group.
+    """Raise unless a method has kept exactly the budget of edges in each group.
 
     Args:
         graph: The edges.
         method: Name of the method.
-        level: The sparsities that were asked for.
+        level: Requested sparsities.
         keep: bool ``[M]``, the kept edges.
     """
     total, budgets = graph.num_edges, graph.num_pruned(level.graph_sparsity)
     if keep.dtype != torch.bool or keep.shape != (total,):
         got = f"{list(keep.shape)} of {keep.dtype}"
-        raise InputError(f"{method} chose edges by {got}, expected [{total}] of torch.bool")
+        raise InputError(f"{method} returned a mask {got}, expected [{total}] of torch.bool")
     expected = total - int(budgets.sum())
     if int(keep.sum()) != expected:
         raise InputError(
@@ -85,7 +85,7 @@ def make_ticket(
     seconds: dict[str, float],
     settings: dict[str, Any],
 ) -> Ticket:
-    """Put the parts of a ticket together."""
+    """Make a ticket of a trained network, its kept edges and its metadata."""
     macs = Macs(dense.macs, problem.macs(network, choice))
     where: dict[str, Any] = {"device": str(problem.device), "threads": torch.get_num_threads()}
     if problem.loader is not None:
@@ -191,7 +191,7 @@ _REMEDY = "weight_scope='balanced', weight_schedule='cubic' or a lower weight_sp
 
 
 def empty_layers(model: nn.Module) -> list[str]:
-    """Names of the trainable weight matrices without an entry that is not zero.
+    """Names of the trainable weight matrices that are all zero.
 
     Example:
         >>> model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
@@ -207,7 +207,7 @@ def empty_layers(model: nn.Module) -> list[str]:
 
 
 def is_constant(task: Task, logits: Tensor) -> bool:
-    """Whether all predictions are the same.
+    """Return whether all predictions are the same.
 
     Example:
         >>> import torch
@@ -226,17 +226,17 @@ def warn_of_collapse(
 
     Args:
         model: The network of the ticket.
-        weight_sparsity: Share of its weights that was to be removed.
+        weight_sparsity: Requested share of removed weights.
         task: The task.
         logits: Logits of the ticket.
         dense_logits: Logits of the dense model.
     """
     if weight_sparsity == 1:
-        return  # nothing was to be left
+        return  # no weight was requested to stay
     empty = empty_layers(model) if weight_sparsity > 0 else []
     if empty:
         more = f" and {len(empty) - 3} more" if len(empty) > 3 else ""
         warn(f"the ticket has no weight left in {', '.join(empty[:3])}{more}; try {_REMEDY}")
     if is_constant(task, logits) and not is_constant(task, dense_logits):
         remedy = f"; try {_REMEDY}" if weight_sparsity > 0 else ""
-        warn(f"the ticket predicts the same for all, and the dense model does not{remedy}")
+        warn(f"the ticket predicts one value for all rows, the dense model does not{remedy}")

@@ -1,11 +1,11 @@
-"""The folder that a search goes on from.
+"""Folder from which a search resumes.
 
 ::
 
-    search.json                  what is searched, to refuse anything else
-    dense.safetensors            the dense model's logits, once it is trained
-    training-*.safetensors       how far each training is
-    lock                         who is at work; ends with its process, however that ends
+    search.json                  settings of the search; others are refused
+    dense.safetensors            logits of the dense model
+    training-*.safetensors       state of each training
+    lock                         held by the running process, released when it ends
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from teddy.training.config import recorded_config
 from teddy.training.distributed import digest_of
 from teddy.training.loader_specs import loader_text
 
-# Seconds to wait for a process that was told to end, but hasn't yet.
-_PATIENCE = 20.0
+# Seconds to wait for a process that is about to end.
+_LOCK_TIMEOUT = 20.0
 
 
 class SearchFolder:
-    """Files of a search; the first process of a job has them. Without a folder, nothing is kept.
+    """Files of a search, written by the rank-zero process; without a path, none are written.
 
     Args:
-        path: The folder; it is made.
-        seconds: Between two checkpoints of a training.
+        path: The folder, which is created.
+        seconds: Time between two checkpoints of a training.
     """
 
     def __init__(self, path: StrPath | None, seconds: float = 30.0) -> None:
@@ -63,17 +63,17 @@ class SearchFolder:
         self.world = World.current()
 
     def within(self, name: str) -> SearchFolder:
-        """A folder within this one, with the same time between checkpoints."""
+        """Subfolder with the same time between checkpoints."""
         return SearchFolder(None if self.path is None else self.path / name, self.seconds)
 
     @property
     def store(self) -> Store | None:
-        """What the search keeps besides trainings."""
+        """Store of everything besides the trainings."""
         return None if self.path is None else RankZeroStore(FileStore(self.path))
 
     @property
     def checkpoints(self) -> Callable[[str], Checkpoint] | None:
-        """From the name of a training to its checkpoint."""
+        """Function from the name of a training to its checkpoint."""
         path, seconds = self.path, self.seconds
         if path is None:
             return None
@@ -82,7 +82,7 @@ class SearchFolder:
         )
 
     def histories(self) -> Iterator[tuple[str, list[Epoch]]]:
-        """What trainings have done before, each by its name."""
+        """Finished epochs of earlier trainings, each with its name."""
         for file in [] if self.path is None else sorted(self.path.glob("training-*.safetensors")):
             entry = read_entry(file)
             if entry is not None:
@@ -91,7 +91,7 @@ class SearchFolder:
 
     @contextmanager
     def held(self, settings: Callable[[], dict[str, Any]]) -> Iterator[None]:
-        """Hold the folder for a search with these settings, or raise if it is another's."""
+        """Lock the folder for a search; raise if it holds a search with other settings."""
         if self.path is None:
             yield
             return
@@ -112,8 +112,8 @@ class SearchFolder:
     def _open(self, path: Path, lock: FileLock, settings: dict[str, Any]) -> None:
         make_folder(path)
         check_owner(path, "search.json", ["lock"], "search")
-        if not try_lock(lock, _PATIENCE):
-            raise InputError(f"{path}: another process is at work there")
+        if not try_lock(lock, _LOCK_TIMEOUT):
+            raise InputError(f"{path}: in use by another process, expected one at a time")
         for unfinished in path.glob(f"{UNFINISHED}*"):  # of a process that was killed
             unfinished.unlink(missing_ok=True)
         record, settings = path / "search.json", json.loads(json.dumps(settings))
@@ -122,14 +122,14 @@ class SearchFolder:
 
 
 def folder_of(checkpoint: StrPath | SearchFolder | None) -> SearchFolder:
-    """The folder of a search, from its path."""
+    """Folder of a search, from its path."""
     return checkpoint if isinstance(checkpoint, SearchFolder) else SearchFolder(checkpoint)
 
 
 def search_settings(
     problem: Problem, method: str, level: SparsityLevel, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """What decides the result of a search, as plain data."""
+    """Everything that determines the result of a search, as plain data."""
     x = problem.prepared.x
     parts = [x] if x.layout == torch.strided else [x.crow_indices(), x.col_indices(), x.values()]
     tensors = [*parts, problem.prepared.y]
@@ -159,7 +159,7 @@ def search_settings(
 
 
 def _model(problem: Problem) -> str:
-    """The name of the model; of your own module also a digest of its settings and weights."""
+    """Name of the model; for your own module with a digest of its settings and weights."""
     model = problem.source.model
     if isinstance(model, str):
         return model

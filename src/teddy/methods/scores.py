@@ -1,7 +1,7 @@
-"""Every other edge score as a method: TEDDY's training on the edges that it keeps.
+"""A method for each edge score: TEDDY's training on the edges that the score keeps.
 
-So a comparison with ``random`` (DropEdge's choice, once), ``degree-high``, ``k-neighbor``,
-``forest-fire`` and the rest differs in the edges alone; a score that is registered is a method.
+A comparison of ``teddy`` with ``random`` (DropEdge's choice, once), ``degree-high``, ``k-neighbor``
+or ``forest-fire`` differs in the edges alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from teddy.ticket import Ticket
 
 
 def register_score(score: str) -> None:
-    """Make a method of an edge score.
+    """Register an edge score as a method.
 
     Example:
         >>> METHODS["random"].options

@@ -1,10 +1,10 @@
-"""The scheme behind every method here: choose edges, choose weights, train what is left.
+"""``Scheme``, which all methods share: choose edges, choose weights, train the ticket.
 
-Edges are chosen by a score, at once, or by learned masks; weights by the projection while they are
-trained, or by learned masks. Masks are learned in rounds, as in UGS (`Chen et al. 2021
+Edges are chosen by a score, at once, or by learned masks. Weights are chosen by projection during
+the training, or by learned masks. Masks are learned in rounds, as in UGS (`Chen et al. 2021
 <https://arxiv.org/abs/2102.06790>`_): train masks and weights together, remove the lowest masks,
-rewind the others' weights to their initial values. With a score and the projection there is nothing
-to learn before the training, and the scheme is TEDDY's Algorithm 1.
+rewind the weights to their initial values. A score and the projection need no rounds; that is
+TEDDY's Algorithm 1.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ STRUCTURES = ("none", "neurons")
 
 @dataclass(frozen=True)
 class RoundState:
-    """What is left after some rounds.
+    """Kept edges and weights after some rounds.
 
     Attributes:
-        keep: bool ``[M]``, the edges.
-        weights: bool, for each parameter; None where they aren't chosen by masks.
+        keep: bool ``[M]``, the kept edges.
+        weights: bool mask for each parameter; None where masks do not choose weights.
         rounds: Seconds of each round so far.
     """
 
@@ -55,19 +55,19 @@ class RoundState:
 
 @dataclass(frozen=True)
 class Scheme:
-    r"""How a method chooses edges and weights.
+    r"""Choice of edges and weights by a method.
 
     Args:
-        method: Its name, for the tickets.
-        score: An edge score; None to learn masks for the edges.
+        method: Name of the method, for the tickets.
+        score: An edge score; None to learn edge masks.
         weights: ``projection`` or ``masks``.
         l1_edges: Strength of :math:`\|m_g\|_1` while masks are learned.
         l1_weights: Strength of :math:`\|m_\theta\|_1`.
-        regularizer: One more term of that objective, from the logits.
-        clamp: Whether edge masks are kept within [0, 1].
-        stride: Levels of the paper that a round of masks goes on by.
+        regularizer: Another term of that objective, a function of the logits.
+        clamp: Whether edge masks stay within [0, 1].
+        stride: Levels of the paper's schedule that a round of masks advances by.
         structure: ``none``; or ``neurons``, to project onto whole hidden units.
-        weighted: Whether the score's degrees are sums of the edges' weights.
+        weighted: Whether the score's degrees are sums of edge weights.
     """
 
     method: str
@@ -89,14 +89,14 @@ class Scheme:
             known = ", ".join(STRUCTURES)
             raise InputError(f"structure is '{self.structure}', expected one of: {known}")
         if self.score is not None:
-            SCORES[self.score]  # a wrong name is an error before the work
+            SCORES[self.score]  # raises on an unknown name
         for name in ("l1_edges", "l1_weights"):
             check_number(getattr(self, name), name)
         check_count(self.stride, "stride")
         check_combination(self.parts(SparsityLevel(1.0, 1.0)))
 
     def tickets(self, problem: Problem, levels: Sequence[SparsityLevel]) -> Iterator[Ticket]:
-        """Find a ticket for each level; what levels have in common is computed once."""
+        """Find a ticket for each level; the dense model is trained once."""
         for level in levels:
             self.check(problem, level)
         for level in levels:
@@ -104,16 +104,16 @@ class Scheme:
             yield self.ticket(problem, level)
 
     def parts(self, level: SparsityLevel) -> list[Capabilities]:
-        """The score, and the features that the scheme asks for at a level."""
+        """Score and features that the scheme uses at a level."""
         edges, weights = self._learns(level)
-        asked = {
+        used = {
             "weighted degrees": self.weighted,
             "edge masks": edges,
             "weight masks": weights,
             "whole units": self.structure != "none",
         }
         score = [] if self.score is None else [score_part(self.score)]
-        return [*score, *(FEATURES[name] for name, on in asked.items() if on)]
+        return [*score, *(FEATURES[name] for name, on in used.items() if on)]
 
     def check(self, problem: Problem, level: SparsityLevel) -> None:
         """Raise unless a problem supports the scheme at a level."""
@@ -123,12 +123,12 @@ class Scheme:
             problem.check_units()
             if budget.scope is not None or budget.exclude:
                 raise InputError(
-                    f"structure={self.structure} removes the same share of each layer's units, "
+                    f"structure={self.structure} removes the same share of units in each layer, "
                     "expected no weight_scope and no weight_exclude"
                 )
         if self.weights == "masks" and budget.schedule != "constant":
             raise InputError(
-                f"got weight_schedule={budget.schedule} and weights=masks, which are removed in "
+                f"weight_schedule is {budget.schedule} with weights=masks, which are removed in "
                 "rounds, expected weight_schedule=constant"
             )
         if self.weighted:
@@ -139,21 +139,20 @@ class Scheme:
             problem.check_weighs_edges()
 
     def phases(self, level: SparsityLevel) -> int:
-        """Trainings that a ticket takes beside the dense one."""
+        """Number of trainings of a ticket, without the dense one."""
         return 1 + len(self._path(level))
 
-    def ticket(self, problem: Problem, level: SparsityLevel, of: str = "") -> Ticket:
+    def ticket(self, problem: Problem, level: SparsityLevel, suffix: str = "") -> Ticket:
         """Find a ticket.
 
         Args:
             problem: The problem.
-            level: How sparse.
-            of: Comes to the names of its trainings and rounds, where several schemes share a
-                problem.
+            level: Sparsity level.
+            suffix: Suffix of the names of trainings and rounds, if schemes share a problem.
         """
         path = self._path(level)
         problem.dense()  # pretraining on the entire graph
-        state = self._state(problem, level, path, of)
+        state = self._state(problem, level, path, suffix)
         return problem.train_ticket(
             self.method,
             level,
@@ -163,16 +162,16 @@ class Scheme:
             weight_masks=state.weights,
             seconds={"search": sum(state.rounds), "round": sum(state.rounds[-1:])},
             structure=self.structure,
-            phase=f"sparse{of}",
+            phase=f"sparse{suffix}",
         )
 
     def _learns(self, level: SparsityLevel) -> tuple[bool, bool]:
-        """Whether masks of edges, and of weights, are learned."""
+        """Return whether edge masks, and weight masks, are learned."""
         edges = self.score is None and level.graph_sparsity > 0
         return edges, self.weights == "masks" and level.weight_sparsity > 0
 
     def _path(self, level: SparsityLevel) -> list[SparsityLevel]:
-        """The rounds of learning that lead to a level."""
+        """Levels of the rounds that lead to a level."""
         edges, weights = self._learns(level)
         if not (edges or weights):
             return []
@@ -182,26 +181,26 @@ class Scheme:
         return goal.rounds(self.stride)
 
     def _state(
-        self, problem: Problem, level: SparsityLevel, path: list[SparsityLevel], of: str
+        self, problem: Problem, level: SparsityLevel, path: list[SparsityLevel], suffix: str
     ) -> RoundState:
-        """Edges, and weights where masks choose them, at a level."""
+        """Kept edges at a level, and kept weights where masks choose them."""
         if not path:
             return RoundState(self._scored(problem, level.graph_sparsity), None)
         learns_edges, learns_weights = self._learns(level)
         everything = torch.ones(problem.graph.num_edges, dtype=torch.bool, device=problem.device)
         state = RoundState(everything, problem.prunable.masks() if learns_weights else None)
         for index, step in enumerate(path, 1):
-            # Edges that a score chooses go along with the rounds, up to their own level.
+            # Edges that a score chooses are removed in step with the rounds, up to their level.
             if self.score is not None:
                 reached = 1.0 if step == path[-1] else schedule_sparsity(self.stride * index)
                 step = SparsityLevel(min(reached, level.graph_sparsity), step.weight_sparsity)
-            name = f"round-{index}-{step.graph_sparsity!r}-{step.weight_sparsity!r}{of}"
-            phase = f"round{of} {index} of {len(path)}"
+            name = f"round-{index}-{step.graph_sparsity!r}-{step.weight_sparsity!r}{suffix}"
+            phase = f"round{suffix} {index} of {len(path)}"
             state = self._round(problem, name, state, step, learns_edges, phase)
         return state
 
     def _scored(self, problem: Problem, graph_sparsity: float) -> Tensor:
-        score = self.score or "teddy"  # of no edges the choice is the same
+        score = self.score or "teddy"  # without a score no edge is removed
         signals = signals_of(problem, needed_signals(score)) if graph_sparsity > 0 else None
         return problem.choose(graph_sparsity, score, self.weighted, signals)
 
@@ -214,7 +213,7 @@ class Scheme:
         learns_edges: bool,
         phase: str,
     ) -> RoundState:
-        """Learn masks on what is left, and remove the lowest; or read what was done before."""
+        """Learn masks and remove the lowest; or read the round from the store."""
         known = problem.store.load(name)
         if known is not None:
             problem.phases.skip(phase)
@@ -244,7 +243,7 @@ class Scheme:
         return state
 
     def _learn(self, problem: Problem, state: RoundState, learns_edges: bool, phase: str) -> Masks:
-        """Train masks and weights together, from the initial weights; best validation epoch."""
+        """Train masks and weights together; return the masks of the best validation epoch."""
         with seeded(problem.seed, problem.device):
             model = problem.initial_model()
             num_edges = int(state.keep.sum()) if learns_edges else None

@@ -1,4 +1,4 @@
-"""What a search knows of the nodes for an edge score to look at."""
+"""Signals of nodes, such as the dense model's logits, that edge scores use."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from teddy.tasks.batches import without_edges
 
 
 def signals_of(problem: Problem, needs: Sequence[str]) -> Signals:
-    """Signals of the nodes that training sees.
+    """Signals of the nodes that are visible during training.
 
-    Labels are those of the training nodes alone. The dense model is trained anyway, so what it says
-    is free; but it says it of all nodes, so a score that listens carries its knowledge into the
-    graph, as distillation carries it into the weights.
+    Labels are those of the training nodes. Logits are the dense model's and cost no training of
+    their own. They cover all nodes, so a score that uses them distils the dense model into the
+    graph.
 
     Args:
         problem: The problem.
-        needs: Fields of :class:`~teddy.prune.scores.score.Signals` that a score looks at.
+        needs: Fields of :class:`~teddy.prune.scores.score.Signals` that a score uses.
 
     Example:
         >>> import teddy
@@ -34,24 +34,24 @@ def signals_of(problem: Problem, needs: Sequence[str]) -> Signals:
         120
     """
     data, dense = problem.data, problem.dense
-    found = {
+    available = {
         "x": lambda: data.x,
         "logits": lambda: dense().logits.to(problem.device),
         "isolated_logits": lambda: isolated_logits(problem),
         "labels": lambda: torch.where(data.train_mask, data.y, -1),
     }
-    return Signals(**{name: found[name]() for name in needs})
+    return Signals(**{name: available[name]() for name in needs})
 
 
 def isolated_logits(problem: Problem) -> Tensor:
-    """Logits of the dense model for nodes that get no message, ``[N, C]``."""
+    """Logits of the dense model on the graph without edges, ``[N, C]``."""
     known = problem.store.load("alone")
     if known is None:
         problem.dense()
         if problem.teacher is not None:
             logits = problem.teacher.without_edges(problem)
         else:
-            # Where another process has trained it there are its logits only: train it once more.
+            # Another process may have trained it and stored its logits only: train it again.
             model = problem.dense_model or problem.train(phase="dense")[0]
             with torch.no_grad():
                 runner = problem.runner(model, without_edges(problem.data))
@@ -62,11 +62,11 @@ def isolated_logits(problem: Problem) -> Tensor:
 
 
 def check_has_signals(problem: Problem, score: str) -> None:
-    """Raise unless the teacher can compute what a score looks at."""
+    """Raise unless the teacher can compute the signals of a score."""
     if "isolated_logits" not in needed_signals(score):
         return
     if problem.teacher is not None and problem.teacher.network is None:
         raise InputError(
-            f"the score {score} runs the dense model on a graph without edges, expected a "
+            f"score {score} runs the dense model on a graph without edges, expected a "
             "trained module as teacher, not logits"
         )

@@ -1,4 +1,4 @@
-"""How sparse: a pair of sparsities, and the rounds in which iterative methods reach it."""
+"""Sparsity level: graph sparsity and weight sparsity, and the rounds that lead to it."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from teddy.sparsity import check_sparsity, schedule_sparsity
 
-# Kept shares below this, zero among them, are reached in the round after it.
+# A kept share below this is reached in the next round.
 _SMALLEST = 1e-3
 
 
 @dataclass(frozen=True)
 class SparsityLevel:
-    r"""Shares :math:`p_g` of edges and :math:`p_\theta` of weights that go.
+    r"""Graph sparsity :math:`p_g` and weight sparsity :math:`p_\theta` of a ticket.
 
     Example:
         >>> SparsityLevel(0.64, 0.64)
@@ -33,7 +33,7 @@ class SparsityLevel:
 
     @staticmethod
     def from_schedule(index: int) -> SparsityLevel:
-        """The paper's level of that number.
+        """Level of this number in the paper's schedule.
 
         Example:
             >>> SparsityLevel.from_schedule(1).graph_sparsity
@@ -42,12 +42,12 @@ class SparsityLevel:
         return SparsityLevel(schedule_sparsity(index), schedule_sparsity(index))
 
     def rounds(self, stride: int = 1) -> list[SparsityLevel]:
-        r"""The levels on the way, this one last: 5% of what is left goes in each round.
+        r"""Levels of the rounds that reach this one; each round removes 5% of what is left.
 
-        Round i prunes to the paper's i-th level, or to this one where that is less.
+        Round i reaches the i-th level of the paper's schedule, or this one if it is less sparse.
 
         Args:
-            stride: Levels that a round goes on by.
+            stride: Levels of the schedule that a round advances by.
 
         Example:
             >>> [round(level.graph_sparsity, 4) for level in SparsityLevel(0.12, 0.05).rounds()]
@@ -70,5 +70,5 @@ class SparsityLevel:
 
 
 def _towards(target: float, reached: float) -> float:
-    """The lower of both; a target within rounding of what is reached is meant by it."""
+    """Lower of both values; a target that differs by rounding only counts as reached."""
     return target if target <= reached + 1e-12 else reached

@@ -1,4 +1,4 @@
-"""A method with its options: an object in Python, ``name:option=value:...`` in a text."""
+"""``MethodSpec``: a method with options, an object or text ``name:option=value:...``."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from teddy.settings import ENTRIES, Settings
 from teddy.settings.weights import exclude_items
 from teddy.sparsity import check_count, schedule_sparsity
 
-#: Parts of a ticket that alone are made sparse.
+#: Parts of a ticket that can be made sparse alone.
 ONLY = ("edges", "weights")
 
-#: Settings that a method may have its own value of, with a value of their type.
+#: Settings that a method may override, each with a value of its type.
 COMMON: dict[str, Any] = {
     **{
         name: "" if entry.kind in (str, object) else entry.kind()
@@ -36,9 +36,9 @@ class MethodSpec:
     Attributes:
         name: Name of the method.
         options: Options of the method, sorted by name.
-        settings: Settings that hold for this method, sorted by name.
+        settings: Settings that this method overrides, sorted by name.
         only: ``edges`` or ``weights``: the other part stays dense.
-        weight_level: Level of the weights, whatever the level of the edges is.
+        weight_level: Level of the weights in the paper's schedule, instead of that of the edges.
 
     Example:
         >>> spec = MethodSpec.parse("ugs:weights=projection:distill=10")
@@ -67,8 +67,8 @@ class MethodSpec:
             check_count(self.weight_level, "weight_level", 0)
             if self.only is not None:
                 raise InputError(
-                    f"got only={self.only} and weight_level={self.weight_level}, expected one of "
-                    "them"
+                    f"got only={self.only} and weight_level={self.weight_level}, expected one or "
+                    "the other"
                 )
         for name, value in self.settings:
             ENTRIES[name].check(value)
@@ -76,7 +76,7 @@ class MethodSpec:
 
     @staticmethod
     def parse(text: str | Method | MethodSpec) -> MethodSpec:
-        """Read ``name:option=value:...``; a spec is returned as it is."""
+        """Parse ``name:option=value:...``; a spec is returned unchanged."""
         if isinstance(text, MethodSpec):
             return text
         if isinstance(text, Method):
@@ -95,7 +95,7 @@ class MethodSpec:
         only: str | None = None,
         weight_level: int | None = None,
     ) -> MethodSpec:
-        """A spec of options and settings by their names.
+        """Make a spec from options and settings by name.
 
         Example:
             >>> MethodSpec.make("ugs", {"stride": 5, "distill": 1.0})
@@ -109,19 +109,19 @@ class MethodSpec:
             if option not in known and option not in COMMON:
                 raise unknown_option(name, option, {**known, **COMMON})
         special = {key: values[key] for key in ("only", "weight_level")}
-        own = sorted((key, value) for key, value in values.items() if key in known)
+        options = sorted((key, value) for key, value in values.items() if key in known)
         settings = sorted(
             (key, value) for key, value in values.items() if key not in {*known, *special}
         )
-        return MethodSpec(name, tuple(own), tuple(settings), **special)
+        return MethodSpec(name, tuple(options), tuple(settings), **special)
 
     @property
     def method(self) -> Method:
-        """The method itself."""
+        """The registered method."""
         return METHODS[self.name]
 
     def level(self, level: SparsityLevel) -> SparsityLevel:
-        """A level, without the part that stays dense, with the weights' own level."""
+        """Return a level with ``only`` and ``weight_level`` applied."""
         weights = level.weight_sparsity
         if self.weight_level is not None:
             weights = schedule_sparsity(self.weight_level)
@@ -131,7 +131,7 @@ class MethodSpec:
         )
 
     def applied(self, settings: Settings) -> Settings:
-        """Settings of a search with this method: its own values, and its own lambda by default.
+        """Return settings with this method's values, and its default lambda.
 
         Example:
             >>> MethodSpec.parse("ugs").applied(Settings()).train.distill

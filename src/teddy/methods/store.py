@@ -1,4 +1,4 @@
-"""Where a search keeps what it can go on from: the dense model's logits, the rounds it has done."""
+"""Stores from which a search resumes: logits of the dense model, and finished rounds."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from teddy.training import World
 
 
 class Store(Protocol):
-    """Entries by name."""
+    """Entries by name, in memory or on disk."""
 
     def load(self, name: str) -> Entry | None:
-        """Return an entry, None if there is none."""
+        """Return an entry, or None."""
 
     def save(self, name: str, entry: Entry) -> None:
-        """Keep an entry."""
+        """Store an entry."""
 
 
 class MemoryStore:
-    """A store that lives as long as the search.
+    """Store in memory.
 
     Example:
         >>> store = MemoryStore()
@@ -33,16 +33,16 @@ class MemoryStore:
         self._entries: dict[str, Entry] = {}
 
     def load(self, name: str) -> Entry | None:
-        """Return an entry, None if there is none."""
+        """Return an entry, or None."""
         return self._entries.get(name)
 
     def save(self, name: str, entry: Entry) -> None:
-        """Keep an entry."""
+        """Store an entry."""
         self._entries[name] = entry
 
 
 class FileStore:
-    """A store of files in a folder; a damaged file is as good as none.
+    """Store of files in a folder; damaged files are ignored.
 
     Example:
         >>> import tempfile
@@ -56,11 +56,11 @@ class FileStore:
         self.folder = folder
 
     def load(self, name: str) -> Entry | None:
-        """Return an entry, None if there is none."""
+        """Return an entry, or None."""
         return read_entry(self._path(name))
 
     def save(self, name: str, entry: Entry) -> None:
-        """Keep an entry."""
+        """Store an entry."""
         write_entry(self._path(name), entry)
 
     def _path(self, name: str) -> Path:
@@ -68,16 +68,16 @@ class FileStore:
 
 
 class RankZeroStore:
-    """A store that the first process of a job has, and all read."""
+    """Store of the rank-zero process, which all processes read."""
 
     def __init__(self, store: Store) -> None:
         self.store, self.world = store, World.current()
 
     def load(self, name: str) -> Entry | None:
-        """Return an entry, None if there is none."""
+        """Return an entry, or None."""
         return self.world.shared(self.store.load(name) if self.world.is_rank_zero else None)
 
     def save(self, name: str, entry: Entry) -> None:
-        """Keep an entry."""
+        """Store an entry."""
         if self.world.is_rank_zero:
             self.store.save(name, entry)

@@ -1,4 +1,4 @@
-"""A trained model, or its logits, that teaches in place of the dense training."""
+"""Teacher: a trained model, or its logits, in place of the dense training."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ TeacherLike = nn.Module | Ticket | Tensor
 
 
 class Teacher:
-    """The dense model of a search, trained before it.
+    """A dense model that was trained before the search.
 
-    It is evaluated as the search would evaluate the dense model that it trains: logits of the graph
-    that training sees, accuracies on the validation and the test nodes.
+    It is evaluated as a dense model of the search is: logits on the training view, accuracies on
+    the validation and the test set.
 
     Args:
-        given: The module, which is copied; a ticket, whose network is; or logits.
+        teacher: The module, which is copied; a ticket, whose network is copied; or logits.
 
     Attributes:
-        name: What it is, with a digest of its weights or logits.
+        name: Class of the module, or ``logits``, with a digest of the weights or logits.
 
     Example:
         >>> Teacher(torch.zeros(3, 2)).name[:7]
@@ -51,20 +51,20 @@ class Teacher:
         teddy.errors.InputError: teacher is a str, expected a trained module, a ticket or logits ...
     """
 
-    def __init__(self, given: TeacherLike) -> None:
+    def __init__(self, teacher: TeacherLike) -> None:
         self.logits: Tensor | None = None
         self.network: nn.Module | None = None
-        #: Of a ticket: what turns its outputs into those of the user's scale.
-        self.task = given.task if isinstance(given, Ticket) else None
-        self.split = given.info.split_fingerprint if isinstance(given, Ticket) else None
-        if isinstance(given, Tensor):
-            self.logits = given.detach()
+        #: Task of a ticket, which converts outputs to the scale of ``y``.
+        self.task = teacher.task if isinstance(teacher, Ticket) else None
+        self.split = teacher.info.split_fingerprint if isinstance(teacher, Ticket) else None
+        if isinstance(teacher, Tensor):
+            self.logits = teacher.detach()
             self.name = f"logits {digest_of([self.logits])[:16]}"
             return
-        network = given.model if isinstance(given, Ticket) else given
+        network = teacher.model if isinstance(teacher, Ticket) else teacher
         if not isinstance(network, nn.Module):
             raise InputError(
-                f"teacher is a {type(given).__name__}, expected a trained module, a ticket or "
+                f"teacher is a {type(teacher).__name__}, expected a trained module, a ticket or "
                 "logits [N, C]"
             )
         self.network = _copied(network)
@@ -72,38 +72,38 @@ class Teacher:
         self.name = f"{type(network).__qualname__} {digest_of(state)[:16]}"
 
     def evaluated(self, problem: Problem) -> Entry:
-        """The logits that teach, and what is recorded of a dense model.
+        """Evaluate the teacher; return its logits and the record of a dense model.
 
         Raises:
-            InputError: if it doesn't run on the graph, or its logits don't fit the targets.
+            InputError: if it does not run on the graph, or its logits do not fit the targets.
         """
         started = time.perf_counter()
         held_out = problem.views.evaluation_graphs(None)
         if self.logits is not None and held_out is not None:
             raise InputError(
-                "teacher is a tensor, but validation and test are on other graphs than training, "
+                "teacher is a tensor, and validation and test use other graphs than training, "
                 "expected a trained module"
             )
         if held_out is not None and isinstance(self.network, GNN) and self.network.uses_labels:
             raise InputError(
-                "labels are an input of the teacher, expected label_rate 0 where nodes are unseen"
+                "teacher takes labels as inputs, expected label_rate=0 with inductive=True"
             )
         views = (problem.data, problem.data, problem.data)
         if held_out is not None:
             views = (problem.data, held_out.val, held_out.test)
-        found: dict[int, Tensor] = {}
+        logits_of: dict[int, Tensor] = {}
         if self.task is not None and self.task.name != problem.task.name:
             raise InputError(
                 f"teacher is a ticket of the task {self.task.name}, expected one of "
                 f"{problem.task.name}"
             )
-        own = problem.kind.split_fingerprint(problem.prepared)
-        if self.split is not None and self.split != own:
-            warn("the teacher was trained on another split: it may know what is tested on")
+        split = problem.kind.split_fingerprint(problem.prepared)
+        if self.split is not None and self.split != split:
+            warn("the teacher was trained on another split, so its training set may hold test rows")
         for view in views:
-            if id(view) not in found:
-                found[id(view)] = self._checked(problem, view)
-        shown, val, test = (found[id(view)] for view in views)
+            if id(view) not in logits_of:
+                logits_of[id(view)] = self._checked(problem, view)
+        train, val, test = (logits_of[id(view)] for view in views)
         task = problem.task
         val_score, test_score = (
             task.score(logits[view[mask]], view.y[view[mask]])
@@ -115,35 +115,35 @@ class Teacher:
             "macs": self._macs(problem),
             "seconds": time.perf_counter() - started,
         }
-        return Entry({"logits": shown.cpu()}, facts)
+        return Entry({"logits": train.cpu()}, facts)
 
     def _macs(self, problem: Problem) -> list[int] | None:
         """Multiply-accumulates on the whole graph, where they can be counted."""
         if self.network is None:
             return None
-        given = [name for name in model_values(problem.data) if name in EDGE_INPUTS]
+        inputs = [name for name in model_values(problem.data) if name in EDGE_INPUTS]
         network = self.network.to(problem.device)
-        return problem.macs(network) if self._takes(problem) == given else None
+        return problem.macs(network) if self._takes(problem) == inputs else None
 
     def without_edges(self, problem: Problem) -> Tensor:
-        """Logits of the nodes that training sees if no message is passed."""
+        """Logits on the training view without edges."""
         return self._checked(problem, without_edges(problem.data))
 
     def _takes(self, problem: Problem) -> list[str]:
-        """What it takes of the edges beside their ends."""
+        """Edge inputs that its forward takes, such as ``edge_weight``."""
         assert self.network is not None
-        edges, present = (
-            problem.views.train.edges,
-            [name for name in EDGE_INPUTS if name in problem.prepared],
-        )
+        edges = problem.views.train.edges
+        present = [name for name in EDGE_INPUTS if name in problem.prepared]
         takes = edge_inputs(self.network, present, edges.directed)
         for name in takes:
             if name not in edges.value_names:
-                raise InputError(f"it takes {name} and the model doesn't, expected both to take it")
+                raise InputError(
+                    f"it takes {name} and the model does not, expected both to take it"
+                )
         return takes
 
     def _checked(self, problem: Problem, data: Data) -> Tensor:
-        """Logits of a graph, in the type that the ticket's model computes with."""
+        """Logits on a graph, checked, in the dtype of the ticket's model."""
         try:
             logits = self._logits(problem, data)
             rows = data.y.size(0)
@@ -152,7 +152,7 @@ class Teacher:
                 raise InputError(f"its logits are {got}, expected [{rows}, {problem.num_outputs}]")
             problem.task.check_width(logits, problem.num_outputs)
             if not logits.isfinite().all():
-                raise InputError("its logits aren't finite, expected finite ones")
+                raise InputError("its logits are not finite, expected finite ones")
         except InputError as error:
             raise InputError(f"teacher: {error}") from None
         return problem.task.teacher_logits(logits).to(_type_of(problem))
@@ -174,17 +174,17 @@ class Teacher:
                 outputs = runner.evaluation_logits()
         except InputError:
             raise
-        except Exception as error:  # whatever the user's module raises
+        except Exception as error:  # of your own module
             reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
             kind = type(network).__name__
             raise InputError(
-                f"a {kind} doesn't run on this graph, expected one for its features ({reason})"
+                f"a {kind} does not run on this graph, expected one for its features ({reason})"
             ) from error
         return outputs if self.task is None else self.task.user_outputs(outputs)
 
 
 def _copied(network: nn.Module) -> nn.Module:
-    """A copy for evaluation that remembers no graph."""
+    """Copy of a network for evaluation, without cached graphs."""
     if any(isinstance(p, UninitializedParameter) for p in network.parameters()):
         raise InputError(
             f"teacher is a {type(network).__name__} with uninitialized parameters, expected a "
@@ -192,13 +192,13 @@ def _copied(network: nn.Module) -> nn.Module:
         )
     try:
         copied = copy.deepcopy(network)
-    except Exception as error:  # such as of a tensor that is part of a gradient's graph
+    except Exception as error:  # such as a tensor that is part of an autograd graph
         reason = " ".join(str(error).split())
         raise InputError(
-            f"teacher can't be copied, expected a module that can ({reason})"
+            f"teacher cannot be copied, expected a module that copy.deepcopy takes ({reason})"
         ) from None
     for module in copied.modules():
-        if getattr(module, "cached", False) is True:  # a layer of PyG keeps the first graph
+        if getattr(module, "cached", False) is True:  # a PyG layer that caches its first graph
             module.cached = False  # type: ignore[assignment]
             for name in [name for name in vars(module) if name.startswith("_cached_")]:
                 setattr(module, name, None)
@@ -206,7 +206,7 @@ def _copied(network: nn.Module) -> nn.Module:
 
 
 def _type_of(problem: Problem) -> torch.dtype:
-    """The type that the ticket's model computes with."""
+    """Dtype of the ticket's model."""
     with seeded(problem.seed, problem.device):
         weights = problem.make_model().parameters()
         types = {p.dtype for p in weights if not isinstance(p, UninitializedParameter)}

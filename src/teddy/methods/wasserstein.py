@@ -1,4 +1,4 @@
-"""The Wasserstein term of WD-GLT: how far the outputs of each class are from the rest."""
+"""Wasserstein term of WD-GLT: distance between the outputs of each class and the rest."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from teddy.sparsity import check_count
 
 Array = NDArray[Any]
 
-# Terms below exp(-this) of the largest are left out, by the input's bytes: a million don't matter.
+# Terms below exp(-this) of the largest are dropped, by bytes of the input's dtype.
 _CUT = {4: 30.0, 8: 46.0}
 
 
 def sinkhorn_distance(
     x: Tensor, y: Tensor, eps: float = 1e-3, iterations: int = 10, stop: float = 1e-5
 ) -> Tensor:
-    r"""Cost of transport between two clouds of points after some Sinkhorn iterations.
+    r"""Transport cost between two point clouds after some Sinkhorn iterations.
 
     With :math:`C_{ij} = \|x_i - y_j\|_2` and, from :math:`f = 0`, in log domain,
 
@@ -51,17 +51,17 @@ def sinkhorn_distance(
     :math:`\log \max(n, m)` and :math:`\log n + \log m`: so it exceeds the Wasserstein distance by
     0 to :math:`\epsilon \log \min(n, m)`.
 
-    Compiled kernels need a quarter of a byte for each pair of points; without them, or elsewhere
-    than on a CPU, POT computes. Both do in double precision: a rounded distance of 5 is off by up
-    to 2e-7, which at the default ``eps`` changes all weights and some gradients visibly.
+    Compiled kernels need a quarter of a byte for each pair of points; without them, or on another
+    device than a CPU, POT computes. Both use double precision: a distance of 5 in single precision
+    is off by up to 2e-7, which at the default ``eps`` changes all weights and some gradients.
 
     Args:
-        x: ``[n, d]``.
-        y: ``[m, d]``.
+        x: Points ``[n, d]``.
+        y: Points ``[m, d]``.
         eps: Strength of the entropic term.
-        iterations: Updates of :math:`g` and :math:`f`, at most.
-        stop: After iterations 1, 11, 21, ... stop if the columns of :math:`P` miss their weights
-            by less, in 2-norm.
+        iterations: Maximum number of updates of :math:`g` and :math:`f`.
+        stop: Tolerance: after iterations 1, 11, 21, ... stop if the columns of :math:`P` miss
+            their weights by less, in 2-norm.
 
     Example:
         >>> x = torch.tensor([[0.0], [1.0]], requires_grad=True)
@@ -77,7 +77,7 @@ def sinkhorn_distance(
     if x.size(1) != y.size(1) or x.dtype != y.dtype or x.device != y.device:
         raise InputError(
             f"x is {list(x.shape)} of {x.dtype} on {x.device}, y is {list(y.shape)} of {y.dtype} "
-            f"on {y.device}, expected the same but for the number of rows"
+            f"on {y.device}, expected the same except for the number of rows"
         )
     settings = _checked(eps, iterations, stop)
     if not jit.available(x, y):
@@ -102,8 +102,8 @@ def class_separation(
     Args:
         logits: ``[N, C]``.
         eps: See :func:`sinkhorn_distance`.
-        iterations: See there.
-        stop: See there.
+        iterations: See :func:`sinkhorn_distance`.
+        stop: See :func:`sinkhorn_distance`.
 
     Example:
         >>> class_separation(torch.tensor([[4.0, 0.0], [3.0, 0.0], [0.0, 3.0]]))
@@ -115,20 +115,20 @@ def class_separation(
     members = members[members.any(dim=1) & ~members.all(dim=1)]
     if jit.available(logits):
         return _compiled(logits, members.numpy(), settings)
-    distances = [_by_pot(logits[own], logits[~own], *settings) for own in members]
+    distances = [_by_pot(logits[inside], logits[~inside], *settings) for inside in members]
     return torch.stack(distances).sum() if distances else logits.sum() * 0
 
 
 def separation_memory(
     num_nodes: int, num_classes: int, compiled: bool, iterations: int = 10
 ) -> int:
-    """Bytes that :func:`class_separation` and its backward pass need at most.
+    """Maximum bytes of :func:`class_separation` and its backward pass.
 
     Args:
         num_nodes: Rows of the logits.
-        num_classes: Their columns.
-        compiled: Whether kernels compute, else POT.
-        iterations: At most.
+        num_classes: Columns of the logits.
+        compiled: Whether compiled kernels compute, else POT.
+        iterations: Maximum number of iterations.
 
     Example:
         >>> separation_memory(2708, 7, compiled=False) // 10**6
@@ -162,12 +162,12 @@ def _by_pot(x: Tensor, y: Tensor, eps: float, iterations: int, stop: float) -> T
         ot: Any = import_module("ot")
     except ImportError:
         raise InputError(
-            "without compiled kernels the Wasserstein distance needs POT: "
+            "without compiled kernels the Wasserstein distance needs POT, found none: "
             "pip install 'teddy-glt[ot]'"
         ) from None
-    kind = torch.float32 if x.device.type == "mps" else torch.float64  # Apple's has no double
-    # The way by a product of matrices would lose what short distances are.
-    cost = torch.cdist(x.to(kind), y.to(kind), compute_mode="donot_use_mm_for_euclid_dist")
+    dtype = torch.float32 if x.device.type == "mps" else torch.float64  # MPS has no double
+    # A matrix product would lose the precision of short distances.
+    cost = torch.cdist(x.to(dtype), y.to(dtype), compute_mode="donot_use_mm_for_euclid_dist")
     a, b = (cost.new_full((size,), 1 / size) for size in cost.shape)
     limits = {"numItermax": iterations, "stopThr": stop, "warn": False}
     plan = ot.sinkhorn(a, b, cost, eps, method="sinkhorn_log", **limits)
@@ -176,14 +176,14 @@ def _by_pot(x: Tensor, y: Tensor, eps: float, iterations: int, stop: float) -> T
 
 
 def _compiled(points: Tensor, members: Array, settings: tuple[float, int, float]) -> Tensor:
-    """Sum of the distances between each row's members and the others."""
+    """Sum of the distances between the members of each row of ``members`` and the others."""
     backward = torch.is_grad_enabled() and points.requires_grad
     total: Tensor = _Separation.apply(points, members, settings, backward)
     return total
 
 
 class _Separation(torch.autograd.Function):
-    """The gradient is computed with the value: it is smaller than what it is computed from."""
+    """Value and gradient in one pass: the gradient is smaller than the saved tensors would be."""
 
     @staticmethod
     def forward(
@@ -194,11 +194,11 @@ class _Separation(torch.autograd.Function):
         if np.isfinite(rows).all():
             centre = rows.mean(axis=0)
             scale = float(np.abs(rows - centre).max()) or 1.0
-            rows = np.ascontiguousarray((rows - centre) / scale)  # kernels want -1 to 1
+            rows = np.ascontiguousarray((rows - centre) / scale)  # kernels expect values in [-1, 1]
             order = _ordered(rows, np.arange(len(rows)))
             eps, iterations, stop = settings
             numbers = eps / scale, iterations, stop, _CUT[points.element_size()], backward
-            parts = [(rows, order[own[order]], order[~own[order]], *numbers) for own in members]
+            parts = [(rows, order[m[order]], order[~m[order]], *numbers) for m in members]
             at_once = torch.get_num_threads()
             for first in range(0, len(parts), at_once):
                 some = parts[first : first + at_once]
@@ -218,17 +218,17 @@ class _Separation(torch.autograd.Function):
 
 
 def _distance(
-    rows: Array, own: Array, others: Array,
+    rows: Array, inside: Array, others: Array,
     epsilon: float, iterations: int, stop: float, cut: float, backward: bool,
 ) -> tuple[float, Array | float, Array | float]:  # fmt: skip
-    """Distance between some rows and others, and its gradients."""
-    x, y = _cloud(rows[own]), _cloud(rows[others])
-    n, m, numbers = len(own), len(others), (epsilon, cut)
+    """Distance between the rows inside a class and the others, and its gradients."""
+    x, y = _cloud(rows[inside]), _cloud(rows[others])
+    n, m, numbers = len(inside), len(others), (epsilon, cut)
     f, g = _potentials(iterations, x), _potentials(iterations, y)
     to_y, to_x = _guide(y, f[0]), _guide(x, g[1])
     last, means = iterations, np.empty(n)
     for k in range(1, iterations + 1):
-        if k <= 2:  # the second time because no potential changes more than f does at first
+        if k <= 2:  # again in the second iteration: f changes most in the first
             to_y = to_y._replace(reference=f[k - 1])
             explore(y, x, to_y)
         soft_minima(y, x, to_y, f[k - 1], *numbers, g[k])
@@ -260,14 +260,14 @@ def _distance(
 
 
 def _potentials(iterations: int, cloud: Cloud) -> Array:
-    """Zeros for each iteration and the beginning; no weight for what fills the last block."""
+    """Zeros for the start and each iteration; -inf where the last block is padded."""
     potentials = np.zeros((iterations + 1, cloud.columns.size // cloud.rows.shape[1]))
     potentials[:, len(cloud.rows) :] = -np.inf
     return potentials
 
 
 def _ordered(points: Array, rows: Array) -> Array:
-    """Order rows by halving them across their widest side until they fit a block."""
+    """Order rows by halving them along their widest dimension until they fit a block."""
     if len(rows) <= LANES:
         return rows
     side = np.ptp(points[rows], axis=0).argmax()
@@ -283,7 +283,7 @@ def _guide(targets: Cloud, reference: Array) -> Guide:
 
 
 def _cloud(rows: Array) -> Cloud:
-    """Blocks of rows, each transposed, the last one filled with copies."""
+    """Transposed blocks of rows; the last one is padded with copies."""
     filled = np.pad(rows, ((0, -len(rows) % LANES), (0, 0)), mode="edge")
     blocks = filled.reshape(-1, LANES, rows.shape[1]).transpose(0, 2, 1)
     columns = np.ascontiguousarray(blocks).reshape(-1, LANES)
@@ -291,6 +291,6 @@ def _cloud(rows: Array) -> Cloud:
 
 
 def _rows(columns: Array, cloud: Cloud) -> Array:
-    """Back to rows from columns."""
+    """Inverse of :func:`_cloud`: rows from columns."""
     blocks: Array = columns.reshape(-1, cloud.rows.shape[1], LANES)
     return blocks.transpose(0, 2, 1).reshape(-1, cloud.rows.shape[1])[: len(cloud.rows)]

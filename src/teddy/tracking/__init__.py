@@ -1,6 +1,6 @@
-"""Trackers that follow a search: TensorBoard, MLflow, wandb, or your own object.
+"""Experiment trackers of a search: TensorBoard, MLflow, Weights & Biases, or your own object.
 
-A backend is one file with a class that has the methods of :class:`Tracker`.
+A tracker is a class with the methods of :class:`Tracker`, one file each.
 """
 
 from teddy.tracking.mlflow import MLflow

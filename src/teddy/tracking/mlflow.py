@@ -1,4 +1,4 @@
-"""A search in MLflow."""
+"""Tracker for MLflow."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 from teddy.tracking.tracker import TRACKERS, check_installed, run_name
 
-#: Seconds from one message to the server to the next: an epoch should not wait for it.
+#: Seconds between two messages to the server, so that epochs do not wait for it.
 _EVERY = 2.0
 
-#: What a message may have at most.
+#: Maximum metrics and parameters in a message.
 _METRICS, _PARAMS = 1000, 100
 
 
 class MLflow:
-    """Makes a run of its own for each search; a run that is active stays so, untouched.
+    """Tracker that makes an MLflow run for each search; an active run is left alone.
 
-    Where it goes is MLflow's to say: ``MLFLOW_TRACKING_URI``, or ``mlflow.set_tracking_uri``.
+    ``MLFLOW_TRACKING_URI`` or ``mlflow.set_tracking_uri`` sets the server.
     """
 
     def __init__(self, experiment: str = "teddy") -> None:
@@ -26,14 +26,15 @@ class MLflow:
         self.experiment = experiment
 
     def start(self, params: Mapping[str, Any]) -> None:
-        """Make a run with the settings."""
+        """Create a run with the settings."""
         from mlflow import MlflowClient
         from mlflow.entities import Param
 
         self._client = MlflowClient()
         known = self._client.get_experiment_by_name(self.experiment)
-        place = known.experiment_id if known else self._client.create_experiment(self.experiment)
-        self._run: str = self._client.create_run(place, run_name=run_name(params)).info.run_id
+        known_id = known and known.experiment_id
+        number = known_id or self._client.create_experiment(self.experiment)
+        self._run: str = self._client.create_run(number, run_name=run_name(params)).info.run_id
         self._waiting: list[Any] = []
         self._sent = time.monotonic()
         settings = [Param(name, str(value)) for name, value in params.items()]
@@ -41,7 +42,7 @@ class MLflow:
             self._client.log_batch(self._run, params=settings[first : first + _PARAMS])
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        """Keep metrics, and send them every other second."""
+        """Collect metrics, and send them every two seconds."""
         from mlflow.entities import Metric
 
         now = int(time.time() * 1000)
@@ -50,7 +51,7 @@ class MLflow:
             self._send()
 
     def finish(self, summary: Mapping[str, float] | None) -> None:
-        """Send what is left, and end the run; without a summary, as failed."""
+        """Send the remaining metrics and end the run; without a summary, as failed."""
         try:
             self.log(0, summary or {})
             self._send()

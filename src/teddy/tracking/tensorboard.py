@@ -1,4 +1,4 @@
-"""A search in TensorBoard."""
+"""Tracker for TensorBoard."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from teddy.tracking.tracker import TRACKERS, check_installed
 
 
 class TensorBoard:
-    """Writes scalars of every epoch and, for the table HPARAMS, settings and summary.
+    """Tracker that writes scalars of every epoch, and settings and summary for HPARAMS.
 
-    A search is a run ``seed-N`` in the folder; of several in one place TensorBoard shows the last.
+    A search is the run ``seed-N`` of the folder; a later search of the same seed replaces it.
     """
 
     def __init__(self, folder: StrPath) -> None:
         check_installed("tensorboard", "tensorboard")
         self.folder = Path(folder)
-        there = next(path for path in (self.folder, *self.folder.parents) if path.exists())
-        if not there.is_dir() or not os.access(there, os.W_OK):
-            raise InputError(f"{folder}: can't be made, expected a folder for TensorBoard")
+        existing = next(path for path in (self.folder, *self.folder.parents) if path.exists())
+        if not existing.is_dir() or not os.access(existing, os.W_OK):
+            raise InputError(f"{folder}: cannot be created, expected a folder for TensorBoard")
 
     def start(self, params: Mapping[str, Any]) -> None:
-        """Open a file for events, that hides those of an earlier search."""
+        """Open an event file that replaces those of an earlier search."""
         from torch.utils.tensorboard import SummaryWriter
 
         self._params = dict(params)

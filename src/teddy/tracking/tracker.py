@@ -1,4 +1,4 @@
-"""Trackers of a search, three methods each; an error of a tracker does not end the search."""
+"""``Tracker`` with its three methods; an error of a tracker does not end the search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 @runtime_checkable
 class Tracker(Protocol):
-    """Follows one search after the other, each from ``start`` to ``finish``.
+    """Experiment tracker: ``start``, ``log`` after each epoch, ``finish``, for each search.
 
     Example:
         >>> class Printer:
@@ -36,27 +36,27 @@ class Tracker(Protocol):
     """
 
     def start(self, params: Mapping[str, Any]) -> None:
-        """A search begins: everything that decides its result, by name."""
+        """Begin a search; ``params`` holds everything that determines its result, by name."""
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        """An epoch was validated: its number in its training, and ``TRAINING/loss``, ``/val``.
+        """Log an epoch: its number in its training, and ``TRAINING/loss`` and ``/val``.
 
         A training is ``dense``, ``round-1``, ``round-2``, ... (of masks), or ``sparse``.
         """
 
     def finish(self, summary: Mapping[str, float] | None) -> None:
-        """The search is over: numbers of the ticket by name; None: it ended without one."""
+        """End a search, with numbers of the ticket by name; None: it found no ticket."""
 
 
-#: A word, an object with the three methods, or several of them.
+#: A spec such as ``mlflow``, an object with the three methods, or several of them.
 TrackLike = str | Tracker | Iterable[str | Tracker]
 
-#: From what stands after the colon of a word, which may be empty, to a tracker.
+#: Functions from the text after the colon of a spec, which may be empty, to a tracker.
 TRACKERS: Registry[Callable[[str], Tracker]] = Registry("tracker")
 
 
 def as_trackers(track: TrackLike | None) -> list[Tracker]:
-    """Return what follows a search, or raise if something can't.
+    """Return the trackers of a search; raise on an unknown one.
 
     Args:
         track: ``"tensorboard:FOLDER"``, ``"mlflow"`` or ``"mlflow:EXPERIMENT"``,
@@ -73,17 +73,17 @@ def as_trackers(track: TrackLike | None) -> list[Tracker]:
         return []
     if isinstance(track, str) or not isinstance(track, Iterable):
         track = [track]
-    return [_tracker(one) for one in track]
+    return [_tracker(item) for item in track]
 
 
-def _tracker(one: object) -> Tracker:
-    if isinstance(one, str):
-        name, _, where = one.partition(":")
-        return TRACKERS[name](where)
-    if isinstance(one, type) or not isinstance(one, Tracker):
-        got = f"the class {one.__name__}" if isinstance(one, type) else f"a {type(one).__name__}"
+def _tracker(item: object) -> Tracker:
+    if isinstance(item, str):
+        name, _, target = item.partition(":")
+        return TRACKERS[name](target)
+    if isinstance(item, type) or not isinstance(item, Tracker):
+        got = f"the class {item.__name__}" if isinstance(item, type) else type(item).__name__
         raise InputError(f"track is {got}, expected an object with start, log and finish")
-    return one
+    return item
 
 
 def check_installed(package: str, extra: str) -> None:
@@ -93,19 +93,19 @@ def check_installed(package: str, extra: str) -> None:
         >>> check_installed("no_such_package", "mlflow")
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: tracking by no_such_package needs it: pip install
+        teddy.errors.InputError: tracker no_such_package is not installed: pip install
         'teddy-glt[mlflow]'
     """
     try:
-        there = find_spec(package) is not None
-    except ModuleNotFoundError:  # of a package that it is in
-        there = False
-    if not there:
-        raise InputError(f"tracking by {package} needs it: pip install 'teddy-glt[{extra}]'")
+        installed = find_spec(package) is not None
+    except ModuleNotFoundError:  # of a parent package
+        installed = False
+    if not installed:
+        raise InputError(f"tracker {package} is not installed: pip install 'teddy-glt[{extra}]'")
 
 
 def run_name(params: Mapping[str, Any]) -> str:
-    """A search in short.
+    """Short name of a search.
 
     Example:
         >>> run_name({"dataset": "citeseer", "model": "gin", "method": "teddy", "seed": 0})
@@ -117,11 +117,11 @@ def run_name(params: Mapping[str, Any]) -> str:
 class Tracking:
     """Notifies trackers of a search; of several processes, only the rank-zero process does.
 
-    A tracker that raises gets one warning and no more epochs, but still the end, so that it can
-    close its files. The search goes on.
+    A tracker that raises is warned of once and gets no more epochs. Its ``finish`` is still called,
+    so that it can close its files, and the search continues.
 
     Attributes:
-        ticket: To be set to the ticket that was found.
+        ticket: The ticket, set by the search.
     """
 
     def __init__(self, track: TrackLike | None) -> None:
@@ -137,10 +137,11 @@ class Tracking:
         params: Callable[[], Mapping[str, Any]],
         done: Callable[[], Iterable[tuple[str, list[Epoch]]]],
     ) -> Iterator[None]:
-        """Follow a search.
+        """Track a search.
 
         Args:
-            params: Returns everything that decides the result.
+            dataset: Name of the data set.
+            params: Returns everything that determines the result.
             done: Returns the epochs of each training that a checkpoint resumes from. They are
                 logged again, so that the tracker's run is complete.
         """
@@ -148,7 +149,7 @@ class Tracking:
             yield
             return
         settings = {"dataset": dataset, **params()}
-        self.trackers = [one for one in self.trackers if self._tell(one, "start", settings)]
+        self.trackers = [t for t in self.trackers if self._notify(t, "start", settings)]
         for training, epochs in done():
             for epoch in epochs:
                 self.epoch(training, epoch)
@@ -157,20 +158,20 @@ class Tracking:
         finally:
             summary = None if self.ticket is None else ticket_summary(self.ticket)
             for tracker in self.trackers:
-                self._tell(tracker, "finish", summary)
+                self._notify(tracker, "finish", summary)
 
     def epoch(self, phase: str, epoch: Epoch) -> None:
-        """Tell of an epoch."""
+        """Log an epoch."""
         name = phase.replace(" ", "-").split("-of-")[0]  # "round 3 of 20"
         values = {f"{name}/loss": epoch.loss, f"{name}/val": epoch.val}
         for tracker in self.trackers:
             if tracker not in self._failed:
-                self._tell(tracker, "log", epoch.index, values)
+                self._notify(tracker, "log", epoch.index, values)
 
     def with_trackers(
         self, progress: Callable[[str, Epoch, float], None] | None
     ) -> Callable[[str, Epoch, float], None] | None:
-        """What is called after each epoch, with the trackers."""
+        """Return a progress function that logs each epoch before it calls another."""
         if not self.trackers:
             return progress
 
@@ -181,41 +182,42 @@ class Tracking:
 
         return both
 
-    def _tell(self, tracker: Tracker, what: str, *arguments: Any) -> bool:
+    def _notify(self, tracker: Tracker, event: str, *arguments: Any) -> bool:
         try:
-            getattr(tracker, what)(*arguments)
+            getattr(tracker, event)(*arguments)
             return True
-        except Exception as error:  # whatever it is, a ticket must not be lost for it
+        except Exception as error:  # an error of a tracker must not cost the ticket
             if tracker not in self._failed:
                 self._failed.append(tracker)
                 reason = shorten(f"{type(error).__name__}: {error}", 200, placeholder="...")
                 name = type(tracker).__name__
-                logger.warning("%s failed to %s (%s); going on without it", name, what, reason)
+                logger.warning("%s failed in %s (%s), continuing without it", name, event, reason)
             return False
 
 
 def ticket_summary(ticket: Ticket) -> dict[str, float]:
-    """The numbers of a ticket, by name.
+    """Numbers of a ticket, by name.
 
     Example:
         >>> import teddy
         >>> data = teddy.load_dataset("citeseer")
-        >>> found = ticket_summary(teddy.find_ticket(data, "gcn", epochs=1, hidden_channels=8))
-        >>> found["edges_kept"], found["edges_total"]
+        >>> ticket = teddy.find_ticket(data, "gcn", epochs=1, hidden_channels=8)
+        >>> summary = ticket_summary(ticket)
+        >>> summary["edges_kept"], summary["edges_total"]
         (1638, 4552)
-        >>> [name for name in found if name.startswith("ticket")]
+        >>> [name for name in summary if name.startswith("ticket")]
         ['ticket_test', 'ticket_val', 'ticket_best_epoch', 'ticket_last_test']
     """
     info = ticket.info
-    found: dict[str, float] = {}
+    summary: dict[str, float] = {}
     for what, accuracy in (("dense", info.dense), ("ticket", info.ticket)):
         known = {name: value for name, value in vars(accuracy).items() if value is not None}
-        found |= {f"{what}_{name}": value for name, value in known.items()}
+        summary |= {f"{what}_{name}": value for name, value in known.items()}
     for what, count in (("edges", info.edges), ("weights", info.weights)):
-        found |= {f"{what}_{name}": value for name, value in vars(count).items()}
+        summary |= {f"{what}_{name}": value for name, value in vars(count).items()}
         if count.total:
-            found[f"{what}_sparsity"] = 1 - count.kept / count.total
+            summary[f"{what}_sparsity"] = 1 - count.kept / count.total
     for what, macs in vars(info.macs).items():
         if macs is not None:
-            found[f"macs_{what}"] = sum(macs)
-    return found | {f"seconds_{name}": value for name, value in ticket.seconds.items()}
+            summary[f"macs_{what}"] = sum(macs)
+    return summary | {f"seconds_{name}": value for name, value in ticket.seconds.items()}

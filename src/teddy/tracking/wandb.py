@@ -1,4 +1,4 @@
-"""A search in Weights & Biases."""
+"""Tracker for Weights & Biases."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from teddy.tracking.tracker import TRACKERS, check_installed, run_name
 
 
 class Wandb:
-    """Makes a run for each search.
+    """Tracker that makes a wandb run for each search.
 
     Args:
-        settings: Of ``wandb.init``, such as ``entity`` or ``mode="offline"``.
+        project: Name of the project.
+        settings: Arguments of ``wandb.init``, such as ``entity`` or ``mode="offline"``.
     """
 
     def __init__(self, project: str = "teddy", **settings: Any) -> None:
@@ -20,12 +21,12 @@ class Wandb:
         self.project, self.settings = project, settings
 
     def start(self, params: Mapping[str, Any]) -> None:
-        """Make a run with the settings, whose charts go over epochs."""
+        """Create a run with the settings, and charts over epochs."""
         import wandb
 
-        asked = {"name": run_name(params), **self.settings}
+        options = {"name": run_name(params), **self.settings}
         self._run = wandb.init(
-            project=self.project, config=dict(params), reinit="create_new", **asked
+            project=self.project, config=dict(params), reinit="create_new", **options
         )
         # Trainings follow each other, and each counts its own epochs.
         self._run.define_metric("*", step_metric="epoch")
@@ -35,7 +36,7 @@ class Wandb:
         self._run.log({**values, "epoch": step})
 
     def finish(self, summary: Mapping[str, float] | None) -> None:
-        """Set the run's summary, and end it; without one, as failed."""
+        """Set the summary of the run and end it; without one, as failed."""
         self._run.summary.update(dict(summary or {}))
         self._run.finish(exit_code=int(summary is None))
 
