@@ -1,4 +1,4 @@
-"""Parts of a search, whose combination :mod:`teddy.capabilities` checks."""
+"""Capabilities of the parts of a search, whose combination :mod:`teddy.capabilities` checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ONE_TYPE = "it takes nodes of one type; use your own module, such as one of to_
 
 
 def settings_parts(settings: Settings) -> list[Capabilities]:
-    """Task and features of some settings.
+    """Capabilities of the task and the features of some settings.
 
     Example:
         >>> [str(part) for part in settings_parts(Settings.from_dict({"inductive": True}))]
@@ -36,7 +36,7 @@ def settings_parts(settings: Settings) -> list[Capabilities]:
 
 
 def problem_parts(data: Any, model: Any, settings: Settings) -> list[Capabilities]:
-    """Task, model and features of some settings and data.
+    """Capabilities of the task, the model and the features of some data.
 
     Args:
         data: The graph, or a union of graphs.
@@ -63,12 +63,12 @@ def problem_parts(data: Any, model: Any, settings: Settings) -> list[Capabilitie
 
 
 def task_part(task: str) -> Capabilities:
-    """Part of a task, by its name with or without options."""
+    """Capabilities of a task, by its name with or without options."""
     return TASKS[parse_task(task).name].part()
 
 
 def model_part(name: str) -> Capabilities:
-    """Part of a built-in model.
+    """Capabilities of a built-in model.
 
     Example:
         >>> sorted(model_part("gcn").unsupported)
@@ -79,7 +79,7 @@ def model_part(name: str) -> Capabilities:
 
 
 def score_part(name: str) -> Capabilities:
-    """Part of an edge score.
+    """Capabilities of an edge score.
 
     Example:
         >>> score_part("gain").needs, sorted(score_part("teddy").unsupported)
