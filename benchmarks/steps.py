@@ -1,6 +1,6 @@
 """What each step bought, and where the rest of the time goes: ``python -m benchmarks.steps``.
 
-First, an epoch with one step undone at a time, in turn with the epoch as it is. Then the time of
+First, an epoch with one step undone at a time, in turn with the full epoch. Then the time of
 each part of an epoch beside the time that moving its bytes would take at the speed of a copy.
 """
 
@@ -43,19 +43,19 @@ def _training_outputs(self: Any, nodes: Tensor | None = None) -> Tensor:
 
 
 UNDONE: dict[str, Callable[[], Any]] = {
-    "as it is": nullcontext,
+    "all steps": nullcontext,
     "dense features": lambda: mock.patch.object(base, "SparseMatrix", _NeverSparse),
     "no compiled kernels": lambda: mock.patch.object(jit, "numba", None),
     "products without tiles": lambda: mock.patch.object(products, "_TILE_BYTES", 1 << 62),
-    "A and X W one after the other": lambda: mock.patch.object(
+    "A (X W) as two products": lambda: mock.patch.object(
         layered, "chain_product", _two_products
     ),
-    "activation, dropout, product apart": lambda: mock.patch.object(hidden, "_FEW", 0),
-    "a forward of its own for evaluation": lambda: mock.patch.object(
+    "activation, dropout, product separate": lambda: mock.patch.object(hidden, "_FEW", 0),
+    "separate forward for evaluation": lambda: mock.patch.object(
         adapters.BuiltInAdapter, "training_outputs", _training_outputs
     ),
-    "no band around the last cut": lambda: mock.patch.object(l0, "_WIDEST", -1.0),
-    "memory given back at every step": lambda: mock.patch.object(
+    "no band around the last threshold": lambda: mock.patch.object(l0, "_WIDEST", -1.0),
+    "memory freed at every step": lambda: mock.patch.object(
         training,
         "train",
         loop.train.__wrapped__.__wrapped__,  # type: ignore[attr-defined]
@@ -102,7 +102,7 @@ def parts(data: Data, kind: str) -> list[tuple[str, float, float]]:
         "Adam": (torch.optim.Adam, "step", 7 * weights),
         "projection": (l0.L0Projection, "__call__", 3 * weights),
         "loss": (Objective, "__call__", 0.0),
-        "backward, all of it": (torch.Tensor, "backward", 5 * layer + 2 * weights),
+        "backward, total": (torch.Tensor, "backward", 5 * layer + 2 * weights),
     }
     times: dict[str, list[float]] = defaultdict(list)
     with ExitStack() as stack:
@@ -148,7 +148,7 @@ def main() -> None:
     for kind in arguments.models.split(","):
         result = steps(data, kind)
         for name, milliseconds_ in result.items():
-            factor = milliseconds_ / result["as it is"]
+            factor = milliseconds_ / result["all steps"]
             print(f"{kind:5}{name:40}{milliseconds_:8.1f} ms{factor:7.2f}x", flush=True)
     for kind in arguments.models.split(","):
         for name, milliseconds_, megabytes in parts(data, kind):
