@@ -47,9 +47,7 @@ UNDONE: dict[str, Callable[[], Any]] = {
     "dense features": lambda: mock.patch.object(base, "SparseMatrix", _NeverSparse),
     "no compiled kernels": lambda: mock.patch.object(jit, "numba", None),
     "products without tiles": lambda: mock.patch.object(products, "_TILE_BYTES", 1 << 62),
-    "A (X W) as two products": lambda: mock.patch.object(
-        layered, "chain_product", _two_products
-    ),
+    "A (X W) as two products": lambda: mock.patch.object(layered, "chain_product", _two_products),
     "activation, dropout, product separate": lambda: mock.patch.object(hidden, "_FEW", 0),
     "separate forward for evaluation": lambda: mock.patch.object(
         adapters.BuiltInAdapter, "training_outputs", _training_outputs
