@@ -169,10 +169,11 @@ def test_every_page_opens_without_an_error_and_search_finds(site, pages):
 QUERIES = {
     "billion edges": "recipes/billion.html",
     "heterophily": "glossary.html",
-    "inductive": "models.html",
+    "inductive": "glossary.html",
     "DropEdge": "glossary.html",
-    "lottery ticket": "glossary.html",
+    "lottery ticket": "tutorial.html",
     "quantisation": "faq.html",
+    "quantization": "faq.html",
 }
 
 

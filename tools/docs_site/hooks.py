@@ -51,7 +51,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Adapt a page to the site: formulas, links, blank lines, sessions."""
     uri = page.file.src_uri
-    if uri.startswith(("files/", "results/")):  # searches rank explanations first
+    if uri.startswith("files/"):  # source files are linked, not searched
+        page.meta["search"] = {"exclude": True}
+    elif uri in GENERATED or uri.startswith(("results", "changelog")):  # explanations rank first
         page.meta["search"] = {"boost": 0.2}
     if uri.startswith("files/") or uri in GENERATED:
         return spaced(markdown)
