@@ -8,8 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from teddy.cli.printing import PANELS
-from teddy.settings import ENTRIES, MODEL_ENTRIES, Entry
+from teddy.settings import ENTRIES, MODEL_ENTRIES, PANELS, Entry
 from teddy.store.atomic import write_atomically
 from teddy.tasks import TASKS
 
@@ -30,7 +29,7 @@ All settings of a search, for Python and the command line. `python tools/make_se
 teddy find citeseer --model gcn --epochs 2 --weight-scope matrix
 teddy sweep citeseer --methods teddy,teddy:temperature=2 --out runs/settings
 ```
-- **Names.** The name is the keyword of `teddy.find_ticket`; with dashes it is the option of `teddy find`, `sweep`, `search`, `tune` and `reproduce`. Settings of the panel Data are arguments of `teddy.load_dataset`.
+- **Names.** The name is the keyword of `teddy.find_ticket`; with dashes it is the option of `teddy find`, `sweep`, `search`, `tune` and `reproduce`. `split`, `data_dir`, `nodes`, `task`, `directed` and `target` are also arguments of `teddy.load_dataset`.
 - ***Per method*** marks settings that a method of a sweep can set for itself, as `teddy:temperature=2`. Every method also has `only=edges` or `only=weights` (the other part stays dense) and `weight_level=i` (another level for the weights).
 - **Options of one model, method or task** follow its name, as in `nagphormer:hops=3`; `teddy list` prints them.
 - **Objects.** `train=teddy.TrainConfig(...)`, `method=teddy.UGS(stride=5)` and `task=teddy.LinkPrediction(dimensions=64)` work too.
@@ -59,7 +58,7 @@ def page() -> str:
         True
     """
     lines, entries = [HEAD], [*ENTRIES.values(), *MODEL_ENTRIES.values()]
-    for panel in PANELS:
+    for panel in [panel for panel in PANELS if any(e.panel == panel for e in entries)]:
         lines += [f"## {panel}", "| setting | meaning | default | values |", "|---|---|---|---|"]
         lines += [line(entry) for entry in entries if entry.panel == panel]
         lines.append("")

@@ -72,7 +72,8 @@ def check_sparsity(value: float, name: str = "sparsity") -> float:
     share = _real(value)
     if not 0.0 <= share <= 1.0:
         percent = f" (did you mean {share / 100:g}?)" if 2.0 <= share <= 100.0 else ""
-        raise InputError(f"{name} must be in [0, 1], got {value}{percent}.")
+        number = f"{value:g}" if isinstance(value, float) else value
+        raise InputError(f"{name} must be in [0, 1], got {number}{percent}.")
     return share
 
 

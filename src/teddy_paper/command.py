@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
-from teddy.cli.options import Json, words
+from teddy.cli.options import Jobs, Json, option, split_list
 from teddy.cli.settings_options import takes_settings
 from teddy.errors import InputError
 from teddy.sparsity import check_count
@@ -27,46 +27,67 @@ def reproduce(
     names: Annotated[
         list[str] | None,
         Argument(
-            help="Which: see the list that the command prints without a name; or table1, "
-            "figure2, ..., or all."
+            help="Names such as extreme, table1, figure2 or all; without a name they are listed."
+        ),
+    ] = None,
+    datasets: Annotated[
+        str | None,
+        option(
+            "Data",
+            "Data sets, separated by commas; default: cora,citeseer,pubmed, with --quick the "
+            "first two, and for large-scale arxiv,arxiv-surrogate,reddit.",
+        ),
+    ] = None,
+    models: Annotated[
+        str | None, option("Model", "Models to compute, separated by commas; default: all.")
+    ] = None,
+    methods: Annotated[
+        str | None, option("Pruning", "Methods to compute, separated by commas; default: all.")
+    ] = None,
+    levels: Annotated[
+        str | None,
+        option("Pruning", "Levels of the figures; default: 1,5,10,15,20, with --quick 1,5."),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        option(
+            "Training",
+            "Number of seeds; default: 5, and 3 of iterative methods; with --quick 2 and 1.",
         ),
     ] = None,
     quick: Annotated[
         bool,
-        Option("--quick", help="A coarse version in minutes: few seeds, levels, epochs and units."),
+        option(
+            "Training", "Coarse version in minutes: few seeds, levels, epochs and units.", "--quick"
+        ),
     ] = False,
     out: Annotated[
         Path | None,
-        Option(help="Folder; the same again goes on. Default: runs/paper, quick runs/paper-quick."),
-    ] = None,
-    artefacts: Annotated[
-        Path | None, Option(help="Folder for tables and figures, where it isn't OUT itself.")
-    ] = None,
-    seeds: Annotated[
-        int | None, Option(help="Seeds: 5, of iterative methods 3; quick 2 and 1.")
-    ] = None,
-    levels: Annotated[
-        str | None, Option(help="Levels of the figures: 1,5,10,15,20; quick 1,5.")
-    ] = None,
-    datasets: Annotated[
-        str | None,
-        Option(
-            help="Only these: cora,citeseer,pubmed; quick the first two. large-scale: "
-            "arxiv,arxiv-surrogate,reddit."
+        option(
+            "Output",
+            "Folder of the results, from which the same command resumes; default: runs/paper, "
+            "with --quick runs/paper-quick.",
         ),
     ] = None,
-    models: Annotated[str | None, Option(help="Compute only these models.")] = None,
-    methods: Annotated[str | None, Option(help="Compute only these methods.")] = None,
-    jobs: Annotated[int, Option(help="Processes at a time.")] = 1,
+    artefacts: Annotated[
+        Path | None, option("Output", "Folder for tables and figures; default: OUT.")
+    ] = None,
     no_run: Annotated[
-        bool, Option("--no-run", help="Compute nothing; show what is there.")
+        bool, option("Output", "Tables and figures of existing results only.", "--no-run")
     ] = False,
     dry_run: Annotated[
-        bool, Option("--dry-run", help="Say how much there is to compute, and stop.")
+        bool, option("Output", "Number of trainings to compute, without any training.", "--dry-run")
     ] = False,
     json_: Json = False,
+    jobs: Jobs = 1,
 ) -> None:
-    """Make tables and figures of the paper, beside the published numbers."""
+    """Reproduce the paper's tables and figures, beside the published numbers.
+
+    Examples:
+        teddy reproduce
+        teddy reproduce table1 --quick
+        teddy reproduce all --jobs 2 --out runs/paper
+    """
     from teddy.cli.printing import print_text
     from teddy_paper.compute import REPRODUCTIONS, Selection, resolve_names
     from teddy_paper.write import write_index
@@ -75,7 +96,7 @@ def reproduce(
         _list()
         return
     chosen = resolve_names(names)
-    part = Selection(*(None if text is None else words(text) for text in (models, methods)))
+    part = Selection(*(None if text is None else split_list(text) for text in (models, methods)))
     check_count(jobs, "jobs")
     entries = [REPRODUCTIONS[name] for name in chosen]
     whole = _scope(quick, out, seeds, levels, settings)
@@ -105,7 +126,7 @@ def reproduce(
                 print(f"teddy: without {entry.name}: {error}", file=sys.stderr)
                 failed |= not no_run
     except KeyboardInterrupt:
-        print(f"teddy: interrupted; the same command goes on in {whole.folder}", file=sys.stderr)
+        print(f"teddy: interrupted; the same command resumes from {whole.folder}", file=sys.stderr)
         sys.exit(130)
     if not made:
         sys.exit(1)
@@ -159,7 +180,7 @@ def _with_datasets(
     """The scope of each entry: its own data sets, or those of them that are asked for."""
     from teddy_paper.reproduction import CITATION
 
-    wanted = None if datasets is None else [name.lower() for name in words(datasets)]
+    wanted = None if datasets is None else [name.lower() for name in split_list(datasets)]
     known = list(dict.fromkeys(name for entry in entries for name in entry.datasets))
     wrong = next((name for name in wanted or [] if name not in known), None)
     if wrong is not None:

@@ -141,7 +141,7 @@ def test_ctrl_c_with_a_checkpoint_says_how_to_go_on(tmp_path, monkeypatch):
     monkeypatch.setattr(sweep, "find_over_seeds", interrupted)
     done = run_here("find", *FAST, "--checkpoint", "c", cwd=tmp_path)
     assert done.returncode == 130
-    assert done.stderr == "teddy: interrupted; the same command goes on in c\n"
+    assert done.stderr == "teddy: interrupted; the same command resumes from c\n"
     without = run_here("find", *FAST, cwd=tmp_path)
     assert without.returncode == 130
     assert "interrupted, nothing was written" in without.stderr

@@ -68,7 +68,10 @@ def test_the_report_names_the_score(tmp_path):
     ("arguments", "message"),
     [
         (["in.parquet", "out.parquet"], "Missing option '--sparsity'"),
-        (["in.parquet", "out.parquet", "--sparsity", "2"], "sparsity must be in [0, 1], got 2.0"),
+        (
+            ["in.parquet", "out.parquet", "--sparsity", "2"],
+            "sparsity must be in [0, 1], got 2 (did",
+        ),
         (["none.parquet", "out.parquet", "--sparsity", "0.5"], "none.parquet: no such file"),
         (["in.parquet", "in.parquet", "--sparsity", "0.5"], "holds the input"),
         (["in.parquet", "o.csv", "--sparsity", "0.5", "--engine", "dask"], "unknown engine 'dask'"),

@@ -373,7 +373,7 @@ def test_kill_9_and_ctrl_c_then_the_same_command_ends_with_the_same_answer(graph
         os.killpg(process.pid, end)
         _, errors = process.communicate(timeout=60)
         assert "Traceback" not in errors
-    assert f"interrupted; the same command goes on in {out}" in errors
+    assert f"interrupted; the same command resumes from {out}" in errors
     done = json.loads(run_here(*arguments, "--out", out, cwd=tmp_path).stdout)
     assert 0 < done["trainings"].pop("computed") < whole["trainings"].pop("computed")
     del done["folder"], whole["folder"]

@@ -140,7 +140,7 @@ def test_kill_9_then_the_same_command_ends_with_the_same_table(whole, tmp_path, 
 def says_how_to_go_on(interrupted, out):
     _, errors = interrupted.communicate(timeout=60)
     assert interrupted.returncode == 130
-    assert f"interrupted; the same command goes on in {out}" in errors
+    assert f"interrupted; the same command resumes from {out}" in errors
     assert "Traceback" not in errors
 
 

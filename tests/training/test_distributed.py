@@ -238,7 +238,7 @@ def test_a_job_that_is_killed_anywhere_goes_on_to_the_same_ticket(tmp_path):
         members(job)[1].kill()
         _, errors = job.communicate(timeout=60)
         assert job.returncode != 0
-        assert "with --checkpoint the same command goes on" in errors
+        assert "with --checkpoint the same command resumes" in errors
     else:
         job.communicate(timeout=60)
     first, second = pair(tmp_path)
@@ -249,7 +249,7 @@ def test_a_job_that_is_killed_anywhere_goes_on_to_the_same_ticket(tmp_path):
     _, errors = second.communicate(timeout=60)
     if both and not (tmp_path / "two.ticket").exists():  # they were at work
         assert second.returncode != 0
-        assert "with --checkpoint the same command goes on" in errors
+        assert "with --checkpoint the same command resumes" in errors
     for process in pair(tmp_path):
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors

@@ -1,19 +1,20 @@
-"""``teddy bench``: how fast is it here?"""
+"""``teddy bench``: speed of a ticket's inference, or of training, on this machine."""
 
 from __future__ import annotations
 
 import json
-import statistics
 import time
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
+from teddy import names
 from teddy.cli.bench_ticket import bench_ticket
-from teddy.cli.options import Json, Load, OwnModule, load_files, words
+from teddy.cli.completion import complete, complete_list
+from teddy.cli.options import Json, Load, OwnModule, check_names, load_files, option, split_list
 from teddy.cli.settings_options import takes_settings
 from teddy.errors import InputError
 from teddy.settings import Settings
@@ -25,8 +26,8 @@ ROUNDS = 3
 MODELS, EPOCHS = "gcn,gin,gat", 20
 #: Shares of edges and weights that are removed.
 SPARSITY = 0.64
-#: Settings that say where a ticket's graph is; all others are of a training.
-_OF_TICKET = ("nodes", "data_dir")
+#: Settings that locate a ticket's graph; all others are for training.
+_GRAPH_SETTINGS = ("nodes", "data_dir")
 
 
 @takes_settings
@@ -36,49 +37,62 @@ def bench(
         str,
         Argument(
             metavar="TICKET|DATASET",
-            help="A ticket file or hub:owner/name; or a data set's name, or its file or folder.",
+            help="Ticket file or hub:owner/name; or a data set's name, file or folder.",
+            autocompletion=complete(names.DATASETS),
         ),
     ] = "citeseer",
     graph: Annotated[
         str | None,
         Argument(
             metavar="DATASET",
-            help="The ticket's graph: a name, file or folder; default: the one it names.",
+            help="Graph of the ticket: a name, file or folder; default: the ticket's own.",
+            autocompletion=complete(names.DATASETS),
         ),
     ] = None,
     models: Annotated[
-        str | None, Option(help=f"Separated by commas, as of `teddy find`: {MODELS}.")
+        str | None,
+        option(
+            "Model",
+            f"Models, separated by commas; default: {MODELS}.",
+            autocompletion=complete_list(names.MODELS),
+        ),
     ] = None,
+    module: OwnModule = None,
     epochs: Annotated[
-        int | None, Option(help=f"Epochs of a turn: {EPOCHS}; all take three turns.")
+        int | None,
+        option("Training", f"Epochs of each of three rounds; default: {EPOCHS}."),
     ] = None,
     json_: Json = False,
-    module: OwnModule = None,
     load: Load = None,
 ) -> None:
-    """Time a ticket's inference against the dense model's; or, of a data set, an epoch.
+    """Time a ticket's inference, or an epoch of training on a data set.
 
-    Of a ticket: one pass over its graph, best kernels on both sides, by what the ticket changes.
-    Of a data set: an epoch of the sparse training, compiled kernels against plain torch. By
-    threads, and of a ticket on the GPU, where there is one.
+    For a ticket: one forward pass on its graph, against the dense model. For a data set: an epoch
+    of sparse training, with compiled kernels and in plain PyTorch. Both for one and for all
+    threads.
+
+    Examples:
+        teddy bench my.ticket
+        teddy bench citeseer --models gcn,gat
+        teddy bench pubmed --hidden-channels 64 --epochs 40 --json
     """
-    from teddy.data import DATASETS
+    check_names([subject], split_list(models or ""), task=settings.get("task"), load=load)
     from teddy.ticket.file import is_ticket
 
     load_files(load)
     if is_ticket(subject):
-        given = {"models": models, "epochs": epochs, **settings}
-        for name, value in given.items():
-            if value is not None and name not in _OF_TICKET:
-                option = f"--{name.replace('_', '-')}"
-                raise InputError(f"{subject} is a ticket, expected {option} with a data set only")
-        nodes, data_dir = (settings.get(name) for name in _OF_TICKET)
+        options = {"models": models, "epochs": epochs, **settings}
+        for name, value in options.items():
+            if value is not None and name not in _GRAPH_SETTINGS:
+                flag = f"--{name.replace('_', '-')}"
+                raise InputError(f"{subject} is a ticket, expected {flag} only with a data set")
+        nodes, data_dir = (settings.get(name) for name in _GRAPH_SETTINGS)
         bench_ticket(subject, graph, module, nodes, data_dir, json_)
         return
     if graph is not None:
-        if subject not in DATASETS and not Path(subject).exists():
+        if subject not in names.DATASETS and not Path(subject).exists():
             raise InputError(f"{subject}: no such file, expected a ticket")
-        raise InputError(f"{subject} is no ticket file, expected a ticket before its graph")
+        raise InputError(f"{subject} is not a ticket, expected a ticket before its graph")
     if module is not None:
         raise InputError(f"module is '{module}', expected only with a ticket")
     epochs = EPOCHS if epochs is None else epochs
@@ -86,10 +100,12 @@ def bench(
 
 
 def _bench_training(dataset: str, models: str, settings: dict[str, Any], json_: bool) -> None:
-    asked = Settings.from_dict(settings)
-    fewest = max(3, 1 + (asked.train.evaluate_every or 1))  # two validations, to time between
-    if asked.train.epochs < fewest:
-        raise InputError(f"epochs is {asked.train.epochs}, expected a whole number from {fewest}")
+    config = Settings.from_dict(settings)
+    fewest = max(3, 1 + (config.train.evaluate_every or 1))  # two validations, to time between
+    if config.train.epochs < fewest:
+        raise InputError(f"epochs is {config.train.epochs}, expected a whole number from {fewest}")
+    import statistics
+
     import torch
 
     from teddy.cli.printing import print_table
@@ -97,31 +113,33 @@ def _bench_training(dataset: str, models: str, settings: dict[str, Any], json_: 
     from teddy.methods.make_problem import load_data, make_problem
     from teddy.methods.plugin import check_model, read_model
 
-    names = words(models)
-    for name in names:
-        check_model(name)  # an unknown name is an error before anything runs
-    data = load_data(dataset, asked)
+    specs = split_list(models)
+    for spec in specs:
+        check_model(spec)  # an unknown option is an error before anything runs
+    data = load_data(dataset, config)
     before, kernels = torch.get_num_threads(), jit.numba
-    most = asked.run.threads or before
-    ways = [
-        (threads, way) for threads in sorted({1, most}) for way in dict.fromkeys((kernels, None))
+    max_threads = config.run.threads or before
+    variants = [
+        (threads, backend)
+        for threads in sorted({1, max_threads})
+        for backend in dict.fromkeys((kernels, None))
     ]
     rows: list[dict[str, Any]] = []
     try:
-        for name in names:
+        for name in specs:
             problems = {
-                epochs: make_problem(data, read_model(name), asked.loaded().updated(epochs=epochs))
-                for epochs in (3, asked.train.epochs)
+                epochs: make_problem(data, read_model(name), config.loaded().updated(epochs=epochs))
+                for epochs in (3, config.train.epochs)
             }
             times: dict[tuple[int, bool], list[float]] = {}
-            for turn in range(ROUNDS + 1):  # the first is to warm up
-                for threads, way in ways:
+            for turn in range(ROUNDS + 1):  # the first warms up
+                for threads, backend in variants:
                     torch.set_num_threads(threads)
-                    jit.numba = way
-                    seen = _epoch_times(problems[asked.train.epochs if turn else 3])
+                    jit.numba = backend
+                    milliseconds = _epoch_times(problems[config.train.epochs if turn else 3])
                     if turn:
-                        times.setdefault((threads, way is not None), []).extend(seen)
-            medians = {way: statistics.median(seen) for way, seen in times.items()}
+                        times.setdefault((threads, backend is not None), []).extend(milliseconds)
+            medians = {variant: statistics.median(values) for variant, values in times.items()}
             rows.extend(
                 {
                     "model": name,
@@ -129,7 +147,7 @@ def _bench_training(dataset: str, models: str, settings: dict[str, Any], json_: 
                     "kernels_ms": medians.get((threads, True)),
                     "torch_ms": medians[threads, False],
                 }
-                for threads in sorted({1, most})
+                for threads in sorted({1, max_threads})
             )
     finally:
         torch.set_num_threads(before)
@@ -138,18 +156,20 @@ def _bench_training(dataset: str, models: str, settings: dict[str, Any], json_: 
         typer.echo(json.dumps({"dataset": dataset, "torch": torch.__version__, "rows": rows}))
         return
     print_table(
-        f"An epoch of the sparse training on {dataset}, milliseconds",
+        f"An epoch of sparse training on {dataset}, milliseconds",
         ("model", "threads", "compiled kernels", "plain torch", "ratio"),
         [_row(row) for row in rows],
     )
     if kernels is None:
-        typer.echo("no kernels: numba isn't installed (the extra [fast]), or TEDDY_KERNELS is off")
+        typer.echo(
+            "no compiled kernels: install the extra [fast], and do not set TEDDY_KERNELS=off"
+        )
 
 
 def _epoch_times(problem: Problem) -> list[float]:
-    """Train on a sparse graph with a teacher; return the milliseconds of epochs but the first.
+    """Milliseconds of the epochs of a sparse training, without the first.
 
-    The teacher's logits are drawn: what they are doesn't change the time.
+    The teacher's logits are random, as their values do not change the time.
     """
     import torch
 

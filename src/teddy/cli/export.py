@@ -1,4 +1,4 @@
-"""``teddy export``: a ticket for other programs."""
+"""``teddy export``: a ticket's network or edges for other programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument
 
-from teddy.cli.options import DataDir, Load, Nodes, OwnModule, load_files
+from teddy.cli.options import DataDir, Load, Nodes, OwnModule, check_names, load_files
 from teddy.cli.ticket_data import (
     TicketDataset,
     TicketFile,
@@ -25,8 +25,8 @@ def export(
     out: Annotated[
         Path,
         Argument(
-            help="File to write: .onnx or .pt2 (torch.export), the network; "
-            ".parquet, the kept edges."
+            help="File to write: .onnx or .pt2 (torch.export) for the network, .parquet for the "
+            "kept edges."
         ),
     ],
     dataset: TicketDataset = None,
@@ -37,7 +37,14 @@ def export(
     nodes: Nodes = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Write a ticket's network as ONNX or for torch.export, or its edges as Parquet."""
+    """Export a ticket's network as ONNX or for torch.export, or its edges as Parquet.
+
+    Examples:
+        teddy export my.ticket network.onnx
+        teddy export my.ticket network.pt2
+        teddy export my.ticket edges.parquet citeseer
+    """
+    check_names([] if dataset is None else [dataset])
     from teddy.store.atomic import check_writable
     from teddy.ticket.export import check_kind, signature
     from teddy.ticket.file import read_ticket
@@ -54,16 +61,16 @@ def export(
     if kind == ".parquet":
         data = graph()
     elif not loaded.kind.modules_take_data:
-        # Not data_dir, which an environment variable may have set.
-        of_graph = {
+        # data_dir is left out: an environment variable may have set it.
+        graph_options = {
             "data set": dataset, "split": split, "split-seed": split_seed, "nodes": nodes
         }  # fmt: skip
-        for what, value in of_graph.items():
+        for name, value in graph_options.items():
             if value is not None:
                 raise InputError(
-                    f"{what} '{value}' came with {out.name}, expected it for .parquet only"
+                    f"{name} '{value}' has no effect on {out.name}, expected it only for .parquet"
                 )
     loaded.export(out, data)
     inputs, output = signature(loaded)
-    what = "kept edges" if data is not None else f"{output}({', '.join(inputs)})"
-    typer.echo(f"{out}: {what}, {out.stat().st_size:,} bytes")
+    content = "kept edges" if data is not None else f"{output}({', '.join(inputs)})"
+    typer.echo(f"{out}: {content}, {out.stat().st_size:,} bytes")

@@ -1,4 +1,4 @@
-"""``teddy find``: find a ticket."""
+"""``teddy find``: find a ticket and compare it with the dense model."""
 
 from __future__ import annotations
 
@@ -7,25 +7,28 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer import Option
 
+from teddy.cli.completion import complete
 from teddy.cli.options import (
     CheckpointFolder,
     CheckpointSeconds,
     Dataset,
     Json,
     Load,
+    MethodName,
     ModelName,
     Report,
     Track,
+    check_names,
     check_report,
     load_files,
+    option,
     report_tuned,
 )
 from teddy.cli.settings_options import takes_settings
 from teddy.settings import Settings
 from teddy.settings.tree import LOADING
-from teddy.sparsity import check_count, check_seed
+from teddy.sparsity import check_count, check_seed, check_sparsity
 from teddy.store.atomic import check_writable
 
 
@@ -34,47 +37,59 @@ def find(
     settings: dict[str, Any],
     dataset: Dataset = "citeseer",
     model: ModelName = "gin",
-    graph_sparsity: Annotated[float, Option(help="Share of edges to remove.")] = 0.64,
-    weight_sparsity: Annotated[float, Option(help="Share of weights to remove.")] = 0.64,
-    seeds: Annotated[int, Option(help="Number of seeds, from --seed on.")] = 1,
+    method: MethodName = "teddy",
+    graph_sparsity: Annotated[
+        float, option("Pruning", "Share of the edges to remove, from 0 to 1.")
+    ] = 0.64,
+    weight_sparsity: Annotated[
+        float, option("Pruning", "Share of the weights to remove, from 0 to 1.")
+    ] = 0.64,
+    structure: Annotated[
+        str | None,
+        option(
+            "Pruning",
+            "Structured pruning of the weights: neurons removes whole hidden units.",
+            autocompletion=complete(["none", "neurons"]),
+        ),
+    ] = None,
+    seed: Annotated[
+        int, option("Training", "First seed, which also picks one of several splits.")
+    ] = 0,
+    seeds: Annotated[int, option("Training", "Number of seeds.")] = 1,
+    teacher: Annotated[
+        Path | None,
+        option("Training", "Ticket whose network is the teacher, in place of a dense training."),
+    ] = None,
     out: Annotated[
-        Path | None, Option(help="Write the ticket here; of several seeds, the best on validation.")
+        Path | None,
+        option("Output", "Ticket file to write: of several seeds, the best on validation."),
     ] = None,
     report: Report = None,
     json_: Json = False,
-    method: Annotated[
-        str,
-        Option(
-            help="teddy, ugs, wd-glt, random, degree-high, ...; options after colons, "
-            "as in ugs:weights=projection."
-        ),
-    ] = "teddy",
-    structure: Annotated[
-        str | None,
-        Option(help="neurons: remove whole hidden units, for speed; an option of the method."),
-    ] = None,
-    teacher: Annotated[
-        Path | None,
-        Option(
-            help="A ticket whose network teaches, on the whole graph, in place of the dense "
-            "training; such as one of sparsities 0."
-        ),
-    ] = None,
+    track: Track = None,
     load: Load = None,
     checkpoint: CheckpointFolder = None,
     checkpoint_seconds: CheckpointSeconds = 30.0,
-    track: Track = None,
-    seed: Annotated[
-        int, Option(help="The seed, or the first of several; picks one of several splits.")
-    ] = 0,
 ) -> None:
-    """Find a ticket and compare it with the dense model."""
+    """Find a ticket and compare it with the dense model.
+
+    Trains the dense model, prunes edges and weights, and trains the sparse ticket with the dense
+    model as its teacher.
+
+    Examples:
+        teddy find citeseer --out citeseer.ticket
+        teddy find pubmed --model gcn --graph-sparsity 0.8 --seeds 5
+        teddy find my-graph/ --method ugs:stride=5 --report page.html
+    """
     check_count(seeds, "seeds")
     check_seed(seed)
     for path in (out, report):
         if path is not None:
             check_writable(path)
     check_report(report)
+    check_names([dataset], [model], [method], settings.get("task"), load)
+    check_sparsity(graph_sparsity, "graph_sparsity")
+    check_sparsity(weight_sparsity, "weight_sparsity")
     from teddy.cli.progress import resumable, seed_progress
     from teddy.cli.ticket_tables import find_tables
     from teddy.methods.make_problem import load_data
@@ -86,16 +101,16 @@ def find(
     from teddy.tracking import as_trackers
     from teddy.training import as_loader, connected
 
-    asked = Settings.from_dict(settings)
+    config = Settings.from_dict(settings)
     load_files(load)
     chosen = MethodSpec.parse(method if structure is None else f"{method}:structure={structure}")
-    if asked.train.tuned:
+    if config.train.tuned:
         report_tuned([dataset], [model])
-    loader = as_loader(asked.train.loader)
-    data = load_data(dataset, asked)
+    loader = as_loader(config.train.loader)
+    data = load_data(dataset, config)
     with (
         resumable(checkpoint),
-        connected(asked.run.device) as world,
+        connected(config.run.device) as world,
         seed_progress(seeds, not world.is_rank_zero, seed) as progress,
     ):
         study = find_over_seeds(

@@ -1,4 +1,4 @@
-"""What a process does that torchrun has started: end when the job does."""
+"""Processes started by torchrun, which end when their job does."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import threading
 
 
 def join_job() -> None:
-    """Under torchrun, end with it however it ends, and say why when it ends this process."""
+    """Under torchrun, end when it ends, and print the reason."""
     if "TORCHELASTIC_RUN_ID" not in os.environ:
         return
-    # A thread of its own: the others may be waiting for a process that is no more.
+    # A separate thread: the others may be waiting for a process that has ended.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     threading.Thread(target=_wait_to_end, daemon=True).start()
     launcher = os.getppid()
@@ -26,7 +26,7 @@ def join_job() -> None:
 
 
 def name() -> str:
-    """How this process is called in messages: ``teddy``, with its number if it isn't the first.
+    """Name of this process in messages: ``teddy``, with its rank if that is not zero.
 
     Example:
         >>> name()
@@ -39,8 +39,8 @@ def name() -> str:
 def _wait_to_end() -> None:
     number = signal.sigwait({signal.SIGTERM})
     print(
-        f"{name()}: told to end, as when another process of the job has; with --checkpoint the "
-        "same command goes on",
+        f"{name()}: terminated, as another process of the job may have failed; with --checkpoint "
+        "the same command resumes",
         file=sys.stderr,
         flush=True,
     )

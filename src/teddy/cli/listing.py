@@ -8,20 +8,33 @@ from typing import Annotated, Any
 import typer
 from typer import Argument
 
+from teddy.cli.completion import complete
 from teddy.cli.options import Json, Load, load_files
-from teddy.errors import InputError
+from teddy.registry import unknown_name
 
 _KINDS = ("models", "methods", "tasks")
 
 
 def listing(
-    kind: Annotated[str | None, Argument(help="models, methods or tasks; default: all.")] = None,
+    kind: Annotated[
+        str | None,
+        Argument(
+            help="Kind of entries: models, methods or tasks; default: all.",
+            autocompletion=complete(_KINDS),
+        ),
+    ] = None,
     json_: Json = False,
     load: Load = None,
 ) -> None:
-    """List models, methods and tasks, with their options and defaults."""
+    """List models, methods and tasks, with their options and defaults.
+
+    Examples:
+        teddy list
+        teddy list models
+        teddy list methods --load my_method.py --json
+    """
     if kind not in (None, *_KINDS):
-        raise InputError(f"kind is '{kind}', expected one of: {', '.join(_KINDS)}")
+        raise unknown_name("kind", kind, _KINDS)
     from teddy.cli.printing import print_table
     from teddy.methods import METHODS
     from teddy.models import MODELS
@@ -30,22 +43,29 @@ def listing(
     from teddy.training.config import with_model_defaults
 
     load_files(load)
-    found: dict[str, dict[str, dict[str, Any]]] = {"models": {}, "methods": {}, "tasks": {}}
+    options: dict[str, dict[str, dict[str, Any]]] = {
+        "models": {},
+        "methods": {},
+        "tasks": {},
+    }
     for name in MODELS:
         config = with_model_defaults(TrainConfig(), name)
         training = {"lr": config.lr, "weight_decay": config.weight_decay}
-        found["models"][name] = {**MODELS[name].OPTIONS, **training}
+        options["models"][name] = {**MODELS[name].OPTIONS, **training}
     for name in METHODS:
-        found["methods"][name] = {**METHODS[name].options, "distill": METHODS[name].distill}
+        options["methods"][name] = {
+            **METHODS[name].options,
+            "distill": METHODS[name].distill,
+        }
     for name in TASKS:
-        found["tasks"][name] = {"metric": TASKS[name].metric, **TASKS[name].defaults()}
-    chosen = {name: found[name] for name in ([kind] if kind else _KINDS)}
+        options["tasks"][name] = {"metric": TASKS[name].metric, **TASKS[name].defaults()}
+    chosen = {name: options[name] for name in ([kind] if kind else _KINDS)}
     if json_:
         typer.echo(json.dumps(chosen))
         return
     for name, entries in chosen.items():
         rows = [
-            (entry, ", ".join(f"{option}={value}" for option, value in options.items()))
-            for entry, options in entries.items()
+            (entry, ", ".join(f"{option}={value}" for option, value in values.items()))
+            for entry, values in entries.items()
         ]
         print_table(name.capitalize(), ("name", "options and defaults"), rows)

@@ -1,4 +1,4 @@
-"""``teddy predict``: use a ticket."""
+"""``teddy predict``: predictions of a ticket."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Option
-
-from teddy.cli.options import DataDir, Json, Load, Nodes, OwnModule, load_files
+from teddy.cli.completion import complete
+from teddy.cli.options import DataDir, Json, Load, Nodes, OwnModule, check_names, load_files, option
 from teddy.cli.ticket_data import (
     TicketDataset,
     TicketFile,
@@ -28,29 +27,42 @@ from teddy.store.atomic import check_writable, write_atomically
 def predict(
     ticket: TicketFile,
     dataset: TicketDataset = None,
-    out: Annotated[Path | None, Option(help="Write here, not to stdout.")] = None,
-    json_: Json = False,
     changed: Annotated[
         str | None,
-        Option(
-            help="The graph isn't the one that the ticket was found on; which edges stay: scored, "
-            "training (with --original) or none."
+        option(
+            "Data",
+            "Pruning rule for a graph that has changed since training: scored, training (with "
+            "--original) or none.",
+            autocompletion=complete(["scored", "training", "none"]),
         ),
     ] = None,
     original: Annotated[
         str | None,
-        Option(help="The graph that it was found on: edges of it keep their fate, new ones stay."),
+        option(
+            "Data",
+            "Graph that the ticket was found on: its edges are kept or removed as before, and "
+            "new edges are kept.",
+        ),
     ] = None,
     split: TicketSplit = None,
     split_seed: TicketSplitSeed = None,
-    module: OwnModule = None,
-    load: Load = None,
     nodes: Nodes = None,
     data_dir: DataDir = None,
+    module: OwnModule = None,
+    out: Annotated[Path | None, option("Output", "File to write, in place of stdout.")] = None,
+    json_: Json = False,
+    load: Load = None,
 ) -> None:
-    """Predict the class, labels or numbers of every node, link of the split, or graph, as CSV."""
+    """Predict a class, labels or a number for every node, link of the split, or graph, as CSV.
+
+    Examples:
+        teddy predict my.ticket --out predictions.csv
+        teddy predict my.ticket my-graph/ --json
+        teddy predict my.ticket later/ --changed training --original my-graph/
+    """
     if out is not None:
         check_writable(out)
+    check_names(name for name in (dataset, original) if name is not None)
     load_files(load)
     from teddy.tasks import kind_from
     from teddy.ticket.file import read_ticket
@@ -77,10 +89,10 @@ def predict(
         test = kind.task.score(logits[judged], y[judged])
     transferred = loaded.info.transferred
     recognised = transferred.get("recognised") if changed and transferred is not None else None
-    facts: dict[str, Any] = {"ticket": str(ticket), "test": test, "predictions": rows}
+    result: dict[str, Any] = {"ticket": str(ticket), "test": test, "predictions": rows}
     if recognised is not None:
-        facts["recognised"] = recognised
-    text = json.dumps(facts) + "\n" if json_ else _csv([(*named, *columns), *rows])
+        result["recognised"] = recognised
+    text = json.dumps(result) + "\n" if json_ else _csv([(*named, *columns), *rows])
     if out is None:
         sys.stdout.write(text)
     else:

@@ -1,53 +1,79 @@
-"""Tables, texts and help panels of the command line."""
+"""Tables and lines of text on stdout."""
 
 from __future__ import annotations
 
+import io
+import os
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from typer.core import TyperCommand
+
+#: Characters that a terminal would obey: control characters, and those that turn text around.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+#: Columns of a table that is written to a file or a pipe.
+_FILE_WIDTH = 200
+
+
+def printable(text: object) -> str:
+    """A text without control characters, as names in files may have them.
+
+    Example:
+        >>> printable("gcn\\x1b[31m")
+        'gcn\ufffd[31m'
+    """
+    return _CONTROL.sub("\ufffd", str(text))
 
 
 def print_table(title: str, headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Print a table: first column left, the others right."""
+    """Print a table as wide as the terminal: first column left, the others right."""
     print_text(title)
     table = Table(box=box.SIMPLE_HEAD)
     for index, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if index == 0 else "right", no_wrap=index == 0)
+        name = Text(printable(heading))
+        table.add_column(name, justify="left" if index == 0 else "right", no_wrap=index == 0)
     for row in rows:
-        table.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
-    # A pipe has no width; a table takes what it needs.
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+        table.add_row(*(Text("" if cell is None else printable(cell)) for cell in row))
+    terminal = sys.stdout.isatty() or "COLUMNS" in os.environ
+    Console(width=None if terminal else _FILE_WIDTH).print(table)
 
 
 def print_text(text: str) -> None:
-    """Print a line, as long as it is."""
-    Console(highlight=False, markup=False).print(text, soft_wrap=True)
+    """Print a text without breaking its lines."""
+    Console(highlight=False, markup=False).print(printable(text), soft_wrap=True)
 
 
-#: Panels of options, in the order of the help; those of the command itself come first.
-PANELS = ("Task", "Data", "Model", "Pruning", "Training", "Distillation", "Machine")
+class _Held(io.StringIO):
+    """Output that is held back; a terminal if stdout is one."""
+
+    def __init__(self, terminal: bool) -> None:
+        super().__init__()
+        self._terminal = terminal
+
+    def isatty(self) -> bool:
+        return self._terminal
 
 
-class PanelCommand(TyperCommand):
-    """A command whose help has a section for each panel of options."""
+@contextmanager
+def limited_output(lines: int | None) -> Iterator[None]:
+    """Print the first lines of the context's output, and the number of the others.
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments, the command's own options, then those of each panel."""
-        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-        sections |= {panel: [] for panel in PANELS}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None:
-                panel = getattr(parameter, "rich_help_panel", None)
-                usual = "Arguments" if parameter.param_type_name == "argument" else "Options"
-                sections[panel or usual].append(record)
-        for panel, records in sections.items():
-            if records:
-                with formatter.section(panel):
-                    formatter.write_dl(records)
+    Args:
+        lines: Number of lines; None: all.
+    """
+    if lines is None:
+        yield
+        return
+    with redirect_stdout(_Held(sys.stdout.isatty())) as held:
+        yield
+    output = held.getvalue().rstrip("\n").splitlines()
+    hidden = len(output) - lines
+    print("\n".join(output[:lines] if hidden > 1 else output))
+    if hidden > 1:
+        print(f"... {hidden} more lines, printed with --all")

@@ -1,4 +1,4 @@
-"""``teddy report``: a sweep as a page to read, and as plots."""
+"""``teddy report``: an HTML report and charts of a sweep."""
 
 from __future__ import annotations
 
@@ -7,29 +7,37 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
-from teddy.cli.options import Json
+from teddy.cli.options import Json, option
 
 
 def report(
     run: Annotated[
         Path,
         Argument(
-            help="A sweep's folder, which may still be running, or its results.parquet; "
-            "or the folder of `teddy reproduce`."
+            help="Folder of a sweep, which may still be running, or its results.parquet; or the "
+            "folder of `teddy reproduce`."
         ),
     ],
-    out: Annotated[Path, Option("--out", "-o", help="The page: one HTML file.")] = Path(
+    out: Annotated[Path, option("Output", "HTML file to write.", "--out", "-o")] = Path(
         "report.html"
     ),
-    title: Annotated[str | None, Option(help="Of the page; default: what was compared.")] = None,
+    title: Annotated[
+        str | None, option("Output", "Title of the report; default: the compared methods.")
+    ] = None,
     plots: Annotated[
-        Path | None, Option(help="Folder for the charts of the metric as PNG and PDF, too.")
+        Path | None, option("Output", "Folder for the charts of the metric, as PNG and PDF.")
     ] = None,
     json_: Json = False,
 ) -> None:
-    """Make one HTML file of a sweep, which works offline."""
+    """Write a sweep's results as one HTML file, which works offline.
+
+    Examples:
+        teddy report runs/sweep
+        teddy report runs/sweep --out page.html --title "GCN on CiteSeer"
+        teddy report runs/sweep --plots charts
+    """
     from teddy.report import write_report
 
     if (run / "sweep" / "sweep.json").is_file():

@@ -1,4 +1,4 @@
-"""``teddy search``: how many edges and weights can be removed before the metric drops?"""
+"""``teddy search``: the sparsest winning ticket."""
 
 from __future__ import annotations
 
@@ -8,9 +8,19 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer import Option
 
-from teddy.cli.options import Dataset, Json, Load, ModelName, load_files, report_tuned
+from teddy.cli.options import (
+    Dataset,
+    Jobs,
+    Json,
+    Load,
+    MethodName,
+    ModelName,
+    check_names,
+    load_files,
+    option,
+    report_tuned,
+)
 from teddy.cli.settings_options import takes_settings
 from teddy.errors import InputError
 from teddy.settings import Settings
@@ -21,39 +31,57 @@ def search(
     settings: dict[str, Any],
     dataset: Dataset = "citeseer",
     model: ModelName = "gin",
-    method: Annotated[str, Option(help="With options, as of `teddy sweep`.")] = "teddy",
-    tolerance: Annotated[
-        float, Option(help="Points of the metric that a ticket may be below dense.")
-    ] = 0.5,
-    confidence: Annotated[
-        float, Option(help="That no answer is below by more, on validation.")
-    ] = 0.95,
-    seeds: Annotated[
-        int, Option(help="Seeds of a level at most; fewer where fewer are enough.")
-    ] = 10,
+    method: MethodName = "teddy",
+    max_level: Annotated[
+        int, option("Pruning", "Highest level of the paper's schedule to try.")
+    ] = 40,
+    step: Annotated[
+        int | None, option("Pruning", "Distance between levels; default: 1, with --frontier 5.")
+    ] = None,
     frontier: Annotated[
         bool,
-        Option(
+        option(
+            "Pruning",
+            "Frontier of graph and weight levels, in place of one level for both.",
             "--frontier",
-            help="Edges and weights apart: all pairs of levels none of which beats another.",
         ),
     ] = False,
-    max_level: Annotated[int, Option(help="Highest level of the paper's schedule.")] = 40,
-    step: Annotated[int | None, Option(help="From level to level: 1, with --frontier 5.")] = None,
-    jobs: Annotated[int, Option(help="Processes: seeds side by side.")] = 1,
+    tolerance: Annotated[
+        float, option("Pruning", "Accepted loss against the dense model, in points of the metric.")
+    ] = 0.5,
+    confidence: Annotated[
+        float, option("Pruning", "Confidence that the loss on validation is within the tolerance.")
+    ] = 0.95,
+    seeds: Annotated[
+        int, option("Training", "Maximum number of seeds of a level; fewer where fewer decide.")
+    ] = 10,
     out: Annotated[
         Path | None,
-        Option(help="Folder, as of a sweep; the same again goes on. Default: one under runs/."),
+        option(
+            "Output",
+            "Folder of the results, from which the same command resumes; default: one under runs/.",
+        ),
     ] = None,
-    plot: Annotated[Path | None, Option(help="Draw it here, as PNG or PDF.")] = None,
+    plot: Annotated[Path | None, option("Output", "Chart to write, as PNG or PDF.")] = None,
     ticket: Annotated[
         Path | None,
-        Option(help="Save the answer's ticket here, the best of its seeds on validation."),
+        option("Output", "Ticket file to write: the sparsest, of the best seed on validation."),
     ] = None,
     json_: Json = False,
+    jobs: Jobs = 1,
     load: Load = None,
 ) -> None:
-    """Find the sparsest winning ticket; the same command again goes on."""
+    """Find the sparsest winning ticket.
+
+    A level is accepted if its validation metric is at most the tolerance below the dense model's.
+    The same command resumes an interrupted search.
+
+    Examples:
+        teddy search citeseer --model gcn
+        teddy search pubmed --tolerance 1 --max-level 20 --ticket my.ticket
+        teddy search citeseer --model gcn --frontier --plot frontier.png
+    """
+    check_names([dataset], [model], [method], settings.get("task"), load)
     from teddy.cli.progress import resumable, work_progress
     from teddy.cli.sweep_tables import search_tables
     from teddy.report import save_picture, search_chart
@@ -67,15 +95,15 @@ def search(
     if step is None:
         step = 5 if frontier else 1
     levels = _levels(max_level, step)
-    asked = Settings.from_dict(settings)
-    if asked.train.tuned:
+    config = Settings.from_dict(settings)
+    if config.train.tuned:
         report_tuned([dataset], [model])
-    which = f"{method} {asked.to_dict()}"
+    which = f"{method} {config.to_dict()}"
     folder = out or Path("runs") / f"search-{file_name(dataset, model, digest_only=which)}"
     with resumable(folder), work_progress() as progress:
         found = search_sparsest(
             dataset, model, folder, method=method, tolerance=tolerance, confidence=confidence,
-            seeds=seeds, levels=levels, frontier=frontier, settings=asked, jobs=jobs,
+            seeds=seeds, levels=levels, frontier=frontier, settings=config, jobs=jobs,
             plugins=load or (), ticket=ticket, progress=progress,
         )  # fmt: skip
     if plot is not None:

@@ -1,4 +1,4 @@
-"""``teddy sparsify``: the edges of a table that matter."""
+"""``teddy sparsify``: edge pruning of tables of any size."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
-from teddy.cli.options import Json
+from teddy import names
+from teddy.cli.completion import complete
+from teddy.cli.options import Json, option
 from teddy.errors import InputError
+from teddy.registry import unknown_name
+from teddy.sparsity import check_sparsity
 
 if TYPE_CHECKING:
     from teddy.scale.sparsify import Sparsified
@@ -22,42 +26,75 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
 
 def sparsify(
     table: Annotated[
-        str, Argument(metavar="IN", help="Parquet, CSV or TSV: a file, a folder or a glob.")
+        str, Argument(metavar="IN", help="Edge table: a Parquet, CSV or TSV file, folder or glob.")
     ],
     out: Annotated[
-        str, Argument(metavar="OUT", help="A .parquet or .csv file, or a folder of files.")
-    ],
-    sparsity: Annotated[float, Option(help="Share of edges to remove, 0 to 1.")],
-    score: Annotated[
         str,
-        Option(help="teddy, degree-high, degree-low, two-hop, resistance or random."),
-    ] = "teddy",
-    seed: Annotated[int, Option(help="Seed of the random score.")] = 0,
-    engine: Annotated[
-        str, Option(help="auto, memory, stream, duckdb or spark; all give the same edges.")
-    ] = "auto",
-    directed: Annotated[
-        bool, Option("--directed", help="An edge and its reverse are two.")
-    ] = False,
+        Argument(metavar="OUT", help="Output: a .parquet or .csv file, or a folder of files."),
+    ],
+    sparsity: Annotated[float, option("Pruning", "Share of the edges to remove, from 0 to 1.")],
     source: Annotated[
-        str | None, Option(help="Column of one end; default: source, src, ...")
+        str | None, option("Data", "Column of the source node; default: source, src, ...")
     ] = None,
     target: Annotated[
-        str | None, Option(help="Column of the other; default: target, dst, ...")
+        str | None, option("Data", "Column of the target node; default: target, dst, ...")
     ] = None,
-    ids: Annotated[str, Option(help="integer, text, or auto: as they look.")] = "auto",
-    memory: Annotated[
-        str | None, Option(help="What it may take, as 4GB; default: what is free.")
-    ] = None,
-    overwrite: Annotated[
-        bool, Option("--overwrite", help="Replace OUT; of folders, those of earlier runs.")
+    ids: Annotated[
+        str,
+        option(
+            "Data",
+            "Type of the node ids: integer, text, or auto.",
+            autocompletion=complete(["auto", "integer", "text"]),
+        ),
+    ] = "auto",
+    directed: Annotated[
+        bool, option("Data", "Directed edges: an edge and its reverse are two edges.", "--directed")
     ] = False,
-    spark_master: Annotated[
-        str | None, Option(help="Where Spark runs; default: local, on all cores.")
-    ] = None,
+    score: Annotated[
+        str,
+        option(
+            "Pruning",
+            "Edge score: teddy, degree-high, degree-low, two-hop, resistance or random.",
+            autocompletion=complete(names.TABLE_SCORES),
+        ),
+    ] = "teddy",
+    seed: Annotated[int, option("Pruning", "Seed of the random score.")] = 0,
+    overwrite: Annotated[
+        bool,
+        option(
+            "Output",
+            "Replacement of an existing output, in a folder only of its own files.",
+            "--overwrite",
+        ),
+    ] = False,
     json_: Json = False,
+    engine: Annotated[
+        str,
+        option(
+            "Advanced",
+            "Engine: auto, memory, stream, duckdb or spark; all keep the same edges.",
+            autocompletion=complete(["auto", "memory", "stream", "duckdb", "spark"]),
+        ),
+    ] = "auto",
+    memory: Annotated[
+        str | None, option("Advanced", "Memory limit, such as 4GB; default: the free memory.")
+    ] = None,
+    spark_master: Annotated[
+        str | None, option("Advanced", "URL of the Spark master; default: local, on all cores.")
+    ] = None,
 ) -> None:
-    """Write the edges of a table that matter, from any size of table."""
+    """Prune the edges of a table of any size.
+
+    Removes the edges with the lowest scores. Tables may be larger than memory.
+
+    Examples:
+        teddy sparsify edges.parquet pruned.parquet --sparsity 0.64
+        teddy sparsify edges.csv pruned.csv --sparsity 0.5 --score random --seed 1
+        teddy sparsify "parts/*.parquet" pruned/ --sparsity 0.9 --memory 4GB
+    """
+    if score not in names.TABLE_SCORES:
+        raise unknown_name("score", score, names.TABLE_SCORES)
+    check_sparsity(sparsity)
     from teddy.cli.progress import work_progress
     from teddy.scale import sparsify_table
 
@@ -85,7 +122,7 @@ def sparsify(
 
 
 def read_bytes(text: str) -> int:
-    """A size with its unit.
+    """Bytes of a size with its unit.
 
     Example:
         >>> read_bytes("4GB"), read_bytes("1.5 GiB")
@@ -95,10 +132,10 @@ def read_bytes(text: str) -> int:
         ...
         teddy.errors.InputError: memory is 'much', expected a size such as 4GB or 500MB
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text)
-    if found is None or found[2].upper() not in _UNITS:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text)
+    if match is None or match[2].upper() not in _UNITS:
         raise InputError(f"memory is '{text}', expected a size such as 4GB or 500MB")
-    return int(float(found[1]) * _UNITS[found[2].upper()])
+    return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
 def _print(done: Sparsified, out: str) -> None:
@@ -110,13 +147,13 @@ def _print(done: Sparsified, out: str) -> None:
     degrees = done.degrees
     print_table(
         f"{out}: {done.score}, by {done.engine} ({done.reason}) in {done.seconds['total']:.1f} s",
-        ("", "before", "after", "left"),
+        ("", "before", "after", "kept"),
         [
             ("edges", f"{done.edges['total']:,}", f"{done.edges['kept']:,}", share(done.edges)),
             ("rows", f"{done.rows['total']:,}", f"{done.rows['kept']:,}", share(done.rows)),
-            ("self-loops, which stay", f"{done.loops:,}", f"{done.loops:,}", ""),
+            ("self-loops, all kept", f"{done.loops:,}", f"{done.loops:,}", ""),
             ("nodes with an edge", f"{degrees.nodes:,}", "", ""),
-            ("degree: mean, median, most",
+            ("degree: mean, median, max",
              f"{degrees.mean:.1f}, {degrees.median:,}, {degrees.max:,}", "", ""),
             ("components",
              "", "not counted" if done.components is None else f"{done.components:,}", "")

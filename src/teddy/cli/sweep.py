@@ -8,9 +8,22 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
-from teddy.cli.options import Json, Load, Report, check_report, load_files, report_tuned, words
+from teddy import names
+from teddy.cli.completion import complete, complete_list
+from teddy.cli.options import (
+    Jobs,
+    Json,
+    Load,
+    Report,
+    check_names,
+    check_report,
+    load_files,
+    option,
+    report_tuned,
+    split_list,
+)
 from teddy.cli.settings_options import takes_settings
 from teddy.errors import InputError
 from teddy.settings import Settings
@@ -22,46 +35,78 @@ from teddy.store.atomic import check_writable
 def sweep(
     settings: dict[str, Any],
     datasets: Annotated[
-        list[str] | None, Argument(help="Names or files of graphs; default: citeseer.")
-    ] = None,
-    methods: Annotated[
-        str,
-        Option(
-            help="Separated by commas; options after colons: "
-            "teddy:distill=0, ugs:weights=projection, random:only=edges."
+        list[str] | None,
+        Argument(
+            help="Data sets: names, files or folders; default: citeseer.",
+            autocompletion=complete(names.DATASETS),
         ),
-    ] = "teddy,random",
+    ] = None,
     models: Annotated[
         str,
-        Option(
-            help="Separated by commas, as of `teddy find`; options after colons: gcn,gat:heads=4."
+        option(
+            "Model",
+            "Models, separated by commas, with options after colons: gcn,gat:heads=4.",
+            autocompletion=complete_list(names.MODELS),
         ),
     ] = "gin",
+    methods: Annotated[
+        str,
+        option(
+            "Pruning",
+            "Methods, separated by commas, with options after colons: "
+            "teddy:distill=0,ugs:weights=projection,random:only=edges.",
+            autocompletion=complete_list(names.METHODS),
+        ),
+    ] = "teddy,random",
     levels: Annotated[
-        str, Option(help="Levels, 0,1,5 or 1-20: level i removes 1 - 0.95^i, 0 nothing.")
+        str,
+        option(
+            "Pruning",
+            "Levels of the paper's schedule, such as 0,1,5 or 1-20: level i removes 1 - 0.95^i.",
+        ),
     ] = "0,1,5,10,15,20",
-    seeds: Annotated[int, Option(help="How many seeds: 0, 1, ...")] = 5,
-    jobs: Annotated[int, Option(help="Processes at a time.")] = 1,
-    out: Annotated[Path, Option(help="Folder; the same again goes on.")] = Path("runs/sweep"),
-    summary: Annotated[
-        bool, Option("--summary", help="Only say what is in the folder; run nothing.")
-    ] = False,
-    against: Annotated[str | None, Option(help="Compare the other methods with this one.")] = None,
+    seeds: Annotated[int, option("Training", "Number of seeds: 0, 1, ...")] = 5,
+    out: Annotated[
+        Path, option("Output", "Folder of the results, from which the same command resumes.")
+    ] = Path("runs/sweep"),
     report: Report = None,
     json_: Json = False,
+    against: Annotated[
+        str | None, option("Output", "Method that the others are compared with.")
+    ] = None,
+    summary: Annotated[
+        bool, option("Output", "Summary of the folder, without any training.", "--summary")
+    ] = False,
+    keep_tickets: Annotated[
+        bool, option("Output", "Tickets of all cells, kept in the folder.", "--keep-tickets")
+    ] = False,
+    jobs: Jobs = 1,
     memory: Annotated[
         float | None,
-        Option(help="GiB that a process may take; default: an equal share of what is free."),
+        option("Advanced", "Memory of a process in GiB; default: an equal share of free memory."),
     ] = None,
     backend: Annotated[
-        str, Option(help="Of joblib: loky (processes here), dask or ray (a cluster).")
+        str,
+        option(
+            "Advanced",
+            "Backend of joblib: loky (this machine), dask or ray (a cluster).",
+            autocompletion=complete(["loky", "dask", "ray"]),
+        ),
     ] = "loky",
-    keep_tickets: Annotated[
-        bool, Option("--keep-tickets", help="Write each cell's ticket, too.")
-    ] = False,
     load: Load = None,
 ) -> None:
-    """Compare methods over a grid; the same command again goes on."""
+    """Compare methods over data sets, models, levels and seeds.
+
+    The same command resumes an interrupted sweep.
+
+    Examples:
+        teddy sweep citeseer --models gcn --methods teddy,random --out runs/x
+        teddy sweep citeseer pubmed --levels 5,10,20 --jobs 2 --report page.html
+        teddy sweep --out runs/x --summary --against random
+    """
+    if not summary:
+        sources, task = datasets or ["citeseer"], settings.get("task")
+        check_names(sources, split_list(models), split_list(methods), task, load)
     from teddy.methods.spec import MethodSpec
     from teddy.sweep.folder import Folder
     from teddy.sweep.results_table import read_table
@@ -75,11 +120,11 @@ def sweep(
         folder = Folder(out)
         damaged, failures = folder.damaged(), folder.failures()
         for line in damaged:
-            print(f"teddy: left out: {line.removesuffix('; delete it')}", file=sys.stderr)
+            print(f"teddy: skipped: {line.removesuffix('; delete it')}", file=sys.stderr)
         _print_failures(failures)
         against = None if against is None else str(MethodSpec.parse(against))
-        facts = {"folder": str(out), "damaged": len(damaged), "failures": _lines(failures)}
-        _show(rows, against, json_, facts)
+        metadata = {"folder": str(out), "damaged": len(damaged), "failures": _lines(failures)}
+        _show(rows, against, json_, metadata)
         _write_report(out, report)
         return
     from teddy.cli.progress import cell_progress, resumable
@@ -87,27 +132,27 @@ def sweep(
     from teddy.sweep.grid import Cell
 
     check_count(seeds, "seeds")
-    names = datasets or ["citeseer"]
-    simulations = parse_levels(levels)
-    grid = Grid(names, words(models), words(methods), simulations, range(seeds))
+    grid = Grid(
+        sources, split_list(models), split_list(methods), parse_levels(levels), range(seeds)
+    )
     if against is not None:
         against = str(MethodSpec.parse(against))
         if against not in grid.methods and not out.exists():
             known = ", ".join(grid.methods)
-            raise InputError(f"no '{against}' to compare with, expected one of: {known}")
-    asked = Settings.from_dict(settings)
-    if asked.train.tuned:
+            raise InputError(f"against is '{against}', expected one of: {known}")
+    config = Settings.from_dict(settings)
+    if config.train.tuned:
         report_tuned(grid.datasets, grid.models)
     with resumable(out), cell_progress(len(grid.cells)) as progress:
         outcome = run_sweep(
-            grid, out, asked, jobs=jobs, backend=backend, memory=memory,
+            grid, out, config, jobs=jobs, backend=backend, memory=memory,
             keep_tickets=keep_tickets, plugins=load or (), progress=progress,
         )  # fmt: skip
     for line in outcome.repaired:
-        print(f"teddy: {line.removesuffix('; delete it')}; tried again", file=sys.stderr)
+        print(f"teddy: {line.removesuffix('; delete it')}; computed again", file=sys.stderr)
     _print_failures(outcome.failures)
     report = report if outcome.rows else None
-    facts = {
+    metadata = {
         "folder": str(out),
         "cells": len(grid.cells),
         "computed": outcome.computed,
@@ -119,7 +164,7 @@ def sweep(
     rows = [
         row for row in outcome.rows if Cell.from_row(row).key in wanted or row["method"] == against
     ]
-    _show(rows, against, json_, facts)
+    _show(rows, against, json_, metadata)
     _write_report(out, report)
     if outcome.missing:
         sys.exit(1)
@@ -130,7 +175,7 @@ def _write_report(run: Path, page: Path | None) -> None:
         from teddy.report import write_report
 
         write_report(run, page)
-        print(f"teddy: the page: {page}", file=sys.stderr)
+        print(f"teddy: report: {page}", file=sys.stderr)
 
 
 def parse_levels(text: str) -> list[int]:
@@ -141,14 +186,14 @@ def parse_levels(text: str) -> list[int]:
         [0, 3, 4, 5]
     """
     levels: list[int] = []
-    for word in words(text):
-        first, dash, last = word.partition("-")
+    for item in split_list(text):
+        first, dash, last = item.partition("-")
         try:
             part = range(int(first), int(last if dash else first) + 1)
         except ValueError:
             part = range(0)
         if not part:
-            raise InputError(f"unknown level '{word}', expected a number or a range such as 1-20")
+            raise InputError(f"unknown level '{item}', expected a number or a range such as 1-20")
         levels.extend(part)
     if not levels:
         raise InputError("got no levels, expected numbers or a range such as 1-20")
@@ -168,7 +213,7 @@ def _print_failures(failures: list[dict[str, Any]]) -> None:
 
 
 def _show(
-    rows: list[dict[str, Any]], against: str | None, as_json: bool, facts: dict[str, Any]
+    rows: list[dict[str, Any]], against: str | None, as_json: bool, metadata: dict[str, Any]
 ) -> None:
     from teddy.cli.sweep_tables import sweep_tables
     from teddy.sweep.metric import Metric
@@ -178,17 +223,17 @@ def _show(
     if as_json:
         sparsest = [
             {"dataset": d, "model": m, "method": method,
-             "simulation": None if found is None else found.level}
-            for (d, m, method), found in sparsest_winning(summaries).items()
+             "simulation": None if winner is None else winner.level}
+            for (d, m, method), winner in sparsest_winning(summaries).items()
         ]  # fmt: skip
         metric = Metric.from_rows(rows)
-        facts = {**facts, "task": metric.task, "metric": metric.name} if rows else facts
-        result = {**facts, "summary": [s.to_dict() for s in summaries], "sparsest": sparsest}
+        metadata = {**metadata, "task": metric.task, "metric": metric.name} if rows else metadata
+        result = {**metadata, "summary": [s.to_dict() for s in summaries], "sparsest": sparsest}
         typer.echo(json.dumps(result))
     else:
         sweep_tables(summaries, against)
-        if "computed" in facts:
+        if "computed" in metadata:
             typer.echo(
-                f"{facts['cells'] - facts['missing']} of {facts['cells']} cells, "
-                f"{facts['computed']} computed now: {facts['folder']}/results.parquet"
+                f"{metadata['cells'] - metadata['missing']} of {metadata['cells']} cells, "
+                f"{metadata['computed']} computed now: {metadata['folder']}/results.parquet"
             )

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
+from teddy import names
+from teddy.cli.completion import complete
+from teddy.cli.options import option
 from teddy.errors import InputError
 from teddy.store.atomic import StrPath
 
@@ -17,25 +20,31 @@ if TYPE_CHECKING:
 
     from teddy.ticket import Ticket
 
-TicketFile = Annotated[Path, Argument(help="A ticket file, or hub:owner/name.")]
+TicketFile = Annotated[Path, Argument(help="Ticket file, or hub:owner/name.")]
 TicketDataset = Annotated[
-    str | None, Argument(help="Its graph: a name, file or folder; default: the one it names.")
+    str | None,
+    Argument(
+        help="Graph: a name, file or folder; default: the ticket's own.",
+        autocompletion=complete(names.DATASETS),
+    ),
 ]
-TicketSplit = Annotated[str | None, Option(help="As of teddy find; default: the ticket's.")]
+TicketSplit = Annotated[
+    str | None, option("Data", "Split of the nodes, as in `teddy find`; default: the ticket's.")
+]
 TicketSplitSeed = Annotated[
-    int | None, Option(help="Seed of a split that is drawn; default: the ticket's.")
+    int | None, option("Data", "Seed of a drawn split; default: the ticket's.")
 ]
 
 
 def load_ticket(
     path: StrPath, module: str | None, graph: Callable[[], Any] | None = None
 ) -> Ticket:
-    """Load a ticket, of the user's own module with ``FILE.py:NAME``.
+    """Load a ticket, perhaps with the user's own module, ``FILE.py:NAME``.
 
     Args:
         path: The ticket.
         module: The module, or a class or function that makes one, perhaps from ``data``.
-        graph: Loads the data, where a function needs them.
+        graph: Function that loads the data for a module that needs them.
     """
     from teddy.ticket import Ticket
 
@@ -48,21 +57,21 @@ def _own_module(place: str, graph: Callable[[], Any] | None) -> nn.Module:
     from teddy.methods.plugin import load_object
     from teddy.models.own_module import needed_arguments
 
-    found = load_object(place)
-    if callable(found) and not isinstance(found, nn.Module):
-        needs_data = graph is not None and needed_arguments(found) == ["data"]
-        given = [graph()] if needs_data and graph is not None else []
+    module = load_object(place)
+    if callable(module) and not isinstance(module, nn.Module):
+        needs_data = graph is not None and needed_arguments(module) == ["data"]
+        arguments = [graph()] if needs_data and graph is not None else []
         try:
-            found = found(*given)
+            module = module(*arguments)
         except Exception as error:
-            of_data = " or of data" if graph is not None else ""
+            data_text = " or from data" if graph is not None else ""
             raise InputError(
                 f"{place}: calling it failed ({type(error).__name__}: {error}), expected a module, "
-                f"or a class or function that makes one without arguments{of_data}"
+                f"or a class or function that makes one without arguments{data_text}"
             ) from None
-    if not isinstance(found, nn.Module):
-        raise InputError(f"{place}: is of type {type(found).__name__}, expected a torch.nn.Module")
-    return found
+    if not isinstance(module, nn.Module):
+        raise InputError(f"{place} is a {type(module).__name__}, expected a torch.nn.Module")
+    return module
 
 
 def load_graph(
@@ -74,10 +83,10 @@ def load_graph(
     nodes: Path | None,
     data_dir: Path | None,
 ) -> Data | HeteroData:
-    """Load a graph for a ticket, by default the one that it names.
+    """Load a graph for a ticket, by default the ticket's own.
 
-    Labels may be missing, and have the ticket's numbers. A split that is asked for must be there,
-    or be drawn; the ticket's own is drawn if it can be.
+    Labels may be missing, and are numbered as in the ticket. A requested split must exist or be
+    drawn; the ticket's own is drawn where possible.
     """
     from teddy.tasks import load_for_ticket
 
@@ -86,9 +95,7 @@ def load_graph(
 
 
 def _dataset(ticket: Path, info: Any, dataset: str | None) -> str:
-    from teddy.data import DATASETS
-
-    if dataset is None and info.dataset not in DATASETS:
+    if dataset is None and info.dataset not in names.DATASETS:
         raise InputError(
             f"{ticket}: found on '{info.dataset}', expected its graph: a name, file or folder "
             "after the ticket"

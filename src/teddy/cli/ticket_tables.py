@@ -21,7 +21,7 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
     print_table(
         f"{result['dataset']} ({describe_split(result['split'], inductive)}), "
         f"{result['model']}, {result['spec']}, {seeds} seed{'s' * (seeds > 1)}",
-        ("", "dense", "ticket", "left, change"),
+        ("", "dense", "ticket", "kept, change"),
         [
             *((*row, _share(count)) for row, count in edge_rows(result["edges"], inductive)),
             ("weights", f"{weights['total']:,}", f"{weights['kept']:,}", _share(weights)),
@@ -160,18 +160,18 @@ def _mean(values: dict[str, Any]) -> str:
 _NAMED = 20
 
 
-def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
-    """Print a ticket's metadata, and the facts that ``--json`` has beside them."""
+def inspect_tables(name: str, info: Any, metadata: dict[str, Any]) -> None:
+    """Print a ticket's metadata, and the counts that ``--json`` adds to it."""
     from teddy.tasks import kind_from, task_from
 
     model = info.model.get("name") or info.model["class"]
-    epoch = info.dense.best_epoch  # a teacher that was given has none
+    epoch = info.dense.best_epoch  # None: the teacher was not trained here
     print_table(
         f"{name}: {info.method} on {info.dataset} "
         f"({describe_split(info.split, info.inductive)}), {model}, seed {info.seed}",
         ("", "dense", "ticket"),
         [
-            *(row for row, _ in edge_rows(facts["edges"], info.inductive)),
+            *(row for row, _ in edge_rows(metadata["edges"], info.inductive)),
             ("weights", f"{info.weights.total:,}", f"{info.weights.kept:,}"),
             (f"test {info.task['metric']} %", f"{info.dense.test:.2f}", f"{info.ticket.test:.2f}"),
             ("  best epoch", "-" if epoch is None else epoch, info.ticket.best_epoch),
@@ -180,25 +180,26 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
         ],
     )
     if info.transferred:
-        was, before = info.transferred, info.transferred["graph"]
+        source, before = info.transferred, info.transferred["graph"]
         print_text(
-            f"Transferred ({was['inference']}) from {was['dataset']} with {before['nodes']:,} "
-            f"nodes and {before['edges']:,} edges, which {info.task['metric']} is of.\n"
+            f"Transferred ({source['inference']}) from {source['dataset']} with "
+            f"{before['nodes']:,} nodes and {before['edges']:,} edges, where "
+            f"{info.task['metric']} was measured.\n"
         )
+    if "neighbourhood" in metadata:
+        _neighbours(metadata["neighbourhood"]["nodes"][0], metadata["neighbours"])
     title, counts = kind_from(task_from(info.task), info).counts()
     if counts:
         _counts(title, counts)
-    _counts("Layers", facts["layers"])
-    if facts["parameters"].keys() != facts["layers"].keys():
-        _counts("Parameters", facts["parameters"])
-    if "left" in facts:
-        _left(facts["left"])
-    if "neighbourhood" in facts:
-        _neighbours(facts["neighbourhood"]["nodes"][0], facts["neighbours"])
+    _counts("Layers", metadata["layers"])
+    if metadata["parameters"].keys() != metadata["layers"].keys():
+        _counts("Parameters", metadata["parameters"])
+    if "left" in metadata:
+        _left(metadata["left"])
     graph = {k: v[:16] if k.endswith("fingerprint") else v for k, v in info.graph.items()}
     print_table("Graph", ("", ""), graph.items())
-    asked = {"graph_sparsity": info.graph_sparsity, "weight_sparsity": info.weight_sparsity}
-    settings = {**info.config, **info.model.get("options", {}), **asked}
+    requested = {"graph_sparsity": info.graph_sparsity, "weight_sparsity": info.weight_sparsity}
+    settings = {**info.config, **info.model.get("options", {}), **requested}
     print_table("Settings", ("", ""), sorted(settings.items()))
     print_table("Versions", ("", ""), sorted(info.versions.items()))
 
@@ -206,7 +207,7 @@ def inspect_tables(name: str, info: Any, facts: dict[str, Any]) -> None:
 def _counts(title: str, counts: Mapping[str, Mapping[str, int]]) -> None:
     print_table(
         title,
-        ("", "entries", "left", "share"),
+        ("", "entries", "kept", "share"),
         [
             (name, f"{n['total']:,}", f"{n['kept']:,}", f"{n['kept'] / max(n['total'], 1):.1%}")
             for name, n in counts.items()
@@ -216,13 +217,13 @@ def _counts(title: str, counts: Mapping[str, Mapping[str, int]]) -> None:
 
 def _left(left: dict[str, Any]) -> None:
     print_table(
-        "What is left of the graph",
+        "Graph before and after pruning",
         ("", "before", "after"),
         health_rows(left["before"], left["after"]),
     )
     print_table(
-        "Nodes that lost most edges",
-        ("node", "edges before", "after", "lost"),
+        "Nodes with the most removed edges",
+        ("node", "edges before", "after", "removed"),
         [
             (n["node"], f"{n['before']:,}", f"{n['after']:,}", f"{n['before'] - n['after']:,}")
             for n in left["hubs"]
@@ -232,15 +233,15 @@ def _left(left: dict[str, Any]) -> None:
     line = f"{count:,} node{'s' * (count != 1)} lost all edges"
     if left["stranded"]:
         some = [f"{n['node']} ({n['before']:,})" for n in left["stranded"]]
-        line += f"; those that had most: {', '.join(some)}"
+        line += f"; those with the most edges before: {', '.join(some)}"
     print_text(line + ".\n")
 
 
-def _neighbours(node: Any, of_node: dict[str, list[Any]]) -> None:
-    before, after = sum(map(len, of_node.values())), len(of_node["kept"])
+def _neighbours(node: Any, neighbours: dict[str, list[Any]]) -> None:
+    before, after = sum(map(len, neighbours.values())), len(neighbours["kept"])
     print_text(f"Node {node}: {before:,} edges before, {after:,} after.")
-    for word, others in of_node.items():
+    for status, others in neighbours.items():
         names = [str(name) for name in others]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        print_text(f"  {word}: {', '.join(names[:_NAMED]) or 'none'}{more}")
+        print_text(f"  {status}: {', '.join(names[:_NAMED]) or 'none'}{more}")
     print_text("")

@@ -1,4 +1,4 @@
-"""``teddy tune``: find lambda, and more if asked, by the validation metric."""
+"""``teddy tune``: lambda and other settings, tuned on the validation set."""
 
 from __future__ import annotations
 
@@ -7,14 +7,25 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer import Option
 
-from teddy.cli.options import Dataset, Json, Load, ModelName, load_files, words
+from teddy.cli.completion import complete_list
+from teddy.cli.options import (
+    Dataset,
+    Jobs,
+    Json,
+    Load,
+    MethodName,
+    ModelName,
+    check_names,
+    load_files,
+    option,
+    split_list,
+)
 from teddy.cli.settings_options import takes_settings
 from teddy.settings import ENTRIES, Settings
 from teddy.sparsity import check_count
 
-#: Settings that can be searched.
+#: Settings that can be tuned.
 _SEARCHED = ", ".join(name for name, entry in ENTRIES.items() if entry.tune)
 
 
@@ -23,22 +34,41 @@ def tune(
     settings: dict[str, Any],
     dataset: Dataset = "citeseer",
     model: ModelName = "gin",
-    method: Annotated[str, Option(help="With options, as of `teddy sweep`.")] = "teddy",
+    method: MethodName = "teddy",
+    level: Annotated[int, option("Pruning", "Level of the paper's schedule.")] = 20,
     search: Annotated[
-        str, Option(help=f"Settings to search, of {_SEARCHED}; separated by commas.")
+        str,
+        option(
+            "Training",
+            f"Settings to tune, separated by commas: {_SEARCHED}.",
+            autocompletion=complete_list(_SEARCHED.split(", ")),
+        ),
     ] = "distill",
-    level: Annotated[int, Option(help="Level of the paper to tune at.")] = 20,
-    trials: Annotated[int, Option(help="Settings to try, those of before among them.")] = 20,
-    seeds: Annotated[int, Option(help="Seeds that judge a setting: 0, 1, ...")] = 3,
-    jobs: Annotated[int, Option(help="Processes: seeds side by side.")] = 1,
+    trials: Annotated[
+        int, option("Training", "Number of trials, those of earlier runs included.")
+    ] = 20,
+    seeds: Annotated[int, option("Training", "Number of seeds of a trial: 0, 1, ...")] = 3,
     out: Annotated[
         Path | None,
-        Option(help="Folder; the same again goes on. Default: one under runs/ for each search."),
+        option(
+            "Output",
+            "Folder of the trials, from which the same command resumes; default: one under runs/.",
+        ),
     ] = None,
     json_: Json = False,
+    jobs: Jobs = 1,
     load: Load = None,
 ) -> None:
-    """Tune lambda by the task's validation metric; the same command again goes on."""
+    """Tune lambda and other settings on the validation set.
+
+    The same command resumes an interrupted tuning.
+
+    Examples:
+        teddy tune citeseer --model gcn
+        teddy tune citeseer --search distill,lr,weight_decay --trials 40 --jobs 2
+        teddy tune pubmed --method random --level 10 --out runs/tune-pubmed
+    """
+    check_names([dataset], [model], [method], settings.get("task"), load)
     from teddy.cli.printing import print_table
     from teddy.cli.progress import cell_progress, resumable
     from teddy.methods import SparsityLevel
@@ -49,16 +79,16 @@ def tune(
 
     check_count(seeds, "seeds")
     load_files(load)
-    names = tuple(words(search))
-    what = TuningSpec(
+    names = tuple(split_list(search))
+    tuned = TuningSpec(
         dataset, model, method, SparsityLevel.from_schedule(level), tuple(range(seeds)), names
     )
-    asked = Settings.from_dict(settings)
-    which = f"{method} {names} {level} {seeds} {asked.to_dict()}"
+    config = Settings.from_dict(settings)
+    which = f"{method} {names} {level} {seeds} {config.to_dict()}"
     folder = out or Path("runs") / f"tune-{file_name(dataset, model, digest_only=which)}"
     with resumable(folder), cell_progress(trials, "trials") as progress:
-        tuning = run_tune(what, folder, trials, asked, jobs, progress, load or ())
-    best, metric = tuning.best, Metric.from_task(asked.task.task)
+        tuning = run_tune(tuned, folder, trials, config, jobs, progress, load or ())
+    best, metric = tuning.best, Metric.from_task(config.task.task)
     if json_:
         result = {
             "dataset": dataset, "model": model, "method": method, "simulation": level,

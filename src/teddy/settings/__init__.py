@@ -4,7 +4,7 @@ Keywords, command-line options, messages and the ticket's metadata all come from
 declarations. Nothing here imports torch.
 """
 
-from teddy.settings.declare import Config, Entry, declared_settings, setting
+from teddy.settings.declare import PANELS, Config, Entry, declared_settings, setting
 from teddy.settings.groups import DataConfig, ModelConfig, RunConfig, TaskConfig, TrainConfig
 from teddy.settings.tree import ENTRIES, MODEL_ENTRIES, Settings
 from teddy.settings.weights import WeightBudget
@@ -12,6 +12,7 @@ from teddy.settings.weights import WeightBudget
 __all__ = [
     "ENTRIES",
     "MODEL_ENTRIES",
+    "PANELS",
     "Config",
     "DataConfig",
     "Entry",

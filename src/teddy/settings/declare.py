@@ -12,6 +12,9 @@ from typing import Any, get_args, get_type_hints
 from teddy.errors import InputError
 from teddy.sparsity import LARGEST_COUNT
 
+#: Panels of options in the help and of settings in the docs, in this order.
+PANELS = ("Data", "Model", "Pruning", "Training", "Output", "Advanced")
+
 #: Metadata key under which a dataclass field keeps its declaration.
 KEY = "setting"
 

@@ -16,18 +16,18 @@ class DataConfig(Config):
     """Settings by which a data set is loaded."""
 
     split: str | int | None = setting(
-        None, "public, random, or shares such as 20/40/40; of several splits that the data has, a "
-        "number (default: the seed's); default: the split the data has.",
+        None, "Split of the nodes: public, random, shares such as 20/40/40, or the number of "
+        "one of several splits; default: the data set's own.",
         panel="Data",
     )  # fmt: skip
     split_seed: int | None = setting(
-        None, "Seed of a split that is drawn; default: 0.", low=0, panel="Data"
+        None, "Seed of a drawn split; default: 0.", low=0, panel="Data"
     )
     data_dir: str | None = setting(
-        None, "Folder with raw data sets in PyG's layout, instead of a download.",
+        None, "Folder of raw data sets in PyG's layout, read instead of a download.",
         panel="Data", envvar="TEDDY_DATA",
     )  # fmt: skip
-    nodes: str | None = setting(None, "Node table, where DATASET is an edge list.", panel="Data")
+    nodes: str | None = setting(None, "Node table that belongs to an edge list.", panel="Data")
 
 
 @dataclass(frozen=True)
@@ -36,35 +36,32 @@ class TaskConfig(Config):
 
     task: str = setting(
         "classification",
-        "Nodes: classification, multilabel or regression. Held-out edges: link-prediction, by "
-        "--split 85/5/10. Sets of graphs: graph-classification. Options after colons: "
-        "link-prediction:dimensions=64:hits_at=50, graph-classification:readout=sum.",
-        panel="Task",
+        "Task: classification, multilabel or regression of nodes; link-prediction; or "
+        "graph-classification. Options after colons, as in link-prediction:dimensions=64.",
+        panel="Data",
     )
     class_weight: Any = setting(  # noqa: RUF009
-        None, "Weights of classes in the loss, as 1,2.5,1; or balanced: classes count alike, "
-        "however many rows they have.",
-        panel="Task",
+        None, "Class weights in the loss: numbers such as 1,2.5,1, or balanced.",
+        panel="Training",
     )  # fmt: skip
     directed: bool = setting(
-        False, "Messages run along edges as they are listed only.", panel="Task"
+        False, "Directed message passing, along the listed direction only.", panel="Data"
     )
     inductive: bool = setting(
-        False, "Training sees the training nodes and the edges between them only, as with "
-        "--split 20/40/40.",
-        panel="Task",
+        False, "Inductive training, on the training nodes and the edges between them.",
+        panel="Data",
     )  # fmt: skip
     inference: str = setting(
-        "scored", "Rule by which a graph that has grown past the training graph is pruned: scored, "
-        "training or none.",
-        choices=INFERENCE_RULES, per_method=True, panel="Task",
+        "scored", "Pruning rule for a graph that has grown since training: scored, training or "
+        "none.",
+        choices=INFERENCE_RULES, per_method=True, panel="Advanced",
     )  # fmt: skip
     target: str | None = setting(
-        None, "Node type that is predicted, in a heterogeneous graph.", panel="Task"
+        None, "Predicted node type of a heterogeneous graph.", panel="Data"
     )
     budget: str = setting(
-        "each", "Edge budget: of each graph of a set or each relation, or of all together.",
-        choices=("each", "all"), panel="Task",
+        "each", "Edge budget: each (one for each graph or relation) or all (one for all).",
+        choices=("each", "all"), panel="Pruning",
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -84,16 +81,18 @@ class ModelConfig(Config):
     """
 
     hidden_channels: int | None = setting(
-        None, "Hidden units, of each head in gat and unimp; default: the model's own.", low=1,
+        None, "Hidden units, for each head in gat and unimp; default: the model's own.", low=1,
         panel="Model",
     )  # fmt: skip
     num_layers: int | None = setting(
-        None, "Layers; default: the model's own.", low=1, panel="Model"
+        None, "Number of layers; default: the model's own.", low=1, panel="Model"
     )
     heads: int | None = setting(
-        None, "Attention heads; default: the model's own.", low=1, panel="Model"
+        None, "Number of attention heads; default: the model's own.", low=1, panel="Model"
     )
-    dropout: float | None = setting(None, "Dropout; default: the model's own.", panel="Model")
+    dropout: float | None = setting(
+        None, "Dropout probability; default: the model's own.", panel="Model"
+    )
 
 
 @dataclass(frozen=True)
@@ -101,11 +100,11 @@ class RunConfig(Config):
     """Settings of the machine that trains."""
 
     device: Any = setting(  # noqa: RUF009
-        "cpu", "Device: cpu, cuda, cuda:1, ...", panel="Machine"
+        "cpu", "Device: cpu, cuda, cuda:1, ...", panel="Training"
     )
     threads: int | None = setting(
-        None, "CPU threads of a process; default: torch's own choice, in a sweep 1.", low=1,
-        panel="Machine",
+        None, "CPU threads of a process; default: PyTorch's choice, and 1 in a sweep.", low=1,
+        panel="Advanced",
     )  # fmt: skip
 
 
@@ -155,35 +154,37 @@ class TrainConfig(Config):
     )
     distill: float | None = setting(
         None, "Strength lambda of the distillation; default: the method's own.", low=0,
-        tune=(0.01, 200.0), per_method=True, panel="Distillation",
+        tune=(0.01, 200.0), per_method=True, panel="Training",
     )  # fmt: skip
     temperature: float = setting(
-        1.0, "Temperature of the distillation.", above=0, per_method=True, panel="Distillation"
+        1.0, "Temperature of the distillation.", above=0, per_method=True, panel="Advanced"
     )
     divergence: str = setting(
-        "dense-sparse", "dense-sparse (published code) or sparse-dense (the paper's text).",
-        choices=DIVERGENCES, per_method=True, panel="Distillation",
+        "dense-sparse", "Direction of the distillation's KL divergence: dense-sparse (published "
+        "code) or sparse-dense (the paper's text).",
+        choices=DIVERGENCES, per_method=True, panel="Advanced",
     )  # fmt: skip
     patience: int | None = setting(
-        None, "Early stopping after so many epochs without improvement; default: never.", low=1
+        None,
+        "Epochs without improvement before training stops early; default: no early stopping.",
+        low=1,
     )
     distill_nodes: str = setting(
-        "all", "Nodes that the dense model teaches: all or training.", choices=("all", "training"),
-        per_method=True, panel="Distillation",
+        "all", "Nodes with a distillation loss: all, or training nodes only.",
+        choices=("all", "training"), per_method=True, panel="Advanced",
     )  # fmt: skip
     evaluate_every: int | None = setting(
-        None, "Epochs from one validation to the next; default: 1.", low=1
+        None, "Epochs between validations; default: 1.", low=1, panel="Advanced"
     )
     loader: Any = setting(  # noqa: RUF009
         None,
-        "Mini-batches: partitions:parts=32:batch=4, or graphs:batch=32 for a set of graphs; "
-        "processes of torchrun share them.",
+        "Mini-batches: partitions:parts=32:batch=4, or graphs:batch=32 for a set of graphs. "
+        "Processes of torchrun share them.",
     )
 
     tuned: bool = setting(
-        False, "Use the lambda that was tuned for the paper's data sets and models, where there is "
-        "one.",
-        panel="Distillation",
+        False, "Tuned distillation strength, where the paper's data set and model have one.",
+        panel="Training",
     )  # fmt: skip
 
     @property

@@ -57,17 +57,17 @@ class WeightBudget(Config):
     PREFIX: ClassVar[str] = "weight_"
 
     scope: str | None = setting(
-        None, "Weights that are compared: global (all, the paper's), matrix or balanced (each "
-        "matrix by itself); default: global for built-in models.",
+        None, "Weights that are ranked together: global (all), matrix or balanced (each matrix "
+        "by itself); default: global for built-in models, balanced for your own.",
         choices=SCOPES, per_method=True, panel="Pruning",
     )  # fmt: skip
     exclude: Sequence[ExcludeLike] = setting(
-        (), "Parameters that stay dense, by a pattern of their name or by a module class: "
-        "'*.bias', Embedding; may be repeated.",
+        (), "Parameters that stay dense: a name pattern such as '*.bias', or a module class "
+        "such as Embedding. Repeatable.",
         per_method=True, many=True, panel="Pruning",
     )  # fmt: skip
     schedule: str = setting(
-        "constant", "constant, or linear or cubic: the weight sparsity rises.",
+        "constant", "Schedule of the weight sparsity during training: constant, linear or cubic.",
         choices=SCHEDULES, per_method=True, panel="Pruning",
     )  # fmt: skip
     ramp: float = setting(
