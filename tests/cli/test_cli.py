@@ -116,7 +116,7 @@ def test_find_inspect_and_predict_for_people(tmp_path):
         assert words in found.stdout
     assert "Warning" not in found.stderr
 
-    seen = run_here("inspect", "a.ticket", cwd=tmp_path)
+    seen = run_here("inspect", "--all", "a.ticket", cwd=tmp_path)
     assert "weights.0" in seen.stdout
     plain = json.loads(run_here("inspect", "a.ticket", "--json", cwd=tmp_path).stdout)
     assert plain["edges"] == {"total": 4552, "kept": 1638}
@@ -218,7 +218,7 @@ def test_a_ticket_teaches_in_place_of_the_dense_training(tmp_path):
     assert plain.returncode == 0
     a, b = (teddy.Ticket.load(tmp_path / name) for name in ("a.ticket", "b.ticket"))
     assert all(map(torch.equal, a.model.parameters(), b.model.parameters()))
-    inspected = run_here("inspect", "a.ticket", cwd=tmp_path)
+    inspected = run_here("inspect", "--all", "a.ticket", cwd=tmp_path)
     assert "best epoch" in inspected.stdout
     assert "no such file" in refused(
         run_here("find", *FAST, "--teacher", "none.ticket", cwd=tmp_path)

@@ -46,7 +46,7 @@ def test_from_find_to_predict(folder):
 
 
 def test_inspect_shows_the_parts(folder):
-    done = run_here("inspect", "s.ticket", cwd=folder)
+    done = run_here("inspect", "--all", "s.ticket", cwd=folder)
     assert done.returncode == 0, done.stderr
     for text in ("820 graphs that train", "257 graphs that test", "nodes without an edge"):
         assert text in done.stdout

@@ -93,7 +93,7 @@ def test_help_ends_with_three_examples_that_parse(command, tmp_path):
 
 def test_summaries_are_whole_sentences(tmp_path):
     text = run_here("--help", cwd=tmp_path).stdout
-    assert "..." not in text
+    assert "..." not in text.partition("\n")[2]
     words = " ".join(sections(text)["Commands"].split())
     for name, command in GROUP.commands.items():
         assert f"{name} {' '.join(command.help.split(chr(10) * 2)[0].split())}" in words

@@ -98,7 +98,7 @@ def test_predict_takes_tables_without_labels(folder, tmp_path):
 
 
 def test_inspect_shows_relations_and_what_is_left(folder):
-    shown = output("inspect", "a.ticket", "my-library", cwd=folder)
+    shown = output("inspect", "--all", "a.ticket", "my-library", cwd=folder)
     assert "paper, cites, paper" in shown
     assert "author:" in shown
     facts = json.loads(

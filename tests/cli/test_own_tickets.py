@@ -139,9 +139,9 @@ def test_a_module_of_ones_own_is_looked_at_but_not_run(tmp_path):
     save_npz(tmp_path / "graph.npz", **arrays(data))
     ticket = teddy.find_ticket(data, Weighted, 0.5, 0.5, epochs=2)
     ticket.save(tmp_path / "a.ticket")
-    done = run_here("inspect", "a.ticket", "graph.npz", cwd=tmp_path)
+    done = run_here("inspect", "--all", "a.ticket", "graph.npz", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "What is left of the graph" in done.stdout
+    assert "Graph before and after pruning" in done.stdout
     for arguments in (
         ["predict", "a.ticket", "graph.npz"],
         ["predict", "a.ticket", "graph.npz", "--changed", "none"],

@@ -243,8 +243,8 @@ def test_inspect_without_the_graph_says_what_the_file_holds(home, tmp_path):
     assert facts["layers"]["layer 2"]["total"] == 24
     assert facts["score"] == "teddy"
     assert (
-        "What is left of the graph"
-        not in run_here("inspect", home / "a.ticket", cwd=tmp_path).stdout
+        "Graph before and after pruning"
+        not in run_here("inspect", "--all", home / "a.ticket", cwd=tmp_path).stdout
     )
 
 
@@ -252,7 +252,7 @@ def test_inspect_with_the_graph_says_what_is_left_of_it(home, ticket, tmp_path):
     data = teddy.load_dataset(home / "before")
     graph, keep = ticket.prune(data)
     kept = torch.bincount(graph.pairs[:, keep].flatten(), minlength=40)
-    arguments = ["inspect", home / "a.ticket", home / "before"]
+    arguments = ["inspect", "--all", home / "a.ticket", home / "before"]
     left = json.loads(run_here(*arguments, "--json", cwd=tmp_path).stdout)["left"]
     hub = int((graph.degree - kept).argmax())
     first = left["hubs"][0]
@@ -261,13 +261,13 @@ def test_inspect_with_the_graph_says_what_is_left_of_it(home, ticket, tmp_path):
     assert left["num_stranded"] == int(((graph.degree > 0) & (kept == 0)).sum())
     assert left["after"]["edges"] == ticket.info.edges.kept
     seen = run_here(*arguments, cwd=tmp_path).stdout
-    for words in ("Layers", "What is left of the graph", "Nodes that lost most edges",
+    for words in ("Layers", "Graph before and after pruning", "Nodes with the most removed edges",
                   f"{left['num_stranded']} nodes lost all edges", first["node"]):  # fmt: skip
         assert words in seen
 
 
 def test_inspect_draws_a_node(home, ticket, tmp_path):
-    arguments = ["inspect", home / "a.ticket", home / "before", "--node", "node-3"]
+    arguments = ["inspect", "--all", home / "a.ticket", home / "before", "--node", "node-3"]
     done = run_here(*arguments, "--picture", "a.svg", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Node node-3: " in done.stdout

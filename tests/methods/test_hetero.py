@@ -412,7 +412,7 @@ def test_the_command_line_asks_for_the_module(data, ticket, tmp_path):
     line = refused(run_here("find", "graph.pt", cwd=tmp_path))
     assert "model gin does not support a HeteroData" in line
     ticket.save(tmp_path / "a.ticket")
-    shown = run_here("inspect", "a.ticket", cwd=tmp_path)
+    shown = run_here("inspect", "--all", "a.ticket", cwd=tmp_path)
     assert shown.returncode == 0
     assert "paper, cites, paper" in shown.stdout
     for command in ("predict", "bench"):

@@ -170,7 +170,7 @@ def test_ray_runs_the_same_tasks(graph, tmp_path):
         (["--methods", "wd-glt:epsilon=0"], "epsilon is 0.0, expected a number above 0"),
         (["--methods", "teddy:distill=-1"], "distill is -1.0"),
         (["--levels", "5-1"], "unknown level '5-1', expected"),
-        (["--against", "ugs"], "no 'ugs' to compare with, expected one of: teddy, random"),
+        (["--against", "ugs"], "against is 'ugs', expected one of: teddy, random"),
         (["--load", "nothing.py"], "nothing.py: no such file"),
         (["--summary", "--out", "nowhere"], "nowhere: no results here"),
     ],

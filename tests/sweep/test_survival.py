@@ -74,7 +74,7 @@ def test_the_summary_says_what_is_left_out(graph, tmp_path):
     assert report["damaged"] == 1
     assert report["failures"] == []
     again = run_here(*command, cwd=tmp_path)
-    assert "tried again" in again.stderr
+    assert "computed again" in again.stderr
 
 
 def test_a_series_that_another_process_has_is_left_to_it(graph, tmp_path):

@@ -1,4 +1,4 @@
-"""``teddy bench TICKET``: what does it save at inference?"""
+"""``teddy bench TICKET``: inference time of a ticket and of its dense model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-#: What a row of the table is, by its way.
+#: Label of a row of the table.
 WORDS = {
     "dense": "dense",
     "sparse graph": "+ sparse graph",
@@ -28,7 +28,7 @@ def bench_ticket(
     data_dir: Path | None,
     json_: bool,
 ) -> None:
-    """Time a pass of the dense model and of a ticket, by threads and devices."""
+    """Time a forward pass of the dense model and of a ticket, by threads and devices."""
     import torch
 
     from teddy.cli.printing import print_table, print_text
@@ -39,13 +39,13 @@ def bench_ticket(
     info = read_ticket(ticket).info
     graph = cache(partial(load_graph, Path(ticket), info, dataset, None, None, nodes, data_dir))
     loaded, data = load_ticket(ticket, module, graph), graph()
-    most, passes = torch.get_num_threads(), []
+    max_threads, passes = torch.get_num_threads(), []
     try:
-        for threads in sorted({1, most}):
+        for threads in sorted({1, max_threads}):
             torch.set_num_threads(threads)
             passes += measure(loaded, data)
     finally:
-        torch.set_num_threads(most)
+        torch.set_num_threads(max_threads)
     if torch.cuda.is_available():
         passes += measure(loaded, data.to("cuda"))
     scores = {"dense": info.dense.test, "ticket": info.ticket.test}
@@ -57,19 +57,19 @@ def bench_ticket(
             "metric": info.task["metric"],
             "test": scores,
             "torch": torch.__version__,
-            "rows": [asdict(found) for found in passes],
+            "rows": [asdict(timed) for timed in passes],
         }
         typer.echo(json.dumps(result))
         return
     groups: dict[tuple[str, int], list[Pass]] = {}
-    for found in passes:
-        groups.setdefault((found.device, found.threads), []).append(found)
+    for timed in passes:
+        groups.setdefault((timed.device, timed.threads), []).append(timed)
     for (device, threads), rows in groups.items():
         place = f"{threads} thread{'s' * (threads > 1)}" if device == "cpu" else device
         print_table(
             f"An inference pass of {_model(info.model)} on {info.dataset}, {place}",
             ("", "stored weights", "non-zero MACs", "fewer", "ms", "faster"),
-            [_row(found, rows[0]) for found in rows],
+            [_row(timed, rows[0]) for timed in rows],
         )
     metric = info.task["metric"]
     print_text(f"Test {metric} %: dense {scores['dense']:.2f}, ticket {scores['ticket']:.2f}.")
@@ -79,13 +79,13 @@ def _model(spec: Mapping[str, Any]) -> str:
     return str(spec.get("name") or spec["class"])
 
 
-def _row(found: Any, dense: Any) -> tuple[Any, ...]:
+def _row(timed: Any, dense: Any) -> tuple[Any, ...]:
     macs = fewer = "-"
-    if found.macs and dense.macs:
-        macs = f"{found.macs:,}" if dense.macs < 1e7 else f"{found.macs / 1e6:,.1f}M"
-        fewer = f"{dense.macs / found.macs:.2f}x"
-    faster = dense.milliseconds / found.milliseconds
+    if timed.macs and dense.macs:
+        macs = f"{timed.macs:,}" if dense.macs < 1e7 else f"{timed.macs / 1e6:,.1f}M"
+        fewer = f"{dense.macs / timed.macs:.2f}x"
+    faster = dense.milliseconds / timed.milliseconds
     return (
-        WORDS[found.way], f"{found.weights:,}", macs, fewer, f"{found.milliseconds:.2f}",
+        WORDS[timed.way], f"{timed.weights:,}", macs, fewer, f"{timed.milliseconds:.2f}",
         f"{faster:.2f}x",
     )  # fmt: skip

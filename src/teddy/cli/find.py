@@ -130,8 +130,8 @@ def find(
     if report is not None:
         from teddy.report import write_page
 
-        facts = {"settings": study.best.info.config}
-        write_page(study.rows(data, str(chosen)), facts, report)
+        metadata = {"settings": study.best.info.config}
+        write_page(study.rows(data, str(chosen)), metadata, report)
     result = {
         **study.to_dict(),
         "spec": str(chosen),

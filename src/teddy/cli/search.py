@@ -98,22 +98,22 @@ def search(
     config = Settings.from_dict(settings)
     if config.train.tuned:
         report_tuned([dataset], [model])
-    which = f"{method} {config.to_dict()}"
-    folder = out or Path("runs") / f"search-{file_name(dataset, model, digest_only=which)}"
+    key = f"{method} {config.to_dict()}"
+    folder = out or Path("runs") / f"search-{file_name(dataset, model, digest_only=key)}"
     with resumable(folder), work_progress() as progress:
-        found = search_sparsest(
+        result = search_sparsest(
             dataset, model, folder, method=method, tolerance=tolerance, confidence=confidence,
             seeds=seeds, levels=levels, frontier=frontier, settings=config, jobs=jobs,
             plugins=load or (), ticket=ticket, progress=progress,
         )  # fmt: skip
     if plot is not None:
-        save_picture(search_chart(found), plot)
-    saved = None if ticket is None or found.sparsest is None else str(ticket)
+        save_picture(search_chart(result), plot)
+    saved = None if ticket is None or result.sparsest is None else str(ticket)
     if json_:
-        facts = {"folder": str(folder), "plot": None if plot is None else str(plot)}
-        typer.echo(json.dumps({**found.to_dict(), **facts, "ticket_file": saved}))
+        files = {"folder": str(folder), "plot": None if plot is None else str(plot)}
+        typer.echo(json.dumps({**result.to_dict(), **files, "ticket_file": saved}))
     else:
-        search_tables(found, folder, saved)
+        search_tables(result, folder, saved)
     if ticket is not None and saved is None:
         print("teddy: no level was accepted, so there is no ticket to save", file=sys.stderr)
         sys.exit(1)

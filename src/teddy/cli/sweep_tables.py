@@ -21,23 +21,23 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
     best = best_methods(summaries)
     metric = summaries[0].metric if summaries else Metric()
     for dataset, model in dict.fromkeys((s.dataset, s.model) for s in summaries):
-        here = [s for s in summaries if (s.dataset, s.model) == (dataset, model)]
-        by_place = {(s.method, s.level): s for s in here}
-        levels = sorted({s.level for s in here} - {0})
-        cells = {s.method: [by_place.get((s.method, i)) for i in levels] for s in here}
-        seeds = max(s.seeds for s in here)
-        whole = next(s for s in here if s.seeds == seeds)  # for the mean of the dense models
+        shown = [s for s in summaries if (s.dataset, s.model) == (dataset, model)]
+        by_cell = {(s.method, s.level): s for s in shown}
+        levels = sorted({s.level for s in shown} - {0})
+        cells = {s.method: [by_cell.get((s.method, i)) for i in levels] for s in shown}
+        seeds = max(s.seeds for s in shown)
+        complete = next(s for s in shown if s.seeds == seeds)  # for the mean of the dense models
         headings = [f"{i} (-{100 * schedule_sparsity(i):.0f}%)" for i in levels]
         print_table(
             f"{dataset}, {model}: test {metric.name} %, {seeds} seed{'s' * (seeds > 1)}, "
-            f"dense {whole.dense:.2f}",
+            f"dense {complete.dense:.2f}",
             ("level", *headings),
             [(method, *(_cell(s, best, seeds) for s in row)) for method, row in cells.items()],
         )
         if metric.hits is not None:
             print_table(
                 f"{dataset}, {model}: test {metric.hits} %, the second metric, "
-                f"dense {_hits(whole.dense_hits)}",
+                f"dense {_hits(complete.dense_hits)}",
                 ("level", *headings),
                 [
                     (method, *("-" if s is None else _hits(s.hits) for s in row))
@@ -46,7 +46,7 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
             )
     print_text(
         "w winning, l losing, ? undecided against the dense models of the same seeds, f too few "
-        f"seeds (a verdict takes {ENOUGH_SEEDS}); * the highest of its column; (n) of n seeds only"
+        f"seeds (a verdict needs {ENOUGH_SEEDS}); * the highest of its column; (n) with n seeds only"
     )
     sparsest = sparsest_winning(summaries)
     if any(sparsest.values()):
@@ -60,16 +60,16 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
                 "difference",
                 *(() if metric.hits is None else (f"{metric.hits} %",)),
             ),
-            [_winner(key, found) for key, found in sparsest.items() if found is not None],
+            [_winner(key, winner) for key, winner in sparsest.items() if winner is not None],
         )
     judged = {(s.dataset, s.model, s.method) for s in summaries if s.verdict in _JUDGED}
-    without = [key for key, found in sparsest.items() if found is None]
-    for what, keys in (
+    without = [key for key, winner in sparsest.items() if winner is None]
+    for title, keys in (
         ("No winning ticket", [key for key in without if key in judged]),
         ("Too few seeds for a verdict", [key for key in without if key not in judged]),
     ):
         if keys:
-            print_text(f"{what}: {', '.join(' '.join(key) for key in keys)}")
+            print_text(f"{title}: {', '.join(' '.join(key) for key in keys)}")
     if against is not None:
         print_table(
             f"Difference to {against}, paired over seeds, 95% interval",
@@ -98,67 +98,69 @@ def _hits(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
 
 
-def _winner(key: tuple[str, ...], found: Summary) -> tuple[Any, ...]:
-    share = max(found.graph_sparsity, found.weight_sparsity)
-    hits = () if found.metric.hits is None else (_hits(found.hits),)
-    mean = f"{found.mean:.2f}"
-    return " ".join(key), found.level, f"{100 * share:.1f}%", mean, found.difference, *hits
+def _winner(key: tuple[str, ...], winner: Summary) -> tuple[Any, ...]:
+    share = max(winner.graph_sparsity, winner.weight_sparsity)
+    hits = () if winner.metric.hits is None else (_hits(winner.hits),)
+    mean = f"{winner.mean:.2f}"
+    return " ".join(key), winner.level, f"{100 * share:.1f}%", mean, winner.difference, *hits
 
 
-def search_tables(found: SearchResult, folder: Path, ticket: str | None) -> None:
+def search_tables(result: SearchResult, folder: Path, ticket: str | None) -> None:
     """Print the levels tried, the answer, its test metric and the number of trainings."""
-    rule, metric = found.rule, found.metric
+    rule, metric = result.rule, result.metric
     print_table(
-        f"{found.dataset}, {found.model}, {found.method}: validation {metric.name}, ticket minus "
+        f"{result.dataset}, {result.model}, {result.method}: validation {metric.name}, ticket minus "
         f"dense of the same seed; tolerance {rule.tolerance:g}, at most {rule.seeds} seeds",
         ("level", "edges", "weights", "seeds", "difference, bounds", "verdict"),
-        [_row(t) for t in sorted(found.tried, key=lambda t: t.point)],
+        [_row(t) for t in sorted(result.tried, key=lambda t: t.point)],
     )
-    if found.undecided:
+    if result.undecided:
         print_text(
             f"Undecided with {rule.seeds} seeds, counted as not accepted: level "
-            f"{', '.join(map(str, sorted(found.undecided)))}"
+            f"{', '.join(map(str, sorted(result.undecided)))}"
         )
-    if found.against:
-        against = ", ".join(f"{t.point} {t.decision.verdict}" for t in found.against)
+    if result.against:
+        against = ", ".join(f"{t.point} {t.decision.verdict}" for t in result.against)
         print_text(
-            "Against the assumption that nothing sparser is good again, by cells of this folder: "
-            f"level {against}"
+            f"Sparser levels that are accepted again, by cells of this folder: level {against}"
         )
-    if found.answers:
+    if result.answers:
         hits = [] if metric.hits is None else [f"dense {metric.hits}", f"ticket {metric.hits}"]
         print_table(
-            f"Test {metric.name} % of the answer, not looked at before it stood; 95% interval",
+            f"Test {metric.name} % of the answer, not read before the answer was final; 95% interval",
             ("level", "seeds", "dense", "ticket", "difference", *hits),
-            [_test(answer) for answer in found.answers],
+            [_test(answer) for answer in result.answers],
         )
-    print_text(_line(found))
-    trainings = found.tickets + found.dense
+    print_text(_line(result))
+    trainings = result.tickets + result.dense
     print_text(
-        f"{trainings} trainings, {found.dense} of them dense; all levels and seeds would be "
-        f"{found.grid}. {found.computed} computed now: {folder}"
+        f"{trainings} trainings, {result.dense} of them dense; all levels and seeds would be "
+        f"{result.grid}. {result.computed} computed now: {folder}"
     )
-    if ticket is not None and found.sparsest is not None:
-        point, seed = found.sparsest.tried.point, found.sparsest.seed
+    if ticket is not None and result.sparsest is not None:
+        point, seed = result.sparsest.tried.point, result.sparsest.seed
         print_text(f"Ticket (level {point}, seed {seed}): {ticket}")
 
 
-def _line(found: SearchResult) -> str:
+def _line(result: SearchResult) -> str:
     """The answer."""
-    tolerance, sure = f"{found.rule.tolerance:g} points", f"{100 * found.rule.confidence:g}%"
-    if not found.answers:
-        return f"No level was accepted as at most {tolerance} below dense, with {sure} confidence."
+    tolerance, confidence = (
+        f"{result.rule.tolerance:g} points",
+        f"{100 * result.rule.confidence:g}%",
+    )
+    if not result.answers:
+        return f"No level was accepted as at most {tolerance} below dense, with {confidence} confidence."
     answers = [
         f"level {tried.point}, {100 * tried.graph_sparsity:.1f}% of edges and "
         f"{100 * tried.weight_sparsity:.1f}% of weights removed"
-        for tried in (answer.tried for answer in found.answers)
+        for tried in (answer.tried for answer in result.answers)
     ]
-    most = LevelPair(found.levels[-1], found.levels[-1])
-    end = any(answer.tried.point == most for answer in found.answers)
-    further = " Nothing sparser was there to try: see --max-level." if end else ""
+    most = LevelPair(result.levels[-1], result.levels[-1])
+    end = any(answer.tried.point == most for answer in result.answers)
+    further = " It is the highest level tried; --max-level tries higher ones." if end else ""
     return (
         f"Sparsest: {'; '.join(answers)}. On validation at most {tolerance} below dense, with "
-        f"{sure} confidence.{further}"
+        f"{confidence} confidence.{further}"
     )
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def find_tables(study: Any, result: dict[str, Any]) -> None:
-    """Print what ``teddy find`` found."""
+    """Print the result of ``teddy find``."""
     metrics, seconds = [result["dense"], result["ticket"]], result["seconds"]
     weights, seeds, inductive = result["weights"], len(result["seeds"]), result["inductive"]
     last = [values["last_test"] for values in metrics]
@@ -40,7 +40,7 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
     if "tried" in study.best.info.config:
         print_text(_chosen(study.tickets))
     if result["ticket_file"] is None:
-        print_text("Not saved; add --out FILE to keep the ticket.")
+        print_text("Not saved: --out FILE saves the ticket.")
     else:
         which = f" (seed {study.best.info.seed}, best on validation)" if seeds > 1 else ""
         print_text(f"Ticket{which}: {result['ticket_file']}")
@@ -65,7 +65,7 @@ def health_rows(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str
 
 
 def describe_split(split: str, inductive: dict[str, Any] | None) -> str:
-    """A split in words, and that it is inductive.
+    """Text of a split, with a mark if it is inductive.
 
     Example:
         >>> describe_split("public", None), describe_split("3", None), describe_split("0, 1", None)
@@ -81,7 +81,7 @@ def edge_rows(
 ) -> list[tuple[tuple[str, str, str], dict[str, int]]]:
     """Rows of edges before and after, with the numbers behind them.
 
-    Of an inductive ticket: those of the training graph, and of the one that it was tested on.
+    An inductive ticket has two rows: the training graph, and the graph of the test.
     """
     counts = {"undirected edges": edges}
     if inductive:
@@ -93,17 +93,17 @@ def edge_rows(
 
 
 def second_metric_rows(infos: Sequence[TicketInfo]) -> list[tuple[str, str, str]]:
-    """The row of the second metric, the mean of several tickets; none where there is none.
+    """Row of the second metric, the mean of several tickets; empty without a second metric.
 
     Args:
         infos: Headers of the tickets.
     """
     from teddy.ticket.info import second_metric
 
-    found = second_metric(infos)
-    if found is None:
+    metric = second_metric(infos)
+    if metric is None:
         return []
-    return [(f"test {found.name} %", f"{found.dense:.2f}", f"{found.ticket:.2f}")]
+    return [(f"test {metric.name} %", f"{metric.dense:.2f}", f"{metric.ticket:.2f}")]
 
 
 def _verdict(result: dict[str, Any]) -> str:
@@ -125,7 +125,7 @@ def _verdict(result: dict[str, Any]) -> str:
 
 
 def _chosen(tickets: list[Any]) -> str:
-    """The scores that were kept, and the validation metric of each that was tried."""
+    """The chosen scores, and the mean validation metric of each score that was tried."""
     from teddy.sweep.metric import Metric
 
     examples = Metric(tickets[0].info.task["name"]).examples
@@ -156,7 +156,7 @@ def _mean(values: dict[str, Any]) -> str:
     return mean if len(values["test"]) == 1 else f"{mean} ± {values['test_std']:.2f}"
 
 
-#: Neighbours that are named in a line.
+#: Number of neighbours in a line.
 _NAMED = 20
 
 

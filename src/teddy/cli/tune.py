@@ -84,8 +84,8 @@ def tune(
         dataset, model, method, SparsityLevel.from_schedule(level), tuple(range(seeds)), names
     )
     config = Settings.from_dict(settings)
-    which = f"{method} {names} {level} {seeds} {config.to_dict()}"
-    folder = out or Path("runs") / f"tune-{file_name(dataset, model, digest_only=which)}"
+    key = f"{method} {names} {level} {seeds} {config.to_dict()}"
+    folder = out or Path("runs") / f"tune-{file_name(dataset, model, digest_only=key)}"
     with resumable(folder), cell_progress(trials, "trials") as progress:
         tuning = run_tune(tuned, folder, trials, config, jobs, progress, load or ())
     best, metric = tuning.best, Metric.from_task(config.task.task)
@@ -109,4 +109,4 @@ def tune(
         ],
     )
     options = " ".join(f"--{n.replace('_', '-')} {v:.4g}" for n, v in best.settings.items())
-    typer.echo(f"{len(tuning.trials)} trials in {folder}; the best: {options}")
+    typer.echo(f"{len(tuning.trials)} trials in {folder}; best: {options}")
