@@ -315,7 +315,7 @@ def test_the_command_prints_a_table_and_writes_what_it_is_told_to(graph, tmp_pat
     edges, weights = (100 * (1 - n.kept / n.total) for n in (ticket.edges, ticket.weights))
     removed = f"{edges:.1f}% of edges and {weights:.1f}% of weights removed"
     assert f"Sparsest: level 20, {removed}." in done.stdout
-    assert "Nothing sparser was there to try: see --max-level." in done.stdout
+    assert "It is the highest level tried; --max-level tries higher ones." in done.stdout
     assert "all levels and seeds would be 15" in done.stdout
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert ticket.graph_sparsity == pytest.approx(0.6415, 1e-3)

@@ -69,7 +69,7 @@ def test_the_command_says_it_all(tmp_path):
             "2", "--epochs", "3", "--hidden-channels", "8", "--out", "runs"]  # fmt: skip
     done = run_here("sweep", graph, *grid, "--against", "random", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for words in ("test accuracy %, 2 seeds, dense", "f too few seeds (a verdict takes 3)",
+    for words in ("test accuracy %, 2 seeds, dense", "f too few seeds (a verdict needs 3)",
                   "Too few seeds for a verdict: ", "Difference to random",
                   "12 of 12 cells, 12 computed now"):  # fmt: skip
         assert words in " ".join(done.stdout.split())

@@ -46,7 +46,7 @@ def sweep_tables(summaries: list[Summary], against: str | None) -> None:
             )
     print_text(
         "w winning, l losing, ? undecided against the dense models of the same seeds, f too few "
-        f"seeds (a verdict needs {ENOUGH_SEEDS}); * the highest of its column; (n) with n seeds only"
+        f"seeds (a verdict needs {ENOUGH_SEEDS}); * the highest of its column; (n) with n seeds"
     )
     sparsest = sparsest_winning(summaries)
     if any(sparsest.values()):
@@ -109,8 +109,8 @@ def search_tables(result: SearchResult, folder: Path, ticket: str | None) -> Non
     """Print the levels tried, the answer, its test metric and the number of trainings."""
     rule, metric = result.rule, result.metric
     print_table(
-        f"{result.dataset}, {result.model}, {result.method}: validation {metric.name}, ticket minus "
-        f"dense of the same seed; tolerance {rule.tolerance:g}, at most {rule.seeds} seeds",
+        f"{result.dataset}, {result.model}, {result.method}: validation {metric.name}, ticket "
+        f"minus dense of the same seed; tolerance {rule.tolerance:g}, at most {rule.seeds} seeds",
         ("level", "edges", "weights", "seeds", "difference, bounds", "verdict"),
         [_row(t) for t in sorted(result.tried, key=lambda t: t.point)],
     )
@@ -127,7 +127,7 @@ def search_tables(result: SearchResult, folder: Path, ticket: str | None) -> Non
     if result.answers:
         hits = [] if metric.hits is None else [f"dense {metric.hits}", f"ticket {metric.hits}"]
         print_table(
-            f"Test {metric.name} % of the answer, not read before the answer was final; 95% interval",
+            f"Test {metric.name} % of the answer, computed after the search; 95% interval",
             ("level", "seeds", "dense", "ticket", "difference", *hits),
             [_test(answer) for answer in result.answers],
         )
@@ -143,24 +143,22 @@ def search_tables(result: SearchResult, folder: Path, ticket: str | None) -> Non
 
 
 def _line(result: SearchResult) -> str:
-    """The answer."""
-    tolerance, confidence = (
-        f"{result.rule.tolerance:g} points",
-        f"{100 * result.rule.confidence:g}%",
-    )
+    """Sentence with the answer of a search."""
+    tolerance = f"{result.rule.tolerance:g} points"
+    confidence = f"{100 * result.rule.confidence:g}% confidence"
     if not result.answers:
-        return f"No level was accepted as at most {tolerance} below dense, with {confidence} confidence."
+        return f"No level was accepted as at most {tolerance} below dense, with {confidence}."
     answers = [
         f"level {tried.point}, {100 * tried.graph_sparsity:.1f}% of edges and "
         f"{100 * tried.weight_sparsity:.1f}% of weights removed"
         for tried in (answer.tried for answer in result.answers)
     ]
-    most = LevelPair(result.levels[-1], result.levels[-1])
-    end = any(answer.tried.point == most for answer in result.answers)
+    highest = LevelPair(result.levels[-1], result.levels[-1])
+    end = any(answer.tried.point == highest for answer in result.answers)
     further = " It is the highest level tried; --max-level tries higher ones." if end else ""
     return (
         f"Sparsest: {'; '.join(answers)}. On validation at most {tolerance} below dense, with "
-        f"{confidence} confidence.{further}"
+        f"{confidence}.{further}"
     )
 
 
