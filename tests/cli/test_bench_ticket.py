@@ -42,7 +42,7 @@ def test_what_does_not_fit_is_refused(ticket, tmp_path):
     )
     for option in ("--epochs", "--hidden-channels"):
         line = refused(run_here("bench", "a.ticket", "graph.npz", option, "3", cwd=tmp_path))
-        assert f"a.ticket is a ticket, expected {option} with a data set only" in line
+        assert f"a.ticket is a ticket, expected {option} only with a data set" in line
     assert "expected a ticket before its graph" in refused(
         run_here("bench", "citeseer", "graph.npz", cwd=tmp_path)
     )

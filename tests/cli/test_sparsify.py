@@ -19,7 +19,7 @@ def test_a_table_and_a_report(tmp_path):
     assert done.returncode == 0, done.stderr
     assert places(tmp_path / "out.parquet") == [0, 3, 4, 5]
     assert "by memory (6 rows take about" in done.stdout
-    for row in ("edges", "self-loops", "degree: mean, median, most", "components"):
+    for row in ("edges", "self-loops", "degree: mean, median, max", "components"):
         assert row in done.stdout
 
 

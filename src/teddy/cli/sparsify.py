@@ -92,7 +92,7 @@ def sparsify(
         teddy sparsify edges.csv pruned.csv --sparsity 0.5 --score random --seed 1
         teddy sparsify "parts/*.parquet" pruned/ --sparsity 0.9 --memory 4GB
     """
-    if score not in names.TABLE_SCORES:
+    if score not in names.SCORES:
         raise unknown_name("score", score, names.TABLE_SCORES)
     check_sparsity(sparsity)
     from teddy.cli.progress import work_progress
