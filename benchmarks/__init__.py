@@ -1,1 +1,1 @@
-"""Speed, as ratios measured side by side in one process: ``make bench``."""
+"""Benchmarks: speed as ratios measured in turn in one process (``make bench``)."""

@@ -1,7 +1,7 @@
 """Run the benchmarks: ``make bench``, or ``python -m benchmarks [--threads N] [--json FILE]``.
 
-Every figure is a ratio of medians measured in turn in this process. Cora joins in where TEDDY_DATA
-names a folder with its raw files.
+Every ratio is one of medians measured in turn in this process. Cora is included if TEDDY_DATA names
+a folder with its raw files.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PARTS = (
     "projection", "epochs", "scoring", "large", "doubling", "memory", "methods", "jobs",
     "precompute", "tables",
 )  # fmt: skip
-#: Those that take long, and are run when asked for.
+#: Slow parts, run only on request.
 LONG = ("minibatch",)
 
 KINDS = ("dense", "ticket")
@@ -37,10 +37,12 @@ KINDS = ("dense", "ticket")
 def main() -> None:
     """Print a table and write JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--threads", type=int, default=1, help="of both sides")
+    parser.add_argument("--threads", type=int, default=1, help="threads of both sides")
     parser.add_argument("--sets", default="citeseer,cora,pubmed")
     parser.add_argument("--models", default="gcn,gin,gat")
-    parser.add_argument("--parts", default=",".join(PARTS), help="of " + ", ".join(PARTS + LONG))
+    parser.add_argument(
+        "--parts", default=",".join(PARTS), help="parts to run, of " + ", ".join(PARTS + LONG)
+    )
     parser.add_argument("--json", type=Path, default=Path("bench.json"))
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -86,7 +88,9 @@ def main() -> None:
             print(f"{entry['work']}: {entry['factor']:.2f} times as long", flush=True)
     if "memory" in parts:
         result["memory"] = find_memory()
-        print(f"{result['memory']['work']}: {result['memory']['peak_bytes'] / 1e6:.0f} MB at most")
+        print(
+            f"{result['memory']['work']}: {result['memory']['peak_bytes'] / 1e6:.0f} MB peak memory"
+        )
     if "methods" in parts:
         show(separation())
         result["methods"] = []

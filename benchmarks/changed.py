@@ -1,8 +1,8 @@
-"""What a ticket is worth on a graph that has grown since: ``python -m benchmarks.changed``.
+"""Accuracy of a ticket on a graph that has grown: ``python -m benchmarks.changed``.
 
-A tenth of the nodes, none of them for training or validation, aren't there yet when the ticket is
-found. Then they come, with their edges, and the same weights predict the whole graph, its edges
-pruned by each rule of ``Ticket.transfer``. Beside it, a ticket found anew on the whole.
+A ticket is found without a tenth of the nodes, none of them for training or validation. The same
+weights then predict the whole graph, pruned by each rule of ``Ticket.transfer``. The baseline is a
+new ticket of the whole graph.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RULES = ("scored", "training", "none")
 
 
 def without(data: Data, gone: Tensor) -> Data:
-    """The graph of the other nodes, which keep their numbers as ids."""
+    """Return the graph without some nodes; the others keep their numbers as ids."""
     graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
     part, _ = graph.induced(~gone)
     fields = {key: data[key][~gone] for key in ("y", *MASKS)}
@@ -39,7 +39,7 @@ def without(data: Data, gone: Tensor) -> Data:
 
 
 def new_nodes(data: Data, share: float, seed: int) -> Tensor:
-    """Some nodes that are neither for training nor for validation, bool ``[N]``."""
+    """Draw new nodes, none for training or validation, bool ``[N]``."""
     free = (~data.train_mask & ~data.val_mask).nonzero().flatten()
     order = torch.randperm(free.numel(), generator=torch.Generator().manual_seed(seed))
     new = torch.zeros(data.num_nodes, dtype=torch.bool)
@@ -50,8 +50,8 @@ def new_nodes(data: Data, share: float, seed: int) -> Tensor:
 def grown(
     data: Data, model: str, seeds: int, share: float = 0.1, **options: Any
 ) -> dict[str, dict[str, list[float]]]:
-    """Accuracies on new nodes and on test nodes that were there, by rule, for each seed."""
-    found: dict[str, dict[str, list[float]]] = {
+    """Accuracies on new nodes and on old test nodes, by rule, for each seed."""
+    accuracies: dict[str, dict[str, list[float]]] = {
         rule: {"new": [], "there": []} for rule in (*RULES, "found anew")
     }
     data = data.clone()
@@ -66,11 +66,11 @@ def grown(
         }
         tickets["found anew"] = teddy.find_ticket(data, model, 0.64, 0.64, seed=seed, **options)
         nodes = {"new": new & (data.y >= 0), "there": data.test_mask & ~new}
-        for rule, there in tickets.items():
-            predicted = there.predict(data)
+        for rule, candidate in tickets.items():
+            predicted = candidate.predict(data)
             for part, mask in nodes.items():
-                found[rule][part].append(accuracy(predicted[mask], data.y[mask]))
-    return found
+                accuracies[rule][part].append(accuracy(predicted[mask], data.y[mask]))
+    return accuracies
 
 
 def main() -> None:
@@ -93,7 +93,7 @@ def main() -> None:
     if arguments.json:
         print(json.dumps(result))
         return
-    print("accuracy % on new nodes, on test nodes that were there; mean and standard deviation")
+    print("accuracy % on new nodes, on old test nodes; mean and standard deviation")
     for model, rules in result.items():
         print(f"{arguments.set}, {model}, {arguments.seeds} seeds")
         for rule, parts in rules.items():

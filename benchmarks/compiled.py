@@ -1,11 +1,11 @@
-"""What tickets save at inference, and what they cost in accuracy: unstructured and structured.
+"""Inference time and accuracy of tickets, unstructured and structured.
 
     python -m benchmarks.compiled --sets citeseer,pubmed --models gcn,gin --levels 20,40 \
         --seeds 3 --epochs 200 --json compiled.json
 
 Each ticket is compiled and timed against the dense model compiled in the same way, with the same
 sparse features: medians of passes in turn, in one process; of several seeds the median again.
-Tickets are kept (``--tickets``), so the same command again only times them, on a quiet machine.
+Tickets are stored (``--tickets``), so a rerun only times them.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ def inference(
     tickets: Path | None = None,
     **options: Any,
 ) -> Iterator[dict[str, Any]]:
-    """Find tickets of a set and a model, and time them; the dense model is trained once a seed.
+    """Find and time tickets of a data set and a model; one dense model for each seed.
 
     Args:
         name: The data set.
         model: The model's name.
-        levels: The paper's simulations.
-        seeds: How many.
-        epochs: Of each training.
-        seconds: To time each way for.
-        structures: What is projected, single weights or whole units.
-        tickets: A folder to keep tickets in, and to take those from that are there.
-        options: Of the model.
+        levels: Levels of the paper's schedule.
+        seeds: Number of seeds.
+        epochs: Epochs of each training.
+        seconds: Time spent on each way.
+        structures: Projections, of single weights or whole units.
+        tickets: Folder of stored tickets, read and extended.
+        options: Options of the model.
     """
     data = teddy.load_dataset(name)
     problems = [
@@ -66,11 +66,11 @@ def inference(
         for problem in problems:
             settings = level, structure, problem.seed, epochs, *sorted(options.items())
             key = file_name(name, model, *map(str, settings))
-            found = _kept(problem, level, structure, tickets and tickets / f"{key}.ticket")
-            dense.append(found.info.dense.test)
-            ticket.append(found.info.ticket.test)
-            ways.append(measure(found, data, seconds))
-        passes = [_middle([asdict(found) for found in same]) for same in zip(*ways, strict=True)]
+            sparse = _kept(problem, level, structure, tickets and tickets / f"{key}.ticket")
+            dense.append(sparse.info.dense.test)
+            ticket.append(sparse.info.ticket.test)
+            ways.append(measure(sparse, data, seconds))
+        passes = [_middle([asdict(timed) for timed in same]) for same in zip(*ways, strict=True)]
         first, last = passes[0], passes[-1]
         yield {
             "dataset": name,
@@ -86,27 +86,27 @@ def inference(
 
 
 def _kept(problem: Problem, level: int, structure: str, path: Path | None) -> Ticket:
-    """The ticket of a file, or a new one that is written there."""
+    """Load the ticket of a file, or find and store it there."""
     if path is not None and path.exists():
         return Ticket.load(path)
-    (found,) = METHODS["teddy"].tickets(
+    (ticket,) = METHODS["teddy"].tickets(
         problem, [SparsityLevel.from_schedule(level)], structure=structure
     )
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        found.save(path)
-    return found
+        ticket.save(path)
+    return ticket
 
 
 def _middle(passes: list[dict[str, Any]]) -> dict[str, Any]:
-    """Medians over seeds."""
+    """Return medians over seeds."""
     numbers = ("milliseconds", "macs", "weights")
     return {**passes[0], **{n: statistics.median(p[n] for p in passes) for n in numbers}}
 
 
 def line(row: dict[str, Any]) -> str:
-    """A line of the table."""
-    times = " | ".join(f"{found['milliseconds']:.2f}" for found in row["passes"])
+    """Return a line of the table."""
+    times = " | ".join(f"{timed['milliseconds']:.2f}" for timed in row["passes"])
     return (
         f"| {row['dataset']} {row['model']} | {row['simulation']} | {row['structure']} "
         f"| {statistics.mean(row['dense']):.2f} | {statistics.mean(row['ticket']):.2f} "
@@ -125,10 +125,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", default="citeseer,pubmed")
     parser.add_argument("--models", default="gcn,gin")
-    parser.add_argument("--levels", default="20,40", help="the paper's simulations")
+    parser.add_argument("--levels", default="20,40", help="levels of the paper's schedule")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=200)
-    parser.add_argument("--threads", type=int, default=1, help="of both sides")
+    parser.add_argument("--threads", type=int, default=1, help="threads of both sides")
     parser.add_argument("--tickets", type=Path, default=Path("runs/compiled"))
     parser.add_argument("--json", type=Path, default=Path("compiled.json"))
     arguments = parser.parse_args()
@@ -144,13 +144,13 @@ def main() -> None:
     print(HEADING)
     levels = [int(level) for level in arguments.levels.split(",")]
     for name, model in product(arguments.sets.split(","), arguments.models.split(",")):
-        found = inference(
+        compared = inference(
             name, model, levels, arguments.seeds, arguments.epochs, tickets=arguments.tickets
         )
-        for row in found:
+        for row in compared:
             result["rows"].append(row)
             print(line(row), flush=True)
-            # What there is so far: the next may take long.
+            # Written at once: the next row may take long.
             arguments.json.write_text(json.dumps(result, indent=1) + "\n")
 
 

@@ -1,11 +1,11 @@
-"""Where do degree scores fail? Edge scores on graphs that join likes, or unlikes.
+"""Edge scores on homophilous and heterophilous graphs.
 
     python -m benchmarks.heterophily --models gcn,gin --seeds 3 --json heterophily.json
 
-The graphs are synthetic: CiteSeer's nodes, features, labels and split, and as many edges as it has,
-drawn anew so that a given share of them joins two nodes of one class. Nodes are drawn by their
-degrees in CiteSeer, so hubs stay hubs. Tickets are trained without distillation, which hides what
-edges are worth.
+The graphs are synthetic: CiteSeer's nodes, features, labels, split and number of edges. Edges are
+drawn so that a given share, the homophily, joins two nodes of one class. Nodes are drawn by their
+degrees in CiteSeer, so hubs stay hubs. Tickets are trained without distillation, which hides the
+effect of the edges.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SCORES = ("random", "teddy", "degree-high", "degree-low", "cosine", "agreement",
 
 
 def rewired(data: Data, homophily: float, seed: int = 0) -> Data:
-    """The same nodes with other edges, of which a share joins nodes of one class.
+    """Redraw the edges so that a share of them joins nodes of one class.
 
     Example:
         >>> data = teddy.load_dataset("citeseer")
@@ -47,15 +47,15 @@ def rewired(data: Data, homophily: float, seed: int = 0) -> Data:
     rng = np.random.default_rng(seed)
     share = graph.degree.numpy() / int(graph.degree.sum())
     y, wanted = data.y.numpy(), graph.num_edges
-    likes = round(homophily * wanted)
-    found: dict[bool, set[tuple[int, int]]] = {True: set(), False: set()}
-    room = {True: likes, False: wanted - likes}
-    while any(len(found[kind]) < room[kind] for kind in found):
+    same_class = round(homophily * wanted)
+    drawn: dict[bool, set[tuple[int, int]]] = {True: set(), False: set()}
+    counts = {True: same_class, False: wanted - same_class}
+    while any(len(drawn[kind]) < counts[kind] for kind in drawn):
         for one, other in rng.choice(y.size, (wanted, 2), p=share).tolist():
             kind = bool(y[one] == y[other])
-            if one != other and len(found[kind]) < room[kind]:
-                found[kind].add((min(one, other), max(one, other)))
-    edges = torch.tensor(sorted(found[True] | found[False])).t()
+            if one != other and len(drawn[kind]) < counts[kind]:
+                drawn[kind].add((min(one, other), max(one, other)))
+    edges = torch.tensor(sorted(drawn[True] | drawn[False])).t()
     changed = data.clone()
     changed.edge_index = torch.cat([edges, edges.flip(0)], dim=1)
     changed.name = f"citeseer-synthetic-homophily-{homophily:g}"
@@ -65,7 +65,7 @@ def rewired(data: Data, homophily: float, seed: int = 0) -> Data:
 def compare(
     model: str, homophily: float, level: int, seeds: int, epochs: int = 200, **options: Any
 ) -> Iterator[dict[str, Any]]:
-    """Tickets of every score on graphs of one homophily; a graph of its own for each seed."""
+    """Compare tickets of every score at one homophily, on one graph for each seed."""
     problems = [
         make_problem(
             rewired(teddy.load_dataset("citeseer"), homophily, seed), model,
@@ -73,27 +73,31 @@ def compare(
         )
         for seed in range(seeds)
     ]  # fmt: skip
-    found: dict[str, list[TicketInfo]] = {}
+    infos_by_score: dict[str, list[TicketInfo]] = {}
     for score in (*SCORES, "auto"):
-        if score == "auto":  # what it would find: the same tickets, the best on validation
-            tried = zip(*(found[name] for name in SCORES_TO_TRY.split("+")), strict=True)
-            found[score] = [max(infos, key=lambda info: info.ticket.val) for infos in tried]
+        if score == "auto":  # the best of the same tickets on validation
+            tried = zip(*(infos_by_score[name] for name in SCORES_TO_TRY.split("+")), strict=True)
+            infos_by_score[score] = [
+                max(infos, key=lambda info: info.ticket.val) for infos in tried
+            ]
         else:
             tickets = [
                 METHODS[score].tickets(problem, [SparsityLevel.from_schedule(level)])
                 for problem in problems
             ]
-            found[score] = [next(ticket).info for ticket in tickets]
-        test, chance = ([info.ticket.test for info in found[name]] for name in (score, "random"))
+            infos_by_score[score] = [next(ticket).info for ticket in tickets]
+        test, baseline = (
+            [info.ticket.test for info in infos_by_score[name]] for name in (score, "random")
+        )
         test_rows = int(problems[0].prepared.test_mask.sum())
-        over = paired_difference(test, chance, test_rows=test_rows)
+        over = paired_difference(test, baseline, test_rows=test_rows)
         yield {
             "model": model,
             "homophily": homophily,
             "simulation": level,
             "score": score,
-            "chosen": [info.score for info in found[score]],
-            "dense": [info.dense.test for info in found[score]],
+            "chosen": [info.score for info in infos_by_score[score]],
+            "dense": [info.dense.test for info in infos_by_score[score]],
             "test": test,
             "over_random": None if score == "random" else vars(over),
         }
@@ -104,7 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", default="gcn,gin")
     parser.add_argument("--homophily", default="0.1,0.3,0.5,0.7,0.9")
-    parser.add_argument("--level", type=int, default=20, help="the paper's simulation")
+    parser.add_argument("--level", type=int, default=20, help="level of the paper's schedule")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=200)
     parser.add_argument("--hidden-channels", type=int, default=512)
@@ -116,15 +120,15 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     shares = [float(share) for share in arguments.homophily.split(",")]
     for model, share in product(arguments.models.split(","), shares):
-        found = list(
+        compared = list(
             compare(
                 model, share, arguments.level, arguments.seeds, arguments.epochs,
                 hidden_channels=arguments.hidden_channels,
             )
         )  # fmt: skip
-        rows += found
+        rows += compared
         cells = [f"{statistics.mean(values):.1f}" for values in
-                 (found[0]["dense"], *(row["test"] for row in found))]  # fmt: skip
+                 (compared[0]["dense"], *(row["test"] for row in compared))]  # fmt: skip
         print(f"| {model} | {share:g} | " + " | ".join(cells) + " |", flush=True)
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
 

@@ -1,8 +1,8 @@
-"""Full-batch training on large graphs: seconds of an epoch and memory, dense and ticket.
+"""Full-batch training on large graphs: seconds an epoch and memory, dense and ticket.
 
     TEDDY_DATA=... python -m benchmarks.large --threads 2 --json large.json
 
-The graphs: ogbn-arxiv with surrogate features, where TEDDY_DATA has its structure, and a synthetic
+The graphs are ogbn-arxiv with surrogate features, if TEDDY_DATA has its structure, and a synthetic
 one of Reddit's size (233k nodes, 23M undirected edges, 602 features) with a power law of degrees.
 """
 
@@ -26,21 +26,21 @@ from benchmarks.scaling import memory
 from teddy.sparsity import schedule_sparsity
 from teddy_paper.large_scale import models
 
-SIMULATION, EPOCHS = 20, 5
+LEVEL, EPOCHS = 20, 5
 
 
 def reddit_sized(
     nodes: int = 232_965, edges: int = 23_000_000, features: int = 602, classes: int = 41
 ) -> Data:
-    """Random but for its degrees, whose expectation falls with the square root of the rank."""
+    """Random graph whose expected degree falls with the square root of the rank."""
     random = np.random.default_rng(0)
-    found = np.empty(0, dtype=np.int64)  # lower * nodes + upper: each edge once
-    while len(found) < edges:
+    keys = np.empty(0, dtype=np.int64)  # lower * nodes + upper: each edge once
+    while len(keys) < edges:
         ends = np.sort((nodes * random.random((2, edges // 2)) ** 2).astype(np.int64), axis=0)
         ends = ends[:, ends[0] < ends[1]]
-        found = np.union1d(found, ends[0] * nodes + ends[1])
-    found = random.choice(found, edges, replace=False, shuffle=False)
-    edge_index = torch.from_numpy(np.stack([found // nodes, found % nodes]))
+        keys = np.union1d(keys, ends[0] * nodes + ends[1])
+    keys = random.choice(keys, edges, replace=False, shuffle=False)
+    edge_index = torch.from_numpy(np.stack([keys // nodes, keys % nodes]))
     parts = torch.from_numpy(random.permutation(nodes) % 100)
     return Data(
         x=torch.randn(nodes, features, generator=torch.Generator().manual_seed(0)),
@@ -53,7 +53,7 @@ def reddit_sized(
 
 
 def full_batch(name: str, model: str, threads: int) -> dict[str, Any]:
-    """A search of a few epochs in a process of its own."""
+    """Run a search of a few epochs in a separate process."""
     command = [sys.executable, "-m", "benchmarks.large", "--child", name, model]
     command += ["--threads", str(threads)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
@@ -64,10 +64,10 @@ def full_batch(name: str, model: str, threads: int) -> dict[str, Any]:
 def _child(name: str, model: str) -> dict[str, Any]:
     data = reddit_sized() if name == "reddit-sized" else teddy.load_dataset(name)
     before = memory("VmRSS")
-    level = schedule_sparsity(SIMULATION)
-    ticket = teddy.find_ticket(data, model, level, level, epochs=EPOCHS, weight_decay=0.0)
+    sparsity = schedule_sparsity(LEVEL)
+    ticket = teddy.find_ticket(data, model, sparsity, sparsity, epochs=EPOCHS, weight_decay=0.0)
     return {
-        "work": f"{name} {model}, {EPOCHS} epochs, simulation {SIMULATION}",
+        "work": f"{name} {model}, {EPOCHS} epochs, level {LEVEL}",
         "edges": ticket.info.edges.total,
         "graph_bytes": sum(data[k].numel() * data[k].itemsize for k in ("x", "edge_index")),
         "dense_seconds_per_epoch": ticket.seconds["dense"] / EPOCHS,
@@ -102,7 +102,7 @@ def main() -> None:
             print(
                 f"{row['work']}: {row['dense_seconds_per_epoch']:.2f} s a dense epoch, "
                 f"{row['ticket_seconds_per_epoch']:.2f} s one of the ticket, "
-                f"{row['peak_bytes'] / 1e9:.2f} GB at most",
+                f"{row['peak_bytes'] / 1e9:.2f} GB peak memory",
                 flush=True,
             )
     arguments.json.write_text(json.dumps(rows, indent=1) + "\n")

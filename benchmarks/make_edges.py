@@ -2,9 +2,9 @@
 
     python -m benchmarks.make_edges edges.parquet --edges 1000000000 --nodes 100000000
 
-An end of an edge is the node of rank N u^2, u uniform, so that the expected degree falls with the
-square root of the rank (an exponent of 3, as of preferential attachment); ranks are spread over ids
-by a fixed permutation. Edges are independent, some occur twice, and memory doesn't grow with them.
+An end of an edge is the node of rank N u^2 with u uniform. The expected degree then falls with the
+square root of the rank: an exponent of 3, as in preferential attachment. A fixed permutation
+spreads ranks over ids. Edges are independent, some occur twice, and memory use is constant.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CHUNK = 1 << 22
 
 
 def make_edges(out: Path, edges: int, nodes: int, seed: int = 0) -> None:
-    """Write ``source`` and ``target``, int64."""
+    """Write a table with the int64 columns ``source`` and ``target``."""
     schema = pa.schema([("source", pa.int64()), ("target", pa.int64())])
     factor = _coprime(nodes)
     with parquet.ParquetWriter(out, schema, use_dictionary=False) as writer:
@@ -33,7 +33,7 @@ def make_edges(out: Path, edges: int, nodes: int, seed: int = 0) -> None:
 
 
 def _coprime(nodes: int) -> int:
-    """A factor that takes neighbouring ranks far apart, and no two to one id."""
+    """Return a factor that maps ranks to distinct ids, neighbouring ranks far apart."""
     factor = int(nodes * 0.6180339887) | 1
     while math.gcd(factor, nodes) > 1:
         factor += 2
@@ -41,7 +41,7 @@ def _coprime(nodes: int) -> int:
 
 
 def main() -> None:
-    """Read the command line."""
+    """Write the table that the command line describes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--edges", type=int, default=10**7)

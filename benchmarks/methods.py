@@ -1,4 +1,4 @@
-"""Methods against each other on the same kernels, the Sinkhorn term against POT's, jobs."""
+"""Time of methods on the same kernels, of the Sinkhorn term against POT's, and of jobs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from teddy.methods.wasserstein import class_separation
 from teddy.sweep import Grid, Settings, run_sweep
 from teddy.training import TrainConfig
 
-#: Seconds of a simulation in the paper's Table of durations (its 1st, on a GPU): UGS and WD-GLT
-#: over TEDDY.
+#: Time of a level in the paper's Table 3 (on a GPU), UGS and WD-GLT over TEDDY.
 PAPER = {
     ("cora", "gcn"): (6.30 / 2.12, 54.11 / 2.12),
     ("cora", "gin"): (4.38 / 1.86, 68.55 / 1.86),
@@ -28,10 +27,10 @@ PAPER = {
 
 
 def simulations(names: tuple[str, ...], models: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """Time a simulation of TEDDY, UGS and WD-GLT: choosing, and training the ticket.
+    """Time one level of TEDDY, UGS and WD-GLT: choosing, and training the ticket.
 
-    Fewer epochs than in use, as many for each; a simulation is a round of masks, where there is
-    one, and the training. The dense model isn't counted.
+    All use the same small number of epochs. A level is a round of masks, for methods that have
+    masks, and the training; the dense model is not counted.
     """
     epochs = 15
     for name, data in data_sets(names):
@@ -44,7 +43,7 @@ def simulations(names: tuple[str, ...], models: tuple[str, ...]) -> Iterator[dic
             }
             ugs, wd_glt = (seconds[m] / seconds["teddy"] for m in ("ugs", "wd-glt"))
             yield {
-                "work": f"{name} {kind} simulation 1, {epochs} epochs",
+                "work": f"{name} {kind} level 1, {epochs} epochs",
                 "seconds": seconds,
                 "ugs_over_teddy": ugs,
                 "wd_glt_over_teddy": wd_glt,
@@ -53,7 +52,7 @@ def simulations(names: tuple[str, ...], models: tuple[str, ...]) -> Iterator[dic
 
 
 def _simulation(data: Any, kind: str, method: str, epochs: int) -> float:
-    """Median seconds of a round and a training; the first of four turns is to warm up."""
+    """Median seconds of a round and a training; the first of four turns warms up."""
     times = []
     for _ in range(4):
         problem = make_problem(data, kind, Settings(TrainConfig(epochs)), method=method)
@@ -83,12 +82,12 @@ def separation(num_nodes: int = 2708, num_classes: int = 7) -> Comparison:
 
 
 def throughput() -> dict[str, Any]:
-    """Time the same sweep with one job and with two."""
+    """Time a sweep with one job and with two."""
     grid = Grid(["citeseer"], ["gcn"], ["teddy", "random"], [1, 10], range(4))
     settings = Settings(TrainConfig(epochs=100))
     seconds = {}
     for jobs in (1, 2):
-        # A sweep of its own first: processes are started, kernels loaded.
+        # A small sweep first, which starts processes and loads kernels.
         with tempfile.TemporaryDirectory() as folder:
             warm = Grid(["citeseer"], ["gcn"], ["teddy", "random"], [1], range(2))
             run_sweep(warm, folder, Settings(TrainConfig(epochs=2)), jobs=jobs)

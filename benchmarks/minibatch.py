@@ -1,4 +1,4 @@
-"""Training on partitions against the whole graph in a step, and two processes against one."""
+"""Mini-batch training on partitions against full batch, and two processes against one."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from typing import Any
 import teddy
 from teddy.sparsity import schedule_sparsity
 
-MODEL, SIMULATION = "gcn", 5
+MODEL, LEVEL = "gcn", 5
 LOADER = "partitions:parts=32:batch=4"
 
 
 def accuracies(
     names: tuple[str, ...] = ("citeseer", "pubmed"), seeds: int = 3, epochs: int = 200
 ) -> Iterator[dict[str, Any]]:
-    """Test accuracies of the dense model and the ticket, in full batch and on partitions."""
-    level = schedule_sparsity(SIMULATION)
+    """Test accuracies of dense model and ticket, in full batch and on partitions."""
+    level = schedule_sparsity(LEVEL)
     for name in names:
         data = teddy.load_dataset(name)
         for loader in (None, LOADER):
@@ -33,20 +33,20 @@ def accuracies(
                 )
                 for seed in range(seeds)
             ]
-            found: dict[str, Any] = {"work": f"{name} {MODEL}", "loader": loader or "full batch"}
+            row: dict[str, Any] = {"work": f"{name} {MODEL}", "loader": loader or "full batch"}
             for kind in ("dense", "ticket"):
                 tests = [getattr(ticket.info, kind).test for ticket in tickets]
-                found[kind] = {"tests": tests, "mean": mean(tests), "std": pstdev(tests)}
+                row[kind] = {"tests": tests, "mean": mean(tests), "std": pstdev(tests)}
             trained = sum(ticket.seconds[p] for ticket in tickets for p in ("dense", "sparse"))
-            found["ms_per_epoch"] = 1e3 * trained / (2 * epochs * seeds)
-            yield found
+            row["ms_per_epoch"] = 1e3 * trained / (2 * epochs * seeds)
+            yield row
 
 
 def processes(
     name: str = "pubmed", epochs: int = 50, counts: tuple[int, ...] = (1, 2), every: int = 5
 ) -> dict[str, Any]:
-    """Seconds of training and accuracy by the number of processes, one thread each."""
-    level = str(schedule_sparsity(SIMULATION))
+    """Training seconds and accuracy by number of processes, one thread each."""
+    level = str(schedule_sparsity(LEVEL))
     runs: dict[int, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for count in counts:
@@ -62,11 +62,11 @@ def processes(
                 check=True, capture_output=True, text=True,
                 env={**os.environ, "OMP_NUM_THREADS": "1"},
             )  # fmt: skip
-            found = json.loads(done.stdout.splitlines()[-1])
+            result = json.loads(done.stdout.splitlines()[-1])
             runs[count] = {
-                "seconds": found["seconds"]["dense"] + found["seconds"]["sparse"],
-                "dense": found["dense"]["test"][0],
-                "ticket": found["ticket"]["test"][0],
+                "seconds": result["seconds"]["dense"] + result["seconds"]["sparse"],
+                "dense": result["dense"]["test"][0],
+                "ticket": result["ticket"]["test"][0],
                 "file": ticket.read_bytes(),
             }
         same = len({run.pop("file") for run in runs.values()}) == 1

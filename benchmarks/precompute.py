@@ -1,6 +1,6 @@
-"""What graph transformers compute before they train, on the real ogbn-arxiv graph.
+"""Pre-computation of graph transformers on the ogbn-arxiv graph: seconds and memory.
 
-The graph is real, its 128 features are drawn: surrogates. The graph's file is found by TEDDY_DATA.
+The graph is real, its 128 features are random surrogates. TEDDY_DATA names the graph's folder.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ MODELS = (
 
 
 def graph_file() -> Path | None:
-    """The structure of ogbn-arxiv, where it is."""
+    """Path of the structure of ogbn-arxiv, or None."""
     path = Path(os.environ.get("TEDDY_DATA", "")) / "ogbn-arxiv" / "arxiv-structure.npz"
     return path if path.is_file() else None
 
 
 def precompute(model: str) -> dict[str, Any]:
-    """Seconds and memory of a model's preparation, in a process of its own; or its refusal."""
+    """Seconds and memory of a model's preparation in a separate process, or its error."""
     command = [sys.executable, "-m", "benchmarks.precompute", model, str(torch.get_num_threads())]
-    nothing_kept = {**os.environ, "TEDDY_CACHE_GIB": "0"}
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=nothing_kept)
+    no_cache = {**os.environ, "TEDDY_CACHE_GIB": "0"}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=no_cache)
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
 
 
-def _main(word: str, threads: str) -> None:
+def _main(spec: str, threads: str) -> None:
     torch.set_num_threads(int(threads))
     path = graph_file()
     assert path is not None, "TEDDY_DATA has no ogbn-arxiv/arxiv-structure.npz"
@@ -54,10 +54,10 @@ def _main(word: str, threads: str) -> None:
         num_nodes = int(file["num_nodes"])
     edge_index = torch.cat([edges, edges.flip(0)], dim=1)
     x = torch.randn(num_nodes, FEATURES, generator=torch.Generator().manual_seed(0))
-    model = build_model(word, FEATURES, CLASSES)
+    model = build_model(spec, FEATURES, CLASSES)
     before = memory("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    result: dict[str, Any] = {"work": f"{word}, ogbn-arxiv, surrogate features"}
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
+    result: dict[str, Any] = {"work": f"{spec}, ogbn-arxiv, surrogate features"}
     started = time.perf_counter()
     try:
         model.prepare(x, edge_index)

@@ -1,9 +1,8 @@
-"""Training in the style of published code for this method: the opponent.
+"""Training in the style of published code for this method: the baseline for speed.
 
-Dense features, sparse products of PyTorch for the adjacency, `topk` of the smallest over all
-parameters after every step, a second forward for the evaluation of every epoch, Adam as it comes.
-Written as plainly as possible; it starts from the weights of one of our models, and without dropout
-it gives the same logits (tests/test_benchmarks.py).
+It has dense features, PyTorch's sparse products for the adjacency, `topk` over all parameters after
+every step, a second forward for every evaluation, and plain Adam. It starts from the weights of one
+of our models, and without dropout it gives the same logits (tests/test_benchmarks.py).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from torch_geometric.utils import softmax
 
 
 class PublishedGCN(nn.Module):
-    """A (H W), ReLU, dropout on the hidden layer."""
+    """GCN: A (H W), ReLU, dropout on the hidden layer."""
 
     def __init__(self, ours: Any, data: Data) -> None:
         super().__init__()
@@ -29,7 +28,7 @@ class PublishedGCN(nn.Module):
         self.adjacency = csr(target, source, scale[source] * scale[target], data.num_nodes)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits."""
+        """Return logits."""
         h = (self.adjacency @ self.linears[0](x)).relu()
         h = F.dropout(h, self.dropout, self.training)
         z: Tensor = self.adjacency @ self.linears[1](h)
@@ -37,7 +36,7 @@ class PublishedGCN(nn.Module):
 
 
 class PublishedGIN(nn.Module):
-    """((1 + eps) H + A H) W, ReLU, mean of both layers' outputs."""
+    """GIN: ((1 + eps) H + A H) W, ReLU, mean of both layers' outputs."""
 
     def __init__(self, ours: Any, data: Data) -> None:
         super().__init__()
@@ -48,7 +47,7 @@ class PublishedGIN(nn.Module):
         self.adjacency = csr(target, source, torch.ones(source.numel()), data.num_nodes)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits."""
+        """Return logits."""
         h1 = self.linears[0]((1 + self.eps[0]) * x + self.adjacency @ x).relu()
         h2 = self.linears[1]((1 + self.eps[1]) * h1 + self.adjacency @ h1).relu()
         z: Tensor = (self.readout(h1) + h2) / 2
@@ -56,7 +55,7 @@ class PublishedGIN(nn.Module):
 
 
 class PublishedGAT(nn.Module):
-    """Attention over a list of edges: gather, softmax by scatter, scatter."""
+    """GAT over a list of edges: gather, softmax by scatter, scatter."""
 
     def __init__(self, ours: Any, data: Data) -> None:
         super().__init__()
@@ -67,14 +66,14 @@ class PublishedGAT(nn.Module):
         self.source, self.target = with_self_loops(data)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits."""
+        """Return logits."""
         h = F.dropout(x, self.dropout, self.training)
         h = F.elu(self.attend(h, 0, self.dropout))
         h = F.dropout(h, self.dropout, self.training)
         return self.attend(h, 1, 0.0)
 
     def attend(self, h: Tensor, layer: int, dropout: float) -> Tensor:
-        """One layer."""
+        """Return the output of one attention layer."""
         heads, width = self.sources[layer].shape
         g = self.linears[layer](h).view(-1, heads, width)
         scores = (g * self.sources[layer]).sum(-1)[self.source]
@@ -90,7 +89,7 @@ PUBLISHED = {"gcn": PublishedGCN, "gin": PublishedGIN, "gat": PublishedGAT}
 
 
 class PublishedTraining:
-    """A loop whose `epoch()` does one step, the projection, and the evaluation."""
+    """Training loop: `epoch()` does one step, the projection and the evaluation."""
 
     def __init__(self, model: nn.Module, data: Data, teacher: Tensor, sparsity: float) -> None:
         self.model, self.data, self.teacher, self.sparsity = model, data, teacher, sparsity
@@ -117,7 +116,7 @@ class PublishedTraining:
 
 @torch.no_grad()
 def project_topk(parameters: list[Tensor], sparsity: float) -> None:
-    """Set the smallest magnitudes to zero, found by `topk` over all of them."""
+    """Set the smallest magnitudes to zero, by `topk` over all of them."""
     magnitudes = torch.cat([p.abs().flatten() for p in parameters])
     count = int(sparsity * magnitudes.numel())
     _, smallest = torch.topk(magnitudes, count, largest=False)
@@ -128,7 +127,7 @@ def project_topk(parameters: list[Tensor], sparsity: float) -> None:
 
 
 def linear(weight: Tensor) -> nn.Linear:
-    """A linear layer that starts from one of our weights."""
+    """Return a linear layer with one of our weights."""
     layer = nn.Linear(weight.size(0), weight.size(1), bias=False)
     with torch.no_grad():
         layer.weight.copy_(weight.t())
@@ -136,10 +135,10 @@ def linear(weight: Tensor) -> nn.Linear:
 
 
 def with_self_loops(data: Data) -> Tensor:
-    """Edges and a loop at every node."""
+    """Return the edges with a self-loop at every node."""
     return torch.cat([data.edge_index, torch.arange(data.num_nodes).expand(2, -1)], dim=1)
 
 
 def csr(row: Tensor, col: Tensor, values: Tensor, size: int) -> Tensor:
-    """A sparse matrix in PyTorch's CSR layout."""
+    """Return a sparse matrix in PyTorch's CSR layout."""
     return torch.sparse_coo_tensor(torch.stack([row, col]), values, (size, size)).to_sparse_csr()

@@ -1,4 +1,4 @@
-"""What happens when everything doubles, and what memory a run and a large graph take."""
+"""Growth of an epoch with the graph, and memory of a run and of a large graph."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def doubling(kind: str, num_nodes: int = 4000, rounds: int = 4) -> dict[str, Any
 
 
 def _random_data(num_nodes: int, words: int = 32) -> Data:
-    """As many features as nodes, so many words a node, five neighbours a node."""
+    """Random data with as many features as nodes, and five neighbours a node."""
     generator = torch.Generator().manual_seed(0)
     row = torch.arange(num_nodes).repeat_interleave(words)
     col = torch.randint(0, num_nodes, (num_nodes * words,), generator=generator)
@@ -57,12 +57,12 @@ def _random_data(num_nodes: int, words: int = 32) -> Data:
 
 
 def find_memory() -> dict[str, Any]:
-    """Peak resident memory of ``teddy find citeseer --model gin``, in a process of its own."""
+    """Peak resident memory of ``teddy find citeseer --model gin``."""
     return {"work": "teddy find citeseer --model gin", **_child("find")}
 
 
 def large_graph(num_columns: int) -> dict[str, Any]:
-    """Scores and selection of a large graph in a process of its own: time, and memory above it."""
+    """Time and memory of scores and selection of a large graph."""
     return _child("prune", str(num_columns), str(torch.get_num_threads()))
 
 
@@ -74,7 +74,7 @@ def _child(*arguments: str) -> dict[str, Any]:
 
 
 def memory(field: str) -> int:
-    """Bytes, by a field of the process's status."""
+    """Return a field of the process's status in bytes."""
     status = Path("/proc/self/status").read_text()
     return 1024 * int(status.split(f"{field}:")[1].split()[0])
 
@@ -95,9 +95,9 @@ def _main(what: str, *arguments: str) -> None:
     num_nodes = num_columns // 10
     edge_index = random_graph(num_columns, num_nodes)
     small = random_graph(1000, 100)
-    teddy.prune_edges(small, SPARSITY, num_nodes=100)  # kernels are loaded
+    teddy.prune_edges(small, SPARSITY, num_nodes=100)  # loads the kernels
     before = memory("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     times = []
     for _ in range(3):
         started = time.perf_counter()

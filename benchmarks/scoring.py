@@ -14,7 +14,7 @@ from benchmarks.training import SPARSITY
 
 
 def random_graph(num_columns: int, num_nodes: int, seed: int = 0) -> Tensor:
-    """A simple graph of about so many directed edges between random ends, as PyG sorts it."""
+    """Simple graph of about ``num_columns`` random directed edges, in PyG's order."""
     generator = np.random.default_rng(seed)
     ends = generator.integers(0, num_nodes, (2, num_columns // 2))
     keys = ends.min(axis=0) * num_nodes + ends.max(axis=0)
@@ -31,7 +31,7 @@ def random_graph(num_columns: int, num_nodes: int, seed: int = 0) -> Tensor:
 
 
 def published_prune(edge_index: Tensor, num_nodes: int, sparsity: float) -> Tensor:
-    """Degrees and means by scatter, a score for each column, `topk` of the smallest."""
+    """Prune with degrees and means by scatter, a score for each column, and `topk`."""
     row, col = edge_index
     degree = torch.zeros(num_nodes).scatter_add_(0, row, torch.ones(row.numel()))
     g = degree.pow(-0.5)
@@ -46,7 +46,7 @@ def published_prune(edge_index: Tensor, num_nodes: int, sparsity: float) -> Tens
 
 
 def scoring(num_columns: int = 10_000_000) -> Iterator[Comparison]:
-    """Compare with the published style and, where it is installed, with NetworKit's LocalDegree."""
+    """Compare with the published style and, if installed, NetworKit's LocalDegree."""
     num_nodes = num_columns // 10
     edge_index = random_graph(num_columns, num_nodes)
     size = f"{num_columns // 10**6}M directed edges"
@@ -62,7 +62,7 @@ def scoring(num_columns: int = 10_000_000) -> Iterator[Comparison]:
     try:
         import networkit
     except ImportError:
-        print("left out: NetworKit isn't installed (pip install networkit)")
+        print("skipped: NetworKit is not installed (pip install networkit)")
         return
     networkit.setNumberOfThreads(torch.get_num_threads())
     once = edge_index[:, edge_index[0] < edge_index[1]].numpy()

@@ -1,10 +1,10 @@
-"""The search for the sparsest ticket against the full grid: the same answer, how many trainings?
+"""Search for the sparsest ticket against the full grid: answers and trainings.
 
     python -m benchmarks.search --runs citeseer:gin,pubmed:gcn --jobs 2 --json search.json
 
-Both are computed in one folder, so nothing is trained twice, and the same command goes on. Every
-point of the grid has all seeds; it is judged by the same rule, and may spend the error that the
-search would, so that the answers differ by the points alone that the search did not try.
+Both are computed in one folder, so nothing is trained twice, and a rerun resumes. Every point of
+the grid has all seeds, and is judged by the same rule with the same share of the error. So the
+answers can differ only by points that the search did not try.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from teddy.sweep.search import grid_points
 from teddy.training import TrainConfig
 
 
-def full_grid(found: SearchResult, candidates: Candidates) -> list[TriedPair]:
-    """Train and judge all points that a search could have tried."""
-    points = grid_points(found.levels, found.frontier)
-    return [_judged(found, candidates, point) for point in points]
+def full_grid(result: SearchResult, candidates: Candidates) -> list[TriedPair]:
+    """Train and judge all points that a search could try."""
+    points = grid_points(result.levels, result.frontier)
+    return [_judged(result, candidates, point) for point in points]
 
 
-def _judged(found: SearchResult, candidates: Candidates, point: LevelPair) -> TriedPair:
-    seeds = candidates.differences(point, found.rule.seeds)
-    decision = found.rule.run(lambda count: seeds[:count], _share(found, point))
-    return TriedPair(point, *candidates.sparsities(point, found.rule.seeds), decision)
+def _judged(result: SearchResult, candidates: Candidates, point: LevelPair) -> TriedPair:
+    seeds = candidates.differences(point, result.rule.seeds)
+    decision = result.rule.run(lambda count: seeds[:count], _share(result, point))
+    return TriedPair(point, *candidates.sparsities(point, result.rule.seeds), decision)
 
 
 def sparsest_of(grid: Sequence[TriedPair]) -> list[LevelPair]:
-    """Points that are accepted with none sparser; on the diagonal that is the last."""
+    """Accepted points with none sparser; on the diagonal that is the last one."""
     good = [tried.point for tried in grid if tried.decision.verdict == "accepted"]
     return [p for p in good if not any(p != q and p.within(q) for q in good)]
 
@@ -45,7 +45,7 @@ def sparsest_of(grid: Sequence[TriedPair]) -> list[LevelPair]:
 def levels_apart(
     levels: Sequence[int], ours: Sequence[LevelPair], theirs: Sequence[LevelPair]
 ) -> int:
-    """By how many levels the answers differ at most, in edges or weights.
+    """Largest difference of two answers in levels, of edges or weights.
 
     Example:
         >>> levels_apart([5, 10, 15], [LevelPair(10, 10)], [LevelPair(15, 15)])
@@ -64,16 +64,16 @@ def levels_apart(
     return max(*(nearest(p, other) for p in one), *(nearest(p, one) for p in other))
 
 
-def _share(found: SearchResult, point: LevelPair) -> float:
-    """Error that the search may spend on a point: that of the walk that ends there."""
+def _share(result: SearchResult, point: LevelPair) -> float:
+    """Error that a search ending at this point may spend on it."""
     shares: dict[LevelPair, float] = {}
 
     def accepts(other: LevelPair, share: float) -> bool:
         shares[other] = share
         return other.within(point)
 
-    walk = trace_frontier if found.frontier else bisect_levels
-    walk(found.levels, found.rule.error, accepts)
+    walk = trace_frontier if result.frontier else bisect_levels
+    walk(result.levels, result.rule.error, accepts)
     return shares[point]
 
 
@@ -81,20 +81,20 @@ def compare(
     dataset: str, model: str, out: Path, settings: Settings, jobs: int = 1, **options: Any
 ) -> dict[str, Any]:
     """Search, then compute the grid in the same folder."""
-    found = search_sparsest(dataset, model, out, settings=settings, jobs=jobs, **options)
-    spec = MethodSpec.parse(found.method)
-    grid = full_grid(found, Candidates(dataset, model, spec, out, settings, jobs))
-    ours, theirs = [answer.tried.point for answer in found.answers], sparsest_of(grid)
+    result = search_sparsest(dataset, model, out, settings=settings, jobs=jobs, **options)
+    spec = MethodSpec.parse(result.method)
+    grid = full_grid(result, Candidates(dataset, model, spec, out, settings, jobs))
+    ours, theirs = [answer.tried.point for answer in result.answers], sparsest_of(grid)
     return {
         "dataset": dataset,
         "model": model,
-        "method": found.method,
-        "tolerance": found.rule.tolerance,
+        "method": result.method,
+        "tolerance": result.rule.tolerance,
         "search": [vars(point) for point in ours],
         "grid": [vars(point) for point in theirs],
-        "apart": levels_apart(found.levels, ours, theirs),
-        "trainings": {"search": found.tickets + found.dense, "grid": found.grid},
-        "found": found.to_dict(),
+        "apart": levels_apart(result.levels, ours, theirs),
+        "trainings": {"search": result.tickets + result.dense, "grid": result.grid},
+        "found": result.to_dict(),
         "full_grid": [tried.to_dict() for tried in grid],
     }
 
@@ -104,7 +104,7 @@ def _comparisons(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
         TrainConfig(arguments.epochs),
         model_options={}
         if arguments.hidden_channels is None
-        else {"hidden_channels": arguments.hidden},
+        else {"hidden_channels": arguments.hidden_channels},
     )
     for run in arguments.runs.split(","):
         dataset, _, model = run.partition(":")
@@ -120,7 +120,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", default="citeseer:gin,pubmed:gcn", help="data sets and models")
     parser.add_argument("--levels", default=",".join(map(str, range(1, 41))))
-    parser.add_argument("--frontier", action="store_true", help="edges and weights apart")
+    parser.add_argument(
+        "--frontier", action="store_true", help="separate levels for edges and weights"
+    )
     parser.add_argument("--method", default="teddy", help="with options, as for teddy search")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--tolerance", type=float, default=0.5)

@@ -1,6 +1,6 @@
-"""What Spark reads, shuffles and writes for an edge: ``python -m benchmarks.spark_bytes``.
+"""Bytes that Spark reads, shuffles and writes an edge: ``python -m benchmarks.spark_bytes``.
 
-Runs the distributed way, names with a scheme, on this machine, and adds up Spark's own event log.
+Runs Spark locally on names with a scheme, and sums its event log.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.make_edges import make_edges
 from teddy.scale import sparsify_table
 
-#: Sums of a task's metrics: the group in the log, the entry, our name.
+#: Metrics of a task: group in the log, entry, our name.
 METRICS = (
     ("Input Metrics", "Bytes Read", "read"),
     ("Shuffle Write Metrics", "Shuffle Bytes Written", "shuffled"),
@@ -26,7 +26,7 @@ METRICS = (
 
 
 def measure(edges: int, nodes: int, partitions: int = 8) -> dict[str, Any]:
-    """Bytes of each kind for an edge, stages and jobs, of one run."""
+    """Bytes an edge of each kind, stages and jobs of one run."""
     from pyspark.sql import SparkSession
 
     with tempfile.TemporaryDirectory() as place:
@@ -39,7 +39,7 @@ def measure(edges: int, nodes: int, partitions: int = 8) -> dict[str, Any]:
             .config("spark.eventLog.compress", "false")
             .config("spark.eventLog.rolling.enabled", "false")
             .config("spark.sql.shuffle.partitions", str(partitions))
-            # As of large graphs, whose nodes can't be sent to everyone.
+            # As for large graphs, whose nodes cannot be broadcast.
             .config("spark.sql.autoBroadcastJoinThreshold", "-1")
             .config("spark.sql.adaptive.autoBroadcastJoinThreshold", "-1")
             .config("spark.driver.memory", "4g")
@@ -62,7 +62,7 @@ def measure(edges: int, nodes: int, partitions: int = 8) -> dict[str, Any]:
 
 
 def add_up(events: Iterable[dict[str, Any]]) -> tuple[Counter[str], int, int]:
-    """Bytes of all tasks, and how many stages and jobs there were."""
+    """Sum bytes over all tasks, and count stages and jobs."""
     totals: Counter[str] = Counter()
     stages, jobs = 0, 0
     for event in events:
@@ -84,12 +84,12 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = []
     for edges in map(int, arguments.edges.split(",")):
-        found = measure(edges, edges // 10)
-        rows.append(found)
-        sizes = ", ".join(f"{size:.0f} {name}" for name, size in found["bytes_per_edge"].items())
+        row = measure(edges, edges // 10)
+        rows.append(row)
+        sizes = ", ".join(f"{size:.0f} {name}" for name, size in row["bytes_per_edge"].items())
         print(
-            f"{edges:,} edges in {found['seconds']:.0f} s, {found['jobs']} jobs of "
-            f"{found['stages']} stages; bytes an edge: {sizes}",
+            f"{edges:,} edges in {row['seconds']:.0f} s, {row['jobs']} jobs of "
+            f"{row['stages']} stages; bytes an edge: {sizes}",
             flush=True,
         )
     arguments.json.write_text(json.dumps(rows, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""What each step bought, and where the rest of the time goes: ``python -m benchmarks.steps``.
+"""Time saved by each optimisation, and the remaining cost: ``python -m benchmarks.steps``.
 
 First, an epoch with one step undone at a time, in turn with the full epoch. Then the time of
 each part of an epoch beside the time that moving its bytes would take at the speed of a copy.
@@ -62,7 +62,7 @@ UNDONE: dict[str, Callable[[], Any]] = {
 
 
 class _NeverSparse(SparseMatrix):
-    """Features stay dense."""
+    """Keep features dense."""
 
     @staticmethod
     def of(matrix: Tensor) -> Any:

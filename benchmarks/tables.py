@@ -1,7 +1,7 @@
-"""Edge tables of any size by every engine: seconds, bytes, cost of an edge.
+"""Edge tables of any size with every engine: seconds, bytes and cost of an edge.
 
 ``python -m benchmarks.tables --edges 100000000,1000000000 --engines stream,duckdb``. Each run is a
-process of its own, ``teddy sparsify``, with a limit of memory; a graph has ten edges a node.
+separate ``teddy sparsify`` with a memory limit; a graph has ten edges a node.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from benchmarks.make_edges import make_edges
 
 SPARSITY = 0.64
 MEMORY = {"memory": "20GB", "stream": "6GB", "duckdb": "4GB", "spark": "6GB"}
-#: Larger tables are streamed only.
+#: Size of the largest table for engines other than stream.
 LARGEST = 10**8
 
 
 def tables(
     sizes: tuple[int, ...], engines: tuple[str, ...], folder: Path | None = None
 ) -> list[dict[str, Any]]:
-    """Run every engine on every size, side by side; the tables are removed afterwards."""
-    found = []
+    """Run every engine on every size; the tables are removed afterwards."""
+    entries = []
     with tempfile.TemporaryDirectory(dir=folder) as place:
         for size in sizes:
             table = Path(place) / f"{size}.parquet"
@@ -36,18 +36,18 @@ def tables(
                 if engine != "stream" and size > LARGEST:
                     continue
                 entry = _run(engine, table, Path(place) / "out.parquet", size)
-                found.append(entry)
+                entries.append(entry)
                 print(describe(entry), flush=True)
             table.unlink()
-    return found
+    return entries
 
 
 def describe(entry: dict[str, Any]) -> str:
-    """One line."""
+    """Return a line that describes a run."""
     return (
         f"{entry['engine']}, {entry['edges']:,} edges, {entry['nodes']:,} nodes: "
         f"{entry['seconds']:.1f} s, {entry['ns_per_edge']:.0f} ns an edge, "
-        f"{entry['peak_bytes'] / 1e9:.2f} GB at most"
+        f"{entry['peak_bytes'] / 1e9:.2f} GB peak memory"
     )
 
 
@@ -58,11 +58,11 @@ def _run(engine: str, table: Path, out: Path, size: int) -> dict[str, Any]:
     ]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    said = process.stdout.read()
+    output = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
-    done = json.loads(said)
+    done = json.loads(output)
     read, written = table.stat().st_size, out.stat().st_size
     out.unlink()
     return {
@@ -78,7 +78,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--edges", default="10000000")
     parser.add_argument("--engines", default="memory,stream,duckdb")
-    parser.add_argument("--folder", type=Path, help="for the tables; default: temporary files'")
+    parser.add_argument(
+        "--folder", type=Path, help="folder for the tables; default: a temporary one"
+    )
     parser.add_argument("--json", type=Path, default=Path("bench_tables.json"))
     arguments = parser.parse_args()
     sizes = tuple(int(size) for size in arguments.edges.split(","))

@@ -1,12 +1,12 @@
-"""Tickets that predict something else than nodes, by TEDDY and by chance.
+"""Tickets for link prediction and graph classification, by TEDDY and random edges.
 
     python -m benchmarks.tasks --runs citeseer:gcn,cora:gin --levels 0,5,10,20 \
         --methods teddy,random --seeds 3 --json tasks.json
     python -m benchmarks.tasks --task graph-classification --json graphs.json
 
-Levels are the paper's simulations, 0 is the dense model; edges and weights go alike. Each seed has
-a split of its own, unless the set has one of graphs, and one dense model, so everything is paired
-over seeds. With distillation (lambda 10, over what trains only) and without.
+Levels are those of the paper's schedule, the same for edges and weights; 0 is the dense model. Each
+seed has its own split, unless the data set has one, and one dense model, so differences are paired
+over seeds. Each ticket is found with distillation (lambda 10, on training rows only) and without.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from teddy.tasks import TASKS
 #: With the dense model as a teacher, and without.
 DISTILL = (10.0, 0.0)
 
-#: Of each task: its data, by the name of a set and the seed of the split.
+#: Loader of each task's data, by name and seed of the split.
 DATA: dict[str, Callable[[str, int], Data]] = {
     "link-prediction": lambda name, seed: teddy.load_dataset(
         name, task="link-prediction", seed=seed
@@ -42,7 +42,7 @@ DATA: dict[str, Callable[[str, int], Data]] = {
     ),
 }
 
-#: What is run of each task, unless asked for.
+#: Default data sets and models of each task.
 RUNS = {
     "link-prediction": "citeseer:gcn,citeseer:gin",
     "graph-classification": "solubility:gcn,solubility:gin",
@@ -59,17 +59,17 @@ def compare(
     epochs: int = 200,
     **options: Any,
 ) -> Iterator[dict[str, Any]]:
-    """A row for each method and level, with and without distillation; the first is of no pruning.
+    """Yield a row for each method, level and distillation; the first is the dense model's.
 
     Args:
-        task: What is predicted.
-        dataset: Name of a set.
-        model: The encoder.
-        levels: The paper's simulations; 0, the dense model, is always there.
-        methods: Methods or edge scores; others are held against ``random``, where it is one.
-        seeds: How many.
-        epochs: Of each training.
-        options: Of the model and the task.
+        task: Name of the task.
+        dataset: Name of the data set.
+        model: Name of the encoder.
+        levels: Levels of the paper's schedule; 0, the dense model, is always included.
+        methods: Methods or edge scores; others are compared with ``random``, if included.
+        seeds: Number of seeds.
+        epochs: Epochs of each training.
+        options: Options of the model and the task.
 
     Example:
         >>> rows = list(compare("link-prediction", "citeseer", "gcn", [5], ["random"], 1, 2,
@@ -80,30 +80,30 @@ def compare(
     problems = [
         dict(_problems(task, dataset, model, seed, epochs, options)) for seed in range(seeds)
     ]
-    facts = {"task": task, "dataset": dataset, "model": model}
-    dense = [own[DISTILL[0]].dense().accuracy.test for own in problems]
+    metadata = {"task": task, "dataset": dataset, "model": model}
+    dense = [pair[DISTILL[0]].dense().accuracy.test for pair in problems]
     test_rows = int(problems[0][DISTILL[0]].prepared.test_mask.sum())
-    yield {**facts, "method": "dense", "level": 0, "distill": None, "test": dense}
-    by_chance: dict[tuple[int, float], list[float]] = {}
+    yield {**metadata, "method": "dense", "level": 0, "distill": None, "test": dense}
+    random_tests: dict[tuple[int, float], list[float]] = {}
     for method, level, distill in product(
         sorted(methods, key="random".__ne__), [level for level in levels if level], DISTILL
     ):
-        (found,) = zip(
+        (tickets,) = zip(
             *(
-                METHODS[method].tickets(own[distill], [SparsityLevel.from_schedule(level)])
-                for own in problems
+                METHODS[method].tickets(pair[distill], [SparsityLevel.from_schedule(level)])
+                for pair in problems
             ),
             strict=True,
         )
-        infos = [ticket.info for ticket in found]
+        infos = [ticket.info for ticket in tickets]
         test = [info.ticket.test for info in infos]
         if method == "random":
-            by_chance[level, distill] = test
-        chance = by_chance.get((level, distill))
-        row = {**facts, "method": method, "level": level, "distill": distill, "test": test}
+            random_tests[level, distill] = test
+        baseline = random_tests.get((level, distill))
+        row = {**metadata, "method": method, "level": level, "distill": distill, "test": test}
         row["over_dense"] = vars(paired_difference(test, dense, test_rows=test_rows))
-        if method != "random" and chance is not None:
-            row["over_random"] = vars(paired_difference(test, chance, test_rows=test_rows))
+        if method != "random" and baseline is not None:
+            row["over_random"] = vars(paired_difference(test, baseline, test_rows=test_rows))
         if infos[0].links is not None:
             row["hits"] = [info.links["hits"]["ticket"]["test"] for info in infos if info.links]
         yield row
@@ -114,10 +114,10 @@ def _problems(
 ) -> Iterator[tuple[float, Problem]]:
     """The problem of a seed with and without distillation; they share the dense model."""
     data, store, kind = DATA[task](dataset, seed), MemoryStore(), TASKS[task]
-    own = {name: value for name, value in options.items() if name in kind.defaults()}
-    rest = {name: value for name, value in options.items() if name not in own}
+    task_options = {k: value for k, value in options.items() if k in kind.defaults()}
+    rest = {name: value for name, value in options.items() if name not in task_options}
     for distill in DISTILL:
-        settings = {"epochs": epochs, "distill": distill, "task": kind(**own), **rest}
+        settings = {"epochs": epochs, "distill": distill, "task": kind(**task_options), **rest}
         yield distill, make_problem(data, model, Settings.from_dict(settings), seed, store=store)
 
 
@@ -128,14 +128,14 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
     lines = ["| | dense | " + " | ".join(head) + " |", "|---" * (2 + len(levels)) + "|"]
     runs = dict.fromkeys((row["dataset"], row["model"]) for row in rows)
     for dataset, model in runs:
-        own = [row for row in rows if (row["dataset"], row["model"]) == (dataset, model)]
-        kinds = dict.fromkeys((row["method"], row["distill"]) for row in own[1:])
+        group = [row for row in rows if (row["dataset"], row["model"]) == (dataset, model)]
+        kinds = dict.fromkeys((row["method"], row["distill"]) for row in group[1:])
         for method, distill in kinds:
-            found = {row["level"]: row for row in own if row["method"] == method
+            by_level = {row["level"]: row for row in group if row["method"] == method
                      and row["distill"] == distill}  # fmt: skip
-            taught = "distilled" if distill else "not distilled"
-            cells = [_cell(own[0]), *(_cell(found[level]) for level in levels)]
-            lines.append(f"| {dataset}, {model}, {method}, {taught} | {' | '.join(cells)} |")
+            distilled = "distilled" if distill else "not distilled"
+            cells = [_cell(group[0]), *(_cell(by_level[level]) for level in levels)]
+            lines.append(f"| {dataset}, {model}, {method}, {distilled} | {' | '.join(cells)} |")
     return lines
 
 
@@ -153,8 +153,8 @@ def main() -> None:
     """Print a table and write JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", default="link-prediction", choices=list(DATA))
-    parser.add_argument("--runs", help="sets and models, such as citeseer:gcn,citeseer:gin")
-    parser.add_argument("--levels", default="0,5,10,20", help="the paper's simulations")
+    parser.add_argument("--runs", help="data sets and models, such as citeseer:gcn,citeseer:gin")
+    parser.add_argument("--levels", default="0,5,10,20", help="levels of the paper's schedule")
     parser.add_argument("--methods", default="teddy,random")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--epochs", type=int, default=200)
@@ -162,7 +162,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("tasks.json"))
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    options = {} if arguments.hidden_channels is None else {"hidden_channels": arguments.hidden}
+    options = (
+        {} if arguments.hidden_channels is None else {"hidden_channels": arguments.hidden_channels}
+    )
     levels = [int(level) for level in arguments.levels.split(",")]
     rows: list[dict[str, Any]] = []
     for run in (arguments.runs or RUNS[arguments.task]).split(","):

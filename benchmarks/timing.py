@@ -1,4 +1,4 @@
-"""Side by side: rounds in turn, medians, the ratio of the medians."""
+"""Comparison of two implementations: rounds in turn, medians and their ratio."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """How many times faster ours is."""
+        """Speed-up of ours over theirs."""
         return self.theirs / self.ours
 
 

@@ -1,4 +1,4 @@
-"""One epoch of the sparse training, and one projection, against the published style."""
+"""An epoch of the sparse training and a projection against the published style."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ SPARSITY = 0.6415
 
 
 def data_sets(names: tuple[str, ...]) -> Iterator[tuple[str, Data]]:
-    """Every data set that is there."""
+    """Yield the data sets that can be loaded."""
     for name in names:
         try:
             yield name, teddy.load_dataset(name, data_dir=os.environ.get("TEDDY_DATA"))
         except teddy.InputError as error:
-            print(f"left out: {error}")
+            print(f"skipped: {error}")
 
 
 def epochs(names: tuple[str, ...], models: tuple[str, ...]) -> Iterator[Comparison]:
-    """Compare epochs on every data set that is there."""
+    """Compare epochs on every data set that can be loaded."""
     for name, data in data_sets(names):
         sparse = teddy.SparsifyEdges(SPARSITY)(data)
         classes = int(data.y.max()) + 1
@@ -39,11 +39,11 @@ def epochs(names: tuple[str, ...], models: tuple[str, ...]) -> Iterator[Comparis
             torch.manual_seed(0)
             model = build_model(kind, data.x.size(1), classes)
             teacher = torch.randn(data.num_nodes, classes)
-            opponent = PublishedTraining(PUBLISHED[kind](model, sparse), sparse, teacher, SPARSITY)
+            baseline = PublishedTraining(PUBLISHED[kind](model, sparse), sparse, teacher, SPARSITY)
             yield compare(
                 f"{name} {kind} epoch",
                 lambda m=model, d=sparse, t=teacher: our_epochs(m, d, t),  # type: ignore[misc]
-                lambda o=opponent: milliseconds(o.epoch, 3),  # type: ignore[misc]
+                lambda o=baseline: milliseconds(o.epoch, 3),  # type: ignore[misc]
             )
 
 
@@ -62,7 +62,7 @@ def our_epochs(model: nn.Module, data: Data, teacher: Tensor, count: int = 42) -
 
 
 def projection(size: int = 1_900_000) -> Comparison:
-    """Project a vector that moves a little between calls, as in a training."""
+    """Compare projections of a vector that moves a little between calls, as in training."""
     ours, theirs = torch.randn(size), torch.randn(size)
     noise = 1e-3 * torch.randn(size)
     project = L0Projection([ours], SPARSITY)

@@ -1,4 +1,4 @@
-"""Weight budgets compared: test accuracy of own modules and built-in models in a plain loop.
+"""Weight budgets: test accuracy of custom modules and built-in models in a plain loop.
 
     python -m benchmarks.weight_budgets --json docs/results/bench_weights.json
 
@@ -30,7 +30,7 @@ from teddy.models import build_model
 
 FEATURES, CLASSES, NODES, EPOCHS = 128, 7, 2708, 100
 
-#: Settings of the optimizer wrapper, by the name of the budget.
+#: Settings of the optimizer wrapper by budget name.
 BUDGETS: dict[str, dict[str, Any]] = {
     "global": {"scope": "global"},
     "global, cubic ramp": {"scope": "global", "schedule": "cubic", "ramp_steps": EPOCHS // 2},
@@ -45,7 +45,7 @@ OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
 
 SPARSITIES = (0.64, 0.8, 0.9)
 
-#: What the table stands between in a page.
+#: Markers of the table in a page.
 BEGIN, END = "<!-- made by benchmarks.weight_budgets -->", "<!-- end -->"
 
 
@@ -59,7 +59,7 @@ class JumpingSAGE(nn.Module):
         self.jump, self.out = JumpingKnowledge("cat"), nn.Linear(3 * width, CLASSES)
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """Logits."""
+        """Return logits."""
         layers = []
         for conv, norm in zip(self.convs, self.norms, strict=True):
             x = F.dropout(norm(conv(x, edge_index)).relu(), 0.5, self.training)
@@ -77,7 +77,7 @@ class EmbeddedGCN(nn.Module):
         self.first, self.last = GCNConv(width, width), GCNConv(width, CLASSES)
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """Logits."""
+        """Return logits."""
         h = self.first(self.embedding.weight, edge_index).relu()
         logits: Tensor = self.last(F.dropout(h, 0.5, self.training), edge_index)
         return logits
@@ -91,7 +91,7 @@ class GATv2(nn.Module):
         self.first, self.last = GATv2Conv(FEATURES, width, heads=4), GATv2Conv(4 * width, CLASSES)
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
-        """Logits."""
+        """Return logits."""
         h = self.first(x, edge_index).relu()
         logits: Tensor = self.last(F.dropout(h, 0.5, self.training), edge_index)
         return logits
@@ -134,16 +134,16 @@ def train_once(
 
 
 def cells(seeds: int) -> Iterator[dict[str, Any]]:
-    """All settings, the dense ones first."""
+    """Yield all settings, the dense one of each group first."""
     for seed, model, optimizer in product(range(seeds), MODELS, OPTIMIZERS):
-        own = {"model": model, "optimizer": optimizer, "seed": seed}
-        yield {**own, "sparsity": 0.0, "budget": "dense"}
+        setting = {"model": model, "optimizer": optimizer, "seed": seed}
+        yield {**setting, "sparsity": 0.0, "budget": "dense"}
         for sparsity, budget in product(SPARSITIES, BUDGETS):
-            yield {**own, "sparsity": sparsity, "budget": budget}
+            yield {**setting, "sparsity": sparsity, "budget": budget}
 
 
 def table(rows: list[dict[str, Any]]) -> list[str]:
-    """Lines of a Markdown table: mean test accuracy, and the lowest of the seeds.
+    """Lines of a Markdown table: mean test accuracy and the lowest seed.
 
     Example:
         >>> row = {"model": "PyG GCN", "optimizer": "AdamW", "seed": 0}
@@ -154,13 +154,13 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
     """
     lines = [f"| model, optimizer | dense | sparsity | {' | '.join(BUDGETS)} |"]
     lines.append("|---" * (3 + len(BUDGETS)) + "|")
-    found: dict[tuple[Any, ...], list[float]] = {}
+    tests_by_setting: dict[tuple[Any, ...], list[float]] = {}
     for row in rows:
         key = row["model"], row["optimizer"], row["sparsity"], row["budget"]
-        found.setdefault(key, []).append(row["test"])
+        tests_by_setting.setdefault(key, []).append(row["test"])
     for model, optimizer, sparsity in product(MODELS, OPTIMIZERS, SPARSITIES):
-        tests = [found.get((model, optimizer, sparsity, budget)) for budget in BUDGETS]
-        dense = found.get((model, optimizer, 0.0, "dense"))
+        tests = [tests_by_setting.get((model, optimizer, sparsity, budget)) for budget in BUDGETS]
+        dense = tests_by_setting.get((model, optimizer, 0.0, "dense"))
         if dense is None or not any(tests):
             continue
         texts = [f"{statistics.mean(t):.1f} ({min(t):.1f})" if t else "" for t in tests]
