@@ -1,8 +1,9 @@
-"""Draw docs/images/ticket.png: a neighbourhood of CiteSeer before and after, and the accuracies.
+"""Draw docs/images/ticket.svg: a part of CiteSeer dense, pruned by TEDDY, and pruned at random.
 
     python tools/make_picture.py
 
-The accuracies come from docs/results/paper/extreme (`teddy reproduce extreme`).
+The accuracies come from docs/results/paper/attribution (`teddy reproduce attribution`). The picture
+has its own background, light or dark as the reader's system is.
 """
 
 from __future__ import annotations
@@ -11,44 +12,82 @@ import csv
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import networkx as nx
 
 import teddy
 from teddy.graph import Edges
 from teddy.sparsity import schedule_sparsity
-
-mpl.use("Agg")
-import matplotlib.pyplot as plt
+from teddy.store.atomic import write_atomically
 
 DOCS = Path(__file__).parents[1] / "docs"
-KEPT, GONE, NODE = "#1b5e8c", "#d9d9d9", "#333333"
-SPARSITY = 0.6415
+OUT = DOCS / "images" / "ticket.svg"
+ATTRIBUTION = DOCS / "results" / "paper" / "attribution" / "attribution.csv"
+LEVEL = 20
+SPARSITY = schedule_sparsity(LEVEL)
+#: Side of a panel, and the height of the text above and below it.
+SIDE, ABOVE, BELOW = 250, 44, 104
+STYLE = """
+svg { color-scheme: light dark; font: 20px -apple-system, "Segoe UI", Helvetica, Arial, sans-serif }
+.card { fill: #ffffff; stroke: #d0d7de } text { fill: #1f2328; text-anchor: middle }
+.name { font-weight: 600; font-size: 25px } .small { fill: #59636e; font-size: 19px }
+.edge { stroke: #0969da; stroke-width: 2.6 } .gone { stroke: #d8dee4; stroke-width: 1.2 }
+.node { fill: #424a53 }
+@media (prefers-color-scheme: dark) {
+  .card { fill: #0d1117; stroke: #3d444d } text { fill: #f0f6fc } .small { fill: #9198a1 }
+  .edge { stroke: #4493f8 } .gone { stroke: #2a313c } .node { fill: #b7bdc8 }
+}"""
 
 
 def main() -> None:
     data = teddy.load_dataset("citeseer")
     graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
-    keep = teddy.prune.choose_edges(graph, SPARSITY)
-    pairs = graph.pairs.t().tolist()
-    kept = {tuple(pair) for pair, stays in zip(pairs, keep.tolist(), strict=True) if stays}
-    near = typical_neighbourhood(nx.Graph(pairs), kept)
-    place = nx.kamada_kawai_layout(near)
-    edges = [tuple(sorted(edge)) for edge in near.edges]
+    pairs = [tuple(pair) for pair in graph.pairs.t().tolist()]
+    kept = {
+        name: {pair for pair, keep in zip(pairs, choose(graph, name).tolist(), strict=True) if keep}
+        for name in ("teddy", "random")
+    }
+    near = typical_neighbourhood(nx.Graph(pairs), kept["teddy"])
+    place = nx.rescale_layout_dict(nx.kamada_kawai_layout(near))
+    around = {tuple(sorted(edge)) for edge in near.edges}
+    scores = accuracies()
+    panels = [panel(0, "dense", around, around, place, [f"accuracy {scores['dense']:.1f}%"])]
+    for number, (score, name) in enumerate((("teddy", "TEDDY"), ("random", "random edges")), 1):
+        texts = [
+            f"{scores[score, 'all nodes']:.1f}% with distillation",
+            f"{scores[score, 'none']:.1f}% without",
+        ]
+        panels.append(panel(number, name, around & kept[score], around, place, texts))
+    width, height = 3 * SIDE, ABOVE + SIDE + BELOW
+    svg = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}">',
+        f"<style>{STYLE}</style>",
+        f'<rect class="card" x="1" y="1" width="{width - 2}" height="{height - 2}" rx="12"/>',
+        *panels,
+        "</svg>",
+    ]
+    write_atomically(OUT, "\n".join([*svg, ""]).encode())
 
-    figure, axes = plt.subplots(1, 3, figsize=(12, 3.9), width_ratios=[1, 1, 0.9])
-    stay = [edge for edge in edges if edge in kept]
-    draw(axes[0], near, place, edges, [])
-    draw(axes[1], near, place, stay, [edge for edge in edges if edge not in kept])
-    axes[0].set_title(f"part of CiteSeer: {len(edges)} edges", fontsize=11)
-    axes[1].set_title(f"what a ticket keeps of it: {len(stay)}", fontsize=11)
-    accuracies(axes[2])
-    figure.tight_layout()
-    figure.savefig(DOCS / "images" / "ticket.png", dpi=130)
+
+def choose(graph: Edges, score: str) -> Any:
+    return teddy.prune.choose_edges(graph, SPARSITY, score)
+
+
+def accuracies() -> dict[Any, float]:
+    """Return test accuracies of GIN on CiteSeer by edges and distillation, and the dense one."""
+    with ATTRIBUTION.open() as file:
+        rows = [
+            row
+            for row in csv.DictReader(file)
+            if (row["dataset"], row["model"], row["weights"]) == ("citeseer", "gin", "projected")
+            and int(row["simulation"]) == LEVEL
+        ]
+    found: dict[Any, float] = {(r["edges"], r["distillation"]): float(r["ticket"]) for r in rows}
+    return found | {"dense": float(rows[0]["dense"])}
 
 
 def typical_neighbourhood(whole: nx.Graph, kept: set[Any]) -> nx.Graph:
-    """The part of 60 to 90 edges that loses about as large a share as the whole graph."""
+    """Return the part of 60 to 90 edges that loses about as large a share as the whole graph."""
     around = (nx.ego_graph(whole, node, radius=3) for node in sorted(whole))
     parts = [part for part in around if 60 <= part.number_of_edges() <= 90]
 
@@ -59,34 +98,33 @@ def typical_neighbourhood(whole: nx.Graph, kept: set[Any]) -> nx.Graph:
     return min(parts, key=distance)
 
 
-def draw(axis: Any, near: nx.Graph, place: Any, stay: list[Any], gone: list[Any]) -> None:
-    degree = dict(near.degree)
-    sizes = [14 + 5 * degree[node] for node in near]
-    nx.draw_networkx_edges(near, place, gone, ax=axis, edge_color=GONE, width=1.0)
-    nx.draw_networkx_edges(near, place, stay, ax=axis, edge_color=KEPT, width=1.6)
-    nx.draw_networkx_nodes(near, place, ax=axis, node_size=sizes, node_color=NODE, linewidths=0)
-    axis.axis("off")
+def panel(
+    number: int, name: str, kept: set[Any], edges: set[Any], place: Any, accuracy: list[str]
+) -> str:
+    """Return one panel: name, kept and removed edges, nodes, and the accuracies below."""
+    margin = 16
+    half = SIDE / 2 - margin
+
+    def at(node: int) -> tuple[float, float]:
+        x, y = place[node]
+        return number * SIDE + SIDE / 2 + half * x, ABOVE + SIDE / 2 + half * y
+
+    lines = [text(number, 34, "name", name)]
+    for kind, group in (("gone", edges - kept), ("edge", kept)):
+        for edge in sorted(group):
+            (a, b), (c, d) = map(at, edge)
+            lines.append(f'<path class="{kind}" d="M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}"/>')
+    for node in place:
+        x, y = at(node)
+        lines.append(f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>')
+    below = ABOVE + SIDE
+    lines.append(text(number, below + 22, "small", f"{len(kept)} of {len(edges)} edges"))
+    lines += [text(number, below + 54 + 28 * i, "", line) for i, line in enumerate(accuracy)]
+    return "\n".join(lines)
 
 
-def accuracies(axis: Any) -> None:
-    with (DOCS / "results" / "paper" / "extreme" / "extreme.csv").open() as file:
-        rows = [r for r in csv.DictReader(file) if r["dataset"] == "citeseer"]
-    bars = []
-    for r in rows:
-        level = int(r["simulation"])
-        name = f"{schedule_sparsity(level):.0%} removed" if level else "dense"
-        if level in (0, 20, 40):
-            bars.append((name, float(r["ours"]), float(r["deviation"])))
-    names, means, spreads = zip(*bars, strict=True)
-    for i, (mean, deviation) in enumerate(zip(means, spreads, strict=True)):
-        axis.errorbar(i, mean, deviation, fmt="o", color=KEPT if i else NODE, capsize=5, ms=8)
-        axis.text(i + 0.12, mean + 0.2, f"{mean:.1f}", va="center", fontsize=11)
-    axis.axhline(means[0], color=GONE, zorder=0)
-    axis.set_xticks(range(len(names)), names)
-    axis.set_xlim(-0.5, len(names) - 0.3)
-    axis.set_ylabel("test accuracy, %")
-    axis.set_title(f"GIN on CiteSeer, edges and weights, {rows[0]['seeds']} seeds", fontsize=11)
-    axis.spines[["top", "right"]].set_visible(False)
+def text(number: int, y: float, kind: str, content: str) -> str:
+    return f'<text class="{kind}" x="{number * SIDE + SIDE // 2}" y="{y}">{content}</text>'
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Fill the README's table from docs/results/paper, which ``teddy reproduce`` writes.
+"""Fill the README's table of results from docs/results/paper, which ``teddy reproduce`` writes.
 
-teddy reproduce all --no-run --out RUN --artefacts docs/results/paper
+teddy reproduce extreme --no-run --out RUN --artefacts docs/results/paper
 python tools/make_readme.py
 """
 
@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 EXTREME = ROOT / "docs" / "results" / "paper" / "extreme" / "extreme.csv"
 BEGIN, END = "<!-- made by tools/make_readme.py -->", "<!-- end -->"
+#: Levels of the paper's schedule that are shown; level 0 is the dense model.
+LEVELS = (0, 20, 40)
 
 
 def main() -> None:
@@ -24,31 +26,31 @@ def main() -> None:
 
 
 def filled(text: str) -> str:
-    """The page with the table as it should be."""
+    """Return the page with the table filled in."""
     before, rest = text.split(BEGIN)
     return f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}"
 
 
 def table() -> str:
-    """GIN at the levels of the paper's Table 1."""
+    """Return test accuracies of GIN at levels of the paper's Table 1, in Markdown."""
     with EXTREME.open() as file:
-        rows = list(csv.DictReader(file))
-    levels = sorted({int(row["simulation"]) for row in rows})
-    removed = ["dense", *(f"{schedule_sparsity(i):.0%} removed" for i in levels if i)]
-    lines = [["GIN, accuracy %", *removed], ["---"] * (len(levels) + 1)]
-    for dataset in dict.fromkeys(row["dataset"] for row in rows):
-        mine = {int(row["simulation"]): row for row in rows if row["dataset"] == dataset}
-        seeds = mine[0]["seeds"]
-        ours = [cell(mine[i], "ours", "deviation") for i in levels]
-        lines.append([f"{display_name(dataset)}, {seeds} seeds", *ours])
-        theirs = [cell(mine[i], "paper", "paper deviation") for i in levels]
-        lines.append(["*paper*", *theirs])
+        rows = {(r["dataset"], r["method"], int(r["simulation"])): r for r in csv.DictReader(file)}
+    lines = [["GIN, removed", "TEDDY", "random edges", "paper"], ["---"] * 4]
+    for dataset in dict.fromkeys(key[0] for key in rows):
+        for level in LEVELS:
+            teddy = rows[dataset, "teddy" if level else "dense", level]
+            cells = [accuracy(teddy), "", accuracy(teddy, "paper", "paper deviation")]
+            if level:
+                cells[1] = accuracy(rows[dataset, "random", level])
+            name = f"{schedule_sparsity(level):.0%}" if level else f"{display_name(dataset)}, dense"
+            lines.append([name, *cells])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def cell(row: dict[str, str], mean: str, deviation: str) -> str:
-    mark = {"winning": " w", "losing": " l"}.get(row["verdict"], "") if mean == "ours" else ""
-    return f"{float(row[mean]):.2f} ± {float(row[deviation]):.2f}{mark}"
+def accuracy(row: dict[str, str], mean: str = "ours", deviation: str = "deviation") -> str:
+    """Return mean and standard deviation; in bold for a winning ticket of ours."""
+    text = f"{float(row[mean]):.1f}±{float(row[deviation]):.1f}"
+    return f"**{text}**" if mean == "ours" and row["verdict"] == "winning" else text
 
 
 if __name__ == "__main__":

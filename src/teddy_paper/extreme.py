@@ -23,7 +23,7 @@ STABLE = 2.0
 def grids(scope: Scope) -> list[Grid]:
     """The diagonal, and every other pair of levels."""
     return [
-        scope.grid(["teddy"], ["gin"], scope.extreme),
+        scope.grid(["teddy", "random"], ["gin"], scope.extreme),
         *(
             scope.grid([f"teddy:weight_level={weights}"], ["gin"],
                        [i for i in scope.extreme if i != weights])
@@ -42,7 +42,7 @@ def grids(scope: Scope) -> list[Grid]:
 def extreme(results: Results, scope: Scope) -> Result:
     """Accuracies beside Table 1, and the heat map of both sparsities."""
     sets = [dataset for dataset, _ in results.settings(scope.datasets, ["gin"])]
-    levels = [("dense", 0), *(("teddy", i) for i in scope.extreme)]
+    levels = [("dense", 0), *product(["teddy", "random"], scope.extreme)]
     rows = [
         compare_with_paper(results, "extreme", dataset, "gin", method, i)
         for dataset, (method, i) in product(sets, levels)
