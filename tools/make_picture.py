@@ -25,16 +25,17 @@ RESULTS = DOCS / "results" / "paper"
 LEVEL = 20
 SPARSITY = schedule_sparsity(LEVEL)
 #: Side of a panel, and the height of the text above and below it.
-SIDE, ABOVE, BELOW = 250, 44, 104
+SIDE, ABOVE, BELOW = 250, 44, 108
 STYLE = """
-svg { color-scheme: light dark; font: 20px -apple-system, "Segoe UI", Helvetica, Arial, sans-serif }
+svg { color-scheme: light dark; font: 22px -apple-system, "Segoe UI", Helvetica, Arial, sans-serif }
 .card { fill: #ffffff; stroke: #d0d7de } text { fill: #1f2328; text-anchor: middle }
-.name { font-weight: 600; font-size: 25px } .small { fill: #59636e; font-size: 19px }
+.name { font-weight: 600; font-size: 25px } .accuracy { font-weight: 600; font-size: 30px }
+.small { fill: #59636e }
 .edge { stroke: #0969da; stroke-width: 2.6 } .gone { stroke: #d8dee4; stroke-width: 1.2 }
 .node { fill: #424a53 }
 @media (prefers-color-scheme: dark) {
   .card { fill: #0d1117; stroke: #3d444d } text { fill: #f0f6fc } .small { fill: #9198a1 }
-  .edge { stroke: #4493f8 } .gone { stroke: #2a313c } .node { fill: #b7bdc8 }
+  .edge { stroke: #4493f8 } .gone { stroke: #353c47 } .node { fill: #b7bdc8 }
 }"""
 
 
@@ -50,12 +51,9 @@ def main() -> None:
     place = nx.rescale_layout_dict(nx.kamada_kawai_layout(near))
     around = {tuple(sorted(edge)) for edge in near.edges}
     scores = accuracies()
-    panels = [panel(0, "dense", around, around, place, [f"accuracy {scores['dense']:.1f}%"])]
+    panels = [panel(0, "dense", around, around, place, [f"{scores['dense']:.1f}%"])]
     for number, (score, name) in enumerate((("teddy", "TEDDY"), ("random", "random edges")), 1):
-        texts = [
-            f"{scores[score]:.1f}% with distillation",
-            f"{scores[f'{score} without']:.1f}% without",
-        ]
+        texts = [f"{scores[score]:.1f}%", f"{scores[f'{score} without']:.1f}% undistilled"]
         panels.append(panel(number, name, around & kept[score], around, place, texts))
     width, height = 3 * SIDE, ABOVE + SIDE + BELOW
     svg = [
@@ -120,16 +118,19 @@ def panel(
         return number * SIDE + SIDE / 2 + half * x, ABOVE + SIDE / 2 + half * y
 
     lines = [text(number, 34, "name", name)]
-    for kind, group in (("gone", edges - kept), ("edge", kept)):
+    for line, group in (("gone", edges - kept), ("edge", kept)):
         for edge in sorted(group):
             (a, b), (c, d) = map(at, edge)
-            lines.append(f'<path class="{kind}" d="M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}"/>')
+            lines.append(f'<path class="{line}" d="M{a:.1f} {b:.1f}L{c:.1f} {d:.1f}"/>')
     for node in place:
         x, y = at(node)
         lines.append(f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="3.2"/>')
     below = ABOVE + SIDE
     lines.append(text(number, below + 22, "small", f"{len(kept)} of {len(edges)} edges"))
-    lines += [text(number, below + 54 + 28 * i, "", line) for i, line in enumerate(accuracy)]
+    lines += [
+        text(number, below + 60 + 30 * i, kind, line)
+        for i, (kind, line) in enumerate(zip(("accuracy", "small"), accuracy, strict=False))
+    ]
     return "\n".join(lines)
 
 

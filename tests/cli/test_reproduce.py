@@ -47,7 +47,7 @@ def test_tables_figures_and_findings_are_written(made):
     with (folder / "p/extreme/extreme.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [(row["method"], row["simulation"]) for row in rows] == [
-        ("dense", "0"), ("teddy", "20"), ("teddy", "40"),
+        ("dense", "0"), ("teddy", "20"), ("teddy", "40"), ("random", "20"), ("random", "40"),
     ]  # fmt: skip
     assert float(rows[1]["ours"]) - float(rows[1]["paper"]) == pytest.approx(
         float(rows[1]["difference"]), abs=1e-3

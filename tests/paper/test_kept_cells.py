@@ -20,7 +20,7 @@ def made(tmp_path_factory):
     with tarfile.open(RESULTS / "cells.tar.xz") as cells:
         cells.extractall(folder, filter="data")
     large = ["large-scale", "--datasets", "arxiv-surrogate", "--epochs", 40]
-    for names in (["transformers", "inductive"], large):
+    for names in (["transformers", "inductive", "extreme"], large):
         done = run_here("reproduce", *names, "--no-run", "--out", folder, "--json", cwd=folder)
         assert done.returncode == 0, done.stderr
     return folder
@@ -28,7 +28,10 @@ def made(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("table", "rows"),
-    [("transformers/transformers", 75), ("inductive/inductive", 100), ("large-scale/costs", 9)],
+    [
+        ("transformers/transformers", 75), ("inductive/inductive", 100), ("large-scale/costs", 9),
+        ("extreme/extreme", 33), ("extreme/heat-map", 15),
+    ],  # fmt: skip
 )
 def test_the_cells_give_the_published_table(made, table, rows):
     text = (made / f"{table}.csv").read_text()
