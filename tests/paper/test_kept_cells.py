@@ -29,9 +29,12 @@ def made(tmp_path_factory):
 @pytest.mark.parametrize(
     ("table", "rows"),
     [
-        ("transformers/transformers", 75), ("inductive/inductive", 100), ("large-scale/costs", 9),
-        ("extreme/extreme", 33), ("extreme/heat-map", 15),
-    ],  # fmt: skip
+        ("transformers/transformers", 75),
+        ("inductive/inductive", 100),
+        ("large-scale/costs", 9),
+        ("extreme/extreme", 33),
+        ("extreme/heat-map", 15),
+    ],
 )
 def test_the_cells_give_the_published_table(made, table, rows):
     text = (made / f"{table}.csv").read_text()
