@@ -34,7 +34,7 @@ def test_json_says_what_was_written(folder):
 
 
 def test_bad_input_is_one_line_and_nothing_is_written(folder):
-    assert "nowhere: no results here" in refused(run_here("report", "nowhere", cwd=folder))
+    assert "nowhere: has no results" in refused(run_here("report", "nowhere", cwd=folder))
     line = refused(run_here("report", "run", "-o", "nowhere/a.html", cwd=folder))
     assert "there is no folder nowhere" in line
     assert [path.name for path in folder.iterdir()] == ["run"]

@@ -110,7 +110,7 @@ def test_nothing_is_written_over_what_is_there_without_results(made):
     before = (folder / "p/extreme/extreme.csv").read_bytes()
     done = run_here("reproduce", "extreme", *SMALL, "--out", "typo", "--artefacts", "p", "--no-run",
                cwd=folder)  # fmt: skip
-    assert "typo/sweep: no results here" in refused(done)
+    assert "typo/sweep: has no results" in refused(done)
     done = run_here("reproduce", "extreme", "--datasets", "citeseer", "--out", "p", "--no-run",
                cwd=folder)  # fmt: skip
     assert "holds results with" in refused(done)

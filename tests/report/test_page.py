@@ -82,7 +82,7 @@ def test_the_page_of_links_names_auc_and_hits():
 
 
 def test_a_page_of_several_tasks_is_refused():
-    with pytest.raises(InputError, match="results of different tasks"):
+    with pytest.raises(InputError, match="results have several tasks"):
         make_page([row(), links(seed=1)], FACTS)
 
 
@@ -127,7 +127,7 @@ def test_no_rows_are_refused(tmp_path):
 def test_a_folder_that_is_still_running_is_reported(tmp_path):
     folder = Folder(tmp_path / "run")
     folder.create()
-    folder.agree(FACTS["settings"], {"data": FACTS["data"]})
+    folder.record(FACTS["settings"], {"data": FACTS["data"]})
     for line in sweep()[:5]:
         folder.write_cell(Cell.from_row(line), line)
     written = write_report(tmp_path / "run", tmp_path / "report.html", plots=tmp_path / "plots")

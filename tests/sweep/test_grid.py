@@ -36,7 +36,7 @@ def test_a_grid_is_the_product_of_its_parts_without_duplicates():
         ((["cora"], ["gcn"], ["teddy:weight_level=-1"], [1], [0]), "weight_level is -1"),
         (
             (["cora"], ["gcn"], ["teddy:weight_level=5:only=edges"], [1], [0]),
-            "got only=edges and weight_level=5, expected one of them",
+            "got only=edges and weight_level=5, expected one or the other",
         ),
     ],
 )

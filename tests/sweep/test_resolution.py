@@ -82,7 +82,7 @@ def test_the_size_of_a_test_set_is_that_of_the_task():
 def test_rows_of_different_tasks_are_not_summarized_together():
     row = {"dataset": "a", "model": "gcn", "method": "teddy", "simulation": 5, "seed": 0}
     other = {**row, "task": "link-prediction", "metric": "AUC", "hits_at": 50}
-    with pytest.raises(teddy.InputError, match="results of different tasks"):
+    with pytest.raises(teddy.InputError, match="results have several tasks"):
         summarize([row, other])
     assert Metric.from_rows([other]) == Metric("link-prediction", "AUC", 50)
 

@@ -172,7 +172,7 @@ def test_ray_runs_the_same_tasks(graph, tmp_path):
         (["--levels", "5-1"], "unknown level '5-1', expected"),
         (["--against", "ugs"], "against is 'ugs', expected one of: teddy, random"),
         (["--load", "nothing.py"], "nothing.py: no such file"),
-        (["--summary", "--out", "nowhere"], "nowhere: no results here"),
+        (["--summary", "--out", "nowhere"], "nowhere: has no results"),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(arguments, message, tmp_path):

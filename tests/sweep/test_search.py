@@ -218,7 +218,7 @@ def test_a_training_that_fails_is_said(searched, monkeypatch):
     row = {"dataset": "citeseer", "model": "gin", "method": "teddy", "simulation": 40, "seed": 0,
            "error": "not enough memory"}  # fmt: skip
     with pytest.raises(
-        teddy.InputError, match="simulation 40 seed 0: not enough memory; the same command tries"
+        teddy.InputError, match="level 40 seed 0: not enough memory; rerun the same command"
     ):
         searched(lambda *arguments, **options: Outcome([], 0, 1, [row], []))
 

@@ -99,8 +99,8 @@ def test_clear_cases_are_seen():
     ("settings", "message"),
     [
         ({"tolerance": -1}, "tolerance is -1, expected a number from 0"),
-        ({"confidence": 1.0}, "confidence is 1.0, expected a share from 0.5, below 1"),
-        ({"confidence": "95"}, "confidence is 95, expected a share"),
+        ({"confidence": 1.0}, r"confidence is 1.0, expected a number in \[0.5, 1\)"),
+        ({"confidence": "95"}, "confidence is 95, expected a number"),
         ({"seeds": 1}, "seeds is 1, expected a whole number from 2"),
         ({"resolution": 0.0}, "resolution is 0.0, expected a number above 0"),
     ],
@@ -111,5 +111,5 @@ def test_what_cannot_be_meant_is_refused(settings, message):
 
 
 def test_there_are_no_other_looks():
-    with pytest.raises(InputError, match="got 7 seeds to look at"):
+    with pytest.raises(InputError, match="got 7 differences"):
         SequentialTest(NODE, seeds=10).decide([0.0] * 7, ERROR)

@@ -59,7 +59,7 @@ def test_who_wins_and_the_sparsest():
 
 
 def test_a_method_that_is_not_there_is_said():
-    with pytest.raises(teddy.InputError, match="no results of 'ugs' to compare with"):
+    with pytest.raises(teddy.InputError, match="against is 'ugs', which has no results"):
         summarize(rows("a", 1, [81.0]), against="ugs")
 
 

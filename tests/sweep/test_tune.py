@@ -103,7 +103,7 @@ def test_a_damaged_store_is_one_line(search, tmp_path):
     out = tmp_path / "out"
     tune(search, out, 1, SETTINGS)
     (out / "trials.db").write_bytes(b"nonsense" * 1000)
-    with pytest.raises(teddy.InputError, match="can't be read as a store of trials"):
+    with pytest.raises(teddy.InputError, match="expected trials of Optuna"):
         tune(search, out, 2, SETTINGS)
 
 
@@ -157,7 +157,7 @@ def test_another_search_in_the_folder_is_refused(search, tmp_path):
     [
         (
             ["--search", "epochs"],
-            "can't search 'epochs', expected one of: lr, ",
+            "search has 'epochs', expected one of: lr, ",
         ),
         (["--model", "gnc"], "unknown model 'gnc'"),
         (["--trials", "0"], "trials is 0"),
@@ -166,7 +166,7 @@ def test_another_search_in_the_folder_is_refused(search, tmp_path):
         (["--threads", "0"], "threads is 0"),
         (["--hidden-channels", "0"], "hidden_channels is 0"),
         (["--device", "foo"], "device is 'foo'"),
-        (["--search", ""], "got nothing to search"),
+        (["--search", ""], "got no setting or no seed"),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_written(arguments, message, tmp_path):

@@ -118,7 +118,7 @@ def write_report(
 def read_facts(run: str | Path) -> dict[str, Any]:
     """What the cells of a sweep have in common; empty where its ``sweep.json`` isn't sound."""
     try:
-        return Folder(run if Path(run).is_dir() else Path(run).parent).facts()
+        return Folder(run if Path(run).is_dir() else Path(run).parent).metadata()
     except InputError:
         return {}
 

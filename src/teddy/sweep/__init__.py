@@ -1,6 +1,6 @@
-"""Many runs: grids over methods, levels and seeds, statistics, tuning, and the sparsest ticket.
+"""Sweeps over methods, sparsity levels and seeds, with statistics, tuning and search.
 
-A sweep is a folder with one file for each cell, so a crash loses no finished result.
+A sweep is a folder with one file for each result, so it is crash-safe and resumes.
 """
 
 from teddy.settings import Settings

@@ -1,4 +1,4 @@
-"""Points that a search chooses from: cells of a sweep, seen by validation until the end."""
+"""Levels that a search chooses from, trained as cells of a sweep."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from teddy.sweep.metric import Metric
 from teddy.sweep.resolution import HeldOut
 from teddy.sweep.run import Outcome, checked, failure_line, run_sweep, source_of
 
-#: Called with what is done, how much of it is, and how much there is.
+#: Called with the name of the work, the finished amount and the total.
 Progress = Callable[[str, int, int], None]
 
 
 class Candidates:
-    """Points of a data set, model and method, trained in a folder of a sweep.
+    """Pairs of levels of a data set, model and method, trained in the folder of a sweep.
 
     A search calls :meth:`differences` and :meth:`known`, which read the validation metric only.
 
     Args:
-        progress: Called with the seeds that are done.
+        progress: Called with the finished seeds.
 
     Attributes:
-        computed: Cells that were not there before.
+        computed: Number of newly computed cells.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Candidates:
         return held_out(data, mask, self.settings)
 
     def sparsities(self, point: LevelPair, seeds: int) -> tuple[float, float]:
-        """Shares of edges and weights that went, not those asked for; means over seeds."""
+        """Measured graph sparsity and weight sparsity, means over seeds."""
         rows = self._rows(point, seeds)
         edges, weights = (
             mean(1 - row[f"{name}_kept"] / max(1, row[f"{name}_total"]) for row in rows)
@@ -71,33 +71,33 @@ class Candidates:
         return edges, weights
 
     def differences(self, point: LevelPair, seeds: int) -> list[float]:
-        """Validation metric, ticket minus dense, of the first seeds; trains what isn't there."""
+        """Validation metric, ticket minus dense, of the first seeds; trains missing seeds."""
         self._run(point, range(seeds))
         return self.known(point, seeds)
 
     def known(self, point: LevelPair, seeds: int) -> list[float]:
-        """The same of those seeds that are there; trains nothing."""
+        """Validation metric, ticket minus dense, of the seeds with results; trains nothing."""
         return [float(row["val"]) - float(row["dense_val"]) for row in self._rows(point, seeds)]
 
     def best_seed(self, point: LevelPair, seeds: int) -> int:
-        """The seed of highest validation metric, the first of equals."""
+        """Seed of highest validation metric, the first of equals."""
         best = max(self._rows(point, seeds), key=lambda row: float(row["val"]))
         return int(best["seed"])
 
     def test_accuracies(self, point: LevelPair, seeds: int) -> tuple[list[float], list[float]]:
-        """Test metric of tickets and dense models; for the answer, when it stands."""
+        """Test metric of tickets and dense models; read once the search has ended."""
         rows = self._rows(point, seeds)
         return [row["test"] for row in rows], [row["dense_test"] for row in rows]
 
     def test_hits(self, point: LevelPair, seeds: int) -> dict[str, list[float]] | None:
-        """Test hits@k of tickets and dense models, where links are predicted; None otherwise."""
+        """Test hits@k of tickets and dense models in link prediction; None otherwise."""
         rows = [row for row in self._rows(point, seeds) if row.get("hits") is not None]
         if not rows:
             return None
         return {"ticket": [r["hits"] for r in rows], "dense": [r["dense_hits"] for r in rows]}
 
     def ticket(self, point: LevelPair, seed: int) -> Path:
-        """The file of a ticket, which is trained if there is none."""
+        """File of a ticket, which is trained if it is missing."""
         outcome = self._run(point, [seed], keep_tickets=True)
         (cell,) = self._grid(point, [seed]).cells
         path = Folder(self.out).ticket_path(cell)
@@ -106,7 +106,7 @@ class Candidates:
         return path
 
     def _run(self, point: LevelPair, seeds: Sequence[int], keep_tickets: bool = False) -> Outcome:
-        what = f"seeds, simulations {point.edges} and {point.weights}"
+        what = f"seeds, levels {point.edges} and {point.weights}"
         progress = self.progress
         outcome = run_sweep(
             self._grid(point, seeds),
@@ -134,7 +134,7 @@ class Candidates:
 
 
 def grid_coordinates(spec: MethodSpec, point: LevelPair) -> tuple[str, int]:
-    """The method with options and the simulation by which a sweep knows a point.
+    """Method with options and level of a pair's cells in a sweep.
 
     Example:
         >>> spec = MethodSpec.parse("teddy:distill=5")
@@ -145,7 +145,7 @@ def grid_coordinates(spec: MethodSpec, point: LevelPair) -> tuple[str, int]:
     """
     if point.edges == point.weights:
         return str(spec), point.edges
-    if point.edges == 0:  # simulation 0 is the dense model
+    if point.edges == 0:  # level 0 is the dense model
         return str(replace(spec, only="weights")), point.weights
     if point.weights == 0:
         return str(replace(spec, only="edges")), point.edges
@@ -153,5 +153,5 @@ def grid_coordinates(spec: MethodSpec, point: LevelPair) -> tuple[str, int]:
 
 
 def _failed(outcome: Outcome) -> InputError:
-    why = failure_line(outcome.failures[0]) if outcome.failures else "a training gave no result"
-    return InputError(f"{why}; the same command tries it again")
+    why = failure_line(outcome.failures[0]) if outcome.failures else "a training has no result"
+    return InputError(f"{why}; rerun the same command to retry")

@@ -1,4 +1,4 @@
-"""Data sets of a sweep: loaded once by each process, and known by a digest."""
+"""Data sets of a sweep: loaded once per process, and identified by a digest."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cached_dataset(name: str, settings: Settings, version: str) -> Any:
 
 
 def data_version(name: str, settings: Settings) -> str:
-    """Load a data set and return a sha256 of everything that results depend on."""
+    """Load a data set and return a sha256 of everything that affects results."""
     data, digest = load_data(name, settings), hashlib.sha256()
     for part in _kind(data, settings).data_parts(data, settings):
         if isinstance(part, str | bytes):

@@ -1,12 +1,12 @@
-"""The folder of a sweep: one file a cell, whole or not there, and what to go on from.
+"""Folder of a sweep: an atomic file for each cell, and files from which it resumes.
 
 ::
 
-    sweep.json          what all cells have in common
-    cells/*.json        one result each, with a checksum
-    failures/*.json     what went wrong, until it goes right
-    work/               dense models and rounds to go on from; may be deleted
-    locks/              who computes what; may be deleted when nothing runs
+    sweep.json          settings, data and methods of all cells
+    cells/*.json        a result each, with a checksum
+    failures/*.json     the last error of each failed cell
+    work/               dense models and rounds to resume from; may be deleted
+    locks/              locks of running processes; may be deleted when nothing runs
     tickets/*.ticket    with keep_tickets
     results.parquet     all cells as one table
 """
@@ -47,8 +47,8 @@ class Folder:
         self.path = Path(path)
 
     def check(self) -> None:
-        """Raise if this is another kind of folder, or has lost what says what its cells are."""
-        # Of a run that has only just begun, there may be empty folders.
+        """Raise if this is not the folder of a sweep, or has lost its ``sweep.json``."""
+        # A run that has just begun may have made empty folders.
         check_owner(self.path, "sweep.json", _FOLDERS, "sweep")
         if any((self.path / "cells").glob("*.json")) and not (self.path / "sweep.json").exists():
             raise InputError(
@@ -56,30 +56,30 @@ class Folder:
             )
 
     def create(self) -> None:
-        """Make the folders, and delete files that killed processes have left unfinished."""
+        """Create the folders, and delete unfinished files of killed processes."""
         for name in _FOLDERS:
             make_folder(self.path / name)
         remove_unfinished(self.path)
 
     def cell_path(self, cell: Cell) -> Path:
-        """The file of a cell."""
+        """File of a cell."""
         return self.path / "cells" / f"{cell.key}.json"
 
     def ticket_path(self, cell: Cell) -> Path:
-        """The file of a cell's ticket."""
+        """File of a cell's ticket."""
         return self.path / "tickets" / f"{cell.key}.ticket"
 
     def failure_path(self, cell: Cell) -> Path:
-        """The file that says what went wrong in a cell."""
+        """File with the error of a failed cell."""
         return self.path / "failures" / f"{cell.key}.json"
 
     def write_cell(self, cell: Cell, row: dict[str, Any]) -> None:
-        """Write a result, and forget what went wrong before."""
+        """Write a result, and delete an earlier failure."""
         self._write(self.cell_path(cell), row)
         self.failure_path(cell).unlink(missing_ok=True)
 
     def write_failure(self, cell: Cell, error: str, details: str) -> None:
-        """Record what went wrong."""
+        """Record the error of a cell."""
         row = {**cell.to_row(), "error": error, "details": details}
         self._write(self.failure_path(cell), row)
 
@@ -88,22 +88,22 @@ class Folder:
         write_record(path, row)
 
     def read_cell(self, cell: Cell) -> dict[str, Any] | None:
-        """A cell's result; None if there is none, an error if it is damaged."""
+        """Result of a cell, or None; raise if it is damaged."""
         path = self.cell_path(cell)
         row = read_record(path) if path.exists() else None
         if row is not None and Cell.from_row(row) != cell:
-            raise InputError(f"{path}: damaged, the result of another cell")
+            raise InputError(f"{path}: damaged, the result of another cell; delete the file")
         return row
 
     def done(self, cell: Cell) -> bool:
-        """Whether there is a sound result."""
+        """Return whether the cell has an intact result."""
         try:
             return self.read_cell(cell) is not None
         except InputError:
             return False
 
     def damaged(self, cells: Sequence[Cell] | None = None) -> list[str]:
-        """A line for each of these cells, or of all files, that can't be read."""
+        """Lines for the damaged files of these cells, or of all cells."""
         paths = sorted((self.path / "cells").glob("*.json")) if cells is None else []
         reads: list[Callable[[], object]] = [partial(read_record, path) for path in paths]
         reads += [partial(self.read_cell, cell) for cell in cells or []]
@@ -116,19 +116,19 @@ class Folder:
         return lines
 
     def rows(self) -> list[dict[str, Any]]:
-        """All sound results, in the order of their names."""
+        """All intact results, sorted by file name."""
         return completed(self._read_all("cells"))
 
     def failures(self) -> list[dict[str, Any]]:
-        """What went wrong and has not gone right since."""
+        """Failed cells without a result since."""
         return list(self._read_all("failures"))
 
-    def agree(self, settings: dict[str, Any], parts: dict[str, dict[str, Any]]) -> None:
-        """Record what decides the results, or raise if it was something else.
+    def record(self, settings: dict[str, Any], parts: dict[str, dict[str, Any]]) -> None:
+        """Record everything that determines the results; raise if the record differs.
 
         Args:
-            settings: What all cells have in common.
-            parts: By kind (data, methods) and name, what else cells depend on.
+            settings: Settings of all cells.
+            parts: Digests and values of data and methods, by kind and name.
         """
         path = self.path / "sweep.json"
         with self.lock("sweep"):
@@ -140,26 +140,26 @@ class Folder:
                     if before != value:
                         raise InputError(
                             f"{self.path}: holds results of {name} with other {kind} "
-                            f"({_change(before, value)}); expected the same, or another folder"
+                            f"({_change(before, value)}), expected the same; use another folder"
                         )
             write_record(path, known)
 
     def check_settings(self, settings: dict[str, Any]) -> None:
         """Raise if the results here were computed with other settings."""
-        check_same(self.path, self.facts().get("settings", settings), settings, "results")
+        check_same(self.path, self.metadata().get("settings", settings), settings, "results")
 
-    def facts(self) -> dict[str, Any]:
-        """What decides the results: settings, data, methods; empty where nothing was recorded."""
+    def metadata(self) -> dict[str, Any]:
+        """Recorded settings, data and methods; empty without a record."""
         path = self.path / "sweep.json"
         return read_record(path) if path.exists() else {}
 
     def lock(self, name: str) -> FileLock:
-        """A lock that the system lets go of when its process ends, however it ends."""
+        """Lock that the system releases when its process ends, even if it is killed."""
         make_folder(self.path / "locks")
         return FileLock(self.path / "locks" / f"{name}.lock")
 
     def store(self, series: Series) -> FolderStore:
-        """Store that a series resumes from."""
+        """Store from which a series resumes."""
         work = self.path / "work"
         return FolderStore(work / series.dense_key, work / series.key)
 
@@ -171,28 +171,28 @@ class Folder:
                 continue
 
 
-#: Entries that are the same for all methods.
-OF_DENSE = ("dense", "alone")
+#: Entries that methods share.
+SHARED_ENTRIES = ("dense", "alone")
 
 
 class FolderStore(FileStore):
-    """Entries as files: those of the dense model in a folder that other methods share."""
+    """Store of a series, with the dense model's entries in a folder that methods share."""
 
-    def __init__(self, shared: Path, own: Path) -> None:
-        super().__init__(own)
+    def __init__(self, shared: Path, folder: Path) -> None:
+        super().__init__(folder)
         self.shared = shared
 
     def save(self, name: str, entry: Entry) -> None:
-        """Keep an entry."""
+        """Store an entry."""
         self._path(name).parent.mkdir(parents=True, exist_ok=True)
         super().save(name, entry)
 
     def _path(self, name: str) -> Path:
-        return (self.shared if name in OF_DENSE else self.folder) / f"{name}.safetensors"
+        return (self.shared if name in SHARED_ENTRIES else self.folder) / f"{name}.safetensors"
 
 
 def _change(before: Any, now: Any) -> str:
-    """What differs, in a few words; of a sha256 the beginning."""
+    """Short description of a change; a sha256 is cut to its beginning."""
     if isinstance(before, dict) and isinstance(now, dict):
         names = [name for name in now if before.get(name) != now[name]]
         return ", ".join(f"{name} {_change(before.get(name), now[name])}" for name in names)

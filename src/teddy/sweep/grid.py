@@ -1,4 +1,4 @@
-"""The grid of a sweep: cells, and the series in which they are computed."""
+"""Grid of a sweep: cells, and the series in which they are computed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLUMNS = ("dataset", "model", "method", "seed", "simulation")
 
 @dataclass(frozen=True)
 class Cell:
-    """One point of the grid.
+    """One training of the grid, or the dense model at level 0.
 
     Example:
         >>> cell = Cell("cora", "gcn", "ugs", 0, 5)
@@ -59,7 +59,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Series:
-    """Cells of one data set, model, method and seed, which one process computes in turn."""
+    """Cells of one data set, model, method and seed, computed in turn by one process."""
 
     dataset: str
     model: str
@@ -74,7 +74,7 @@ class Series:
 
     @property
     def dense_key(self) -> str:
-        """Name of the dense model, which series of other methods share."""
+        """Name of the dense model, which series of all methods share."""
         return file_name(self.dataset, self.model, f"seed{self.seed}")
 
     @property
@@ -86,7 +86,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Grid:
-    """Methods x models x data sets x levels x seeds.
+    """Product of methods, models, data sets, levels of the paper's schedule and seeds.
 
     Example:
         >>> grid = Grid(["citeseer"], ["gin"], ["teddy", "random"], [0, 5], [0, 1, 2])
@@ -106,7 +106,7 @@ class Grid:
                 raise InputError(f"got no {name}, expected at least one")
         for model in self.models:
             check_model(model)
-        datasets = map(str, self.datasets)  # one spelling of a name that is known
+        datasets = map(str, self.datasets)  # known names in lower case
         cleaned: dict[str, list[Any]] = {
             "models": list(self.models),
             "datasets": [name.lower() if name.lower() in DATASETS else name for name in datasets],
@@ -119,7 +119,7 @@ class Grid:
 
     @property
     def series(self) -> list[Series]:
-        """All series; those that share a dense model are far apart."""
+        """All series; those that share a dense model are far apart in the order."""
         parts = product(self.methods, self.datasets, self.models, self.seeds)
         levels = tuple(self.levels)
         return [Series(d, model, method, seed, levels) for method, d, model, seed in parts]
@@ -133,14 +133,13 @@ class Grid:
 def settings_for(series: Series, settings: Settings) -> Settings:
     """Settings of a series.
 
-    A lambda that holds for the whole sweep holds for the methods that distil by themselves: one
-    that doesn't, such as ugs, doesn't because others do.
+    The lambda of a sweep applies to methods that distil by default, so not to ugs and wd-glt.
 
     Example:
-        >>> everywhere = Settings.from_dict({"distill": 5.0})
+        >>> settings = Settings.from_dict({"distill": 5.0})
         >>> for name in ("ugs", "random", "ugs:distill=1"):
         ...     series = Series("citeseer", "gin", name, 0, (1,))
-        ...     print(settings_for(series, everywhere).train.distill)
+        ...     print(settings_for(series, settings).train.distill)
         0.0
         5.0
         1.0
@@ -152,11 +151,11 @@ def settings_for(series: Series, settings: Settings) -> Settings:
 
 
 def file_name(*parts: str, digest_only: str = "") -> str:
-    """A readable file name that no other parts have.
+    """Make a readable file name, unique to its parts.
 
     Args:
         parts: Words of the name.
-        digest_only: What the name depends on besides, but doesn't show.
+        digest_only: Text that is part of the digest only.
 
     Example:
         >>> file_name("my/graph", "ugs:distill=1")

@@ -1,10 +1,10 @@
-r"""Which levels to try, few of them, and how much error each may spend.
+r"""Choice of the levels to try, and of the error that each test may spend.
 
-Both walks assume that a level beyond the tolerance has none within it above: nothing sparser, in
-edges and weights, is good again. The levels that are beyond it, and all tests that could accept
-one of them wrongly, are then fixed before the first training, and so is the error that each test
-may spend. These errors sum to the whole at most, so by Bonferroni's inequality a level beyond the
-tolerance is accepted with no more than that probability, though the levels share their seeds.
+Both searches assume that accuracy is monotone: no level sparser than one beyond the tolerance is
+within it. The levels beyond it, and all tests that could accept one of them wrongly, are then fixed
+before the first training, and so is the error that each test may spend. These errors sum to at most
+the total error. By Bonferroni's inequality that bounds the probability to accept a level beyond the
+tolerance, although the levels share their seeds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class LevelPair:
-    """A level for the edges and one for the weights, by the paper's simulations.
+    """A level of the edges and a level of the weights, in the paper's schedule.
 
     Example:
         >>> LevelPair(5, 10).within(LevelPair(5, 20)), LevelPair(5, 10).within(LevelPair(20, 5))
@@ -31,30 +31,29 @@ class LevelPair:
         return f"{self.edges}" if self.edges == self.weights else f"{self.edges}/{self.weights}"
 
     def within(self, other: LevelPair) -> bool:
-        """Whether the other is as sparse at least, in both."""
+        """Return whether the other pair is at least as sparse in both."""
         return self.edges <= other.edges and self.weights <= other.weights
 
 
-#: Tests a point that may spend an error; true if it is accepted.
+#: Test of a pair of levels that may spend an error; True if it accepts.
 AcceptanceTest = Callable[[LevelPair, float], bool]
 
 
 def bisect_levels(levels: Sequence[int], error: float, accepts: AcceptanceTest) -> list[LevelPair]:
-    """Find the sparsest level that is accepted: the last one at first, then by bisection.
+    """Find the sparsest accepted level: try the last one, then bisect.
 
-    A test may spend an equal share of what is left for those that can follow it; the share of a
-    level that is accepted isn't spent. A level can be reached in one way only, so its share is
-    fixed. The tests that may accept a level beyond the tolerance before another such level is
-    accepted are those on the way to the last level within it: none of them is accepted, so what
-    they spend sums to the error at most.
+    A test may spend an equal share of the remaining error for all tests that can follow it; the
+    share of an accepted level is not spent. Each level is reached in one way only, so its share is
+    fixed. Wrong acceptances can occur on the path to the last level within the tolerance only; the
+    tests of that path reject, so their shares sum to at most the error.
 
     Args:
-        levels: Those to choose from, in ascending order.
+        levels: Levels to choose from, in ascending order.
         error: Probability of a wrong answer.
         accepts: The test.
 
     Returns:
-        The answer; nothing if no level is accepted.
+        The answer; empty if no level is accepted.
 
     Example:
         >>> tried = []
@@ -82,17 +81,16 @@ def bisect_levels(levels: Sequence[int], error: float, accepts: AcceptanceTest) 
 
 
 def trace_frontier(levels: Sequence[int], error: float, accepts: AcceptanceTest) -> list[LevelPair]:
-    """Find all sparsest points that are accepted: those between which one has to choose.
+    """Find the Pareto frontier of accepted pairs: those with no accepted pair sparser in both.
 
-    The sparsest point of all is tried first. If it isn't accepted, the walk starts from the
-    sparsest graph with all weights: from a point that is accepted to sparser weights, from one that
-    is not to a denser graph. In each row of equal graphs the first point beyond the tolerance that
-    can be met is the one after the last within it, so a test may spend an equal share of the error
-    for each row and the first point.
+    The sparsest pair is tried first. If it is rejected, the search starts from the sparsest graph
+    with all weights. It continues with sparser weights after an acceptance, and with a denser graph
+    after a rejection. Each row of equal graphs can have one wrong acceptance, so a test may spend
+    an equal share of the error for each row and for the first pair.
 
     Args:
-        levels: Those to choose from, in ascending order, for edges and weights; 0 joins them.
-        error: Probability that a point of the answer is wrong.
+        levels: Levels to choose from, in ascending order, for edges and weights; 0 is added.
+        error: Probability that a pair of the answer is wrong.
         accepts: The test.
 
     Returns:
@@ -116,7 +114,7 @@ def trace_frontier(levels: Sequence[int], error: float, accepts: AcceptanceTest)
     row, column = len(steps) - 1, 0
     while row >= 0 and column < len(steps):
         point = LevelPair(steps[row], steps[column])
-        # The dense pair itself needs no test; the sparsest point has had one.
+        # The dense pair needs no test; the sparsest pair was tested.
         dense, first = point == LevelPair(0, 0), point == LevelPair(steps[-1], steps[-1])
         if dense or (not first and accepts(point, share)):
             if corners and corners[-1].within(point):

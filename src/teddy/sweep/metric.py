@@ -1,4 +1,4 @@
-"""Metric of a sweep: its name, and the words that tables and reports use with it."""
+"""Metric of a sweep: its name, and the terms that tables and reports use with it."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class Metric:
     """Metric of a task.
 
     Attributes:
+        task: Name of the task.
         name: ``accuracy``, ``micro-F1``, ``R2`` or ``AUC``, in percent.
         hits_at: Rank k of hits@k, the second metric of link prediction; None for other tasks.
 
@@ -32,7 +33,7 @@ class Metric:
 
     @staticmethod
     def from_task(spec: str) -> Metric:
-        """The metric of a task, given as ``--task`` takes it.
+        """Return the metric of a task, given as for ``--task``.
 
         Example:
             >>> Metric.from_task("link-prediction:hits_at=20")
@@ -43,7 +44,7 @@ class Metric:
 
     @staticmethod
     def from_rows(rows: Iterable[Mapping[str, Any]]) -> Metric:
-        """The metric of all rows; rows of older sweeps, which do not name it, are accuracy.
+        """Return the common metric of rows; rows of older sweeps without one are accuracies.
 
         Raises:
             InputError: if rows have different metrics.
@@ -54,27 +55,28 @@ class Metric:
             >>> Metric.from_rows([{"task": "regression", "metric": "R2"}, {}])
             Traceback (most recent call last):
             ...
-            teddy.errors.InputError: results of different tasks (classification: accuracy,
-            regression: R2), expected one task: a folder for each
+            teddy.errors.InputError: results have several tasks (classification: accuracy,
+            regression: R2), expected one; use a folder for each
         """
-        found = {
+        metrics = {
             Metric(
                 row.get("task") or Metric.task, row.get("metric") or Metric.name, row.get("hits_at")
             )
             for row in rows
         }
-        if len(found) > 1:
-            names = ", ".join(sorted(f"{metric.task}: {metric}" for metric in found))
-            raise InputError(f"results of different tasks ({names}), expected one task: a folder "
-                             "for each")  # fmt: skip
-        return next(iter(found), Metric())
+        if len(metrics) > 1:
+            names = ", ".join(sorted(f"{metric.task}: {metric}" for metric in metrics))
+            raise InputError(
+                f"results have several tasks ({names}), expected one; use a folder for each"
+            )
+        return next(iter(metrics), Metric())
 
     def __str__(self) -> str:
         return self.name if self.hits is None else f"{self.name} and {self.hits}"
 
     @property
     def title(self) -> str:
-        """Its name at the beginning of a title.
+        """Name with a capital letter, for titles.
 
         Example:
             >>> Metric().title, Metric("multilabel", "micro-F1").title
@@ -84,18 +86,18 @@ class Metric:
 
     @property
     def hits(self) -> str | None:
-        """Name of the second metric of link prediction, such as ``hits@50``; None otherwise."""
+        """Name of link prediction's second metric, such as ``hits@50``; None otherwise."""
         return None if self.hits_at is None else f"hits@{self.hits_at}"
 
     @property
     def examples(self) -> str:
-        """Examples that it is measured on: ``nodes``, ``links`` or ``graphs``."""
-        # The file of your own task may not be loaded.
+        """Examples of the metric: ``nodes``, ``links`` or ``graphs``."""
+        # Your own task may not be registered here.
         return f"{TASKS[self.task].kind.name}s" if self.task in TASKS else "rows"
 
     @property
     def unit(self) -> str:
-        """Least change that the standard deviation over seeds is taken to have.
+        """Smallest change of the metric, the lower bound of the standard deviation over seeds.
 
         Example:
             >>> Metric().unit, Metric("link-prediction", "AUC", 50).unit

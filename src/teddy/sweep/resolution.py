@@ -1,4 +1,4 @@
-"""Size of a validation or test set, and the points of the metric that one example is worth."""
+"""Size of a validation or test set, and the resolution of its metric."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from teddy.ticket import TicketInfo
 
 Row = dict[str, Any]
 
-#: Columns that rows of older sweeps do not have.
+#: Columns that rows of older sweeps lack.
 LATER_COLUMNS = ("test_rows", "resolution", "task", "metric", "hits", "dense_hits", "hits_at")
 
 # Columns of a row that are shares of the test nodes.
 _ACCURACIES = ("test", "last_test", "dense_test", "dense_last_test")
-# More test nodes than that are not told from their accuracies.
+# Larger test sets are not inferred from accuracies.
 _MOST = 10**7
 
 
@@ -31,7 +31,7 @@ class HeldOut:
 
     Attributes:
         rows: Number of nodes, links or graphs.
-        resolution: Points of the metric that one example is worth; see
+        resolution: Change of the metric by one example, in points; see
             :meth:`teddy.tasks.Task.resolution`.
     """
 
@@ -40,7 +40,7 @@ class HeldOut:
 
     @staticmethod
     def from_targets(task: Task, y: Tensor) -> HeldOut:
-        """The size of a set with these targets.
+        """Size of a set with these targets.
 
         Example:
             >>> import torch
@@ -52,7 +52,7 @@ class HeldOut:
 
 
 def tested_on(info: TicketInfo, data: Any) -> HeldOut:
-    """Size of the test set of a ticket, in the data that it was found on.
+    """Size of a ticket's test set, in the data that it was found on.
 
     Example:
         >>> import teddy
@@ -67,9 +67,9 @@ def tested_on(info: TicketInfo, data: Any) -> HeldOut:
 
 
 def resolution_of(rows: Iterable[Mapping[str, Any]]) -> float:
-    """Points that one test example is worth in some rows of a cell, the most of them.
+    """Largest resolution of the rows of a cell.
 
-    Rows of older sweeps do not say it. They are accuracies, in which it is 100 / ``test_rows``.
+    Rows of older sweeps lack it. They are accuracies with a resolution of 100 / ``test_rows``.
 
     Example:
         >>> resolution_of([{"test_rows": 1000}]), resolution_of([{"resolution": 0.02}])
@@ -79,7 +79,7 @@ def resolution_of(rows: Iterable[Mapping[str, Any]]) -> float:
 
 
 def completed(rows: Iterable[Row]) -> list[Row]:
-    """Fill in the columns of rows that an earlier version wrote without them.
+    """Fill in columns that rows of an earlier version lack.
 
     Such rows are accuracies of node classification; see :func:`with_test_rows` for the number of
     test nodes.
@@ -91,22 +91,21 @@ def completed(rows: Iterable[Row]) -> list[Row]:
     """
     later = dict.fromkeys(LATER_COLUMNS)
     known = {"task": Metric.task, "metric": Metric.name}
-    found = []
+    full_rows = []
     for row in with_test_rows(rows):
         full = {**later, **row}
         full |= {name: value for name, value in known.items() if full[name] is None}
         if full["resolution"] is None:
             full["resolution"] = 100.0 / full["test_rows"]
-        found.append(full)
-    return found
+        full_rows.append(full)
+    return full_rows
 
 
 def with_test_rows(rows: Iterable[Row]) -> list[Row]:
-    """Fill in the number of test nodes of rows that an earlier version wrote without it.
+    """Fill in the number of test nodes, which rows of an earlier version lack.
 
-    All rows of a data set and split have the same test nodes, n of them, and every accuracy is a
-    multiple of 100 / n. The smallest n for which that holds is taken. It is the number of test
-    nodes unless there are few rows. Then it may be smaller, which makes intervals wider.
+    All rows of a data set and split share n test nodes, so every accuracy is a multiple of 100 / n.
+    The smallest such n is used. With few rows it may be too small, which makes intervals wider.
 
     Example:
         >>> old = [{"dataset": "cora", "split": "public", "test": test} for test in (81.4, 80.7)]
@@ -120,16 +119,16 @@ def with_test_rows(rows: Iterable[Row]) -> list[Row]:
         place = row.get("dataset"), row.get("split")
         if row.get("test_rows") is not None:
             known[place] = row["test_rows"]
-        there = (row[name] for name in _ACCURACIES if row.get(name) is not None)
-        accuracies.setdefault(place, set()).update(there)
-    for place, values in accuracies.items():
+        values = (row[name] for name in _ACCURACIES if row.get(name) is not None)
+        accuracies.setdefault(place, set()).update(values)
+    for place, shares in accuracies.items():
         if place not in known:
-            known[place] = _smallest(values)
+            known[place] = _smallest(shares)
     return [{**row, "test_rows": known[row.get("dataset"), row.get("split")]} for row in rows]
 
 
 def _smallest(accuracies: Iterable[float]) -> int:
-    """Fewest nodes of which all accuracies are shares; 1 where there is no such number."""
+    """Smallest number of nodes of which all accuracies are shares; 1 without one."""
     shares = (Fraction(value / 100).limit_denominator(_MOST) for value in accuracies)
     nodes = lcm(*(share.denominator for share in shares))
     return nodes if nodes <= _MOST else 1

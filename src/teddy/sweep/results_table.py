@@ -1,4 +1,4 @@
-"""All cells as one table."""
+"""All cells of a sweep as one Parquet table."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SCHEMA = pa.schema(
 
 
 def write_table(rows: list[dict[str, Any]], path: Path) -> None:
-    """Write rows to a Parquet file, whole or not at all, in one order whatever theirs.
+    """Write sorted rows to a Parquet file, atomically.
 
     Example:
         >>> import tempfile
@@ -59,7 +59,7 @@ def write_table(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def read_table(path: str | Path) -> list[dict[str, Any]]:
-    """Read the rows of a sweep: of its folder, where it may still be running, or of its table."""
+    """Read the rows of a sweep, from its folder, which may still be running, or its table."""
     file = Path(path)
     if (file / "cells").is_dir():
         rows = Folder(file).rows()
@@ -67,13 +67,13 @@ def read_table(path: str | Path) -> list[dict[str, Any]]:
             return _ordered(rows)
     file = file / TABLE if file.is_dir() else file
     if not file.is_file():
-        raise InputError(f"{path}: no results here, expected the folder of a sweep")
+        raise InputError(f"{path}: has no results, expected the folder of a sweep")
     try:
         rows = list(pq.read_table(file).to_pylist())
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{file}: not a table of results ({error})") from None
+        raise InputError(f"{file}: is no table of results ({error}), expected one") from None
     if not set(SCHEMA.names) <= {*LATER_COLUMNS, *(rows[0] if rows else SCHEMA.names)}:
-        raise InputError(f"{file}: not a table of results, expected the columns of a sweep")
+        raise InputError(f"{file}: is no table of results, expected the columns of a sweep")
     return completed(rows)
 
 

@@ -1,4 +1,4 @@
-"""Row of the table that is recorded for a cell."""
+"""Row of results that is recorded for a cell."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from teddy.ticket import Ticket
 from teddy.ticket.speed import dense_like
 from teddy.ticket.view import TicketView
 
-#: Times that a search takes: the dense training, all rounds of masks, the last of them, the ticket.
+#: Measured times: the dense training, all rounds of masks, the last round, the ticket.
 SECONDS = ("dense", "search", "round", "sparse")
 
-#: Columns of the health of a graph.
+#: Columns of the graph's health.
 _HEALTH = ("components", "largest_component", "isolated", "homophily")
 
-# Inference is measured so often.
-_TURNS = 7
+# Measurements of inference.
+_REPEATS = 7
 
 
 def ticket_row(cell: Cell, ticket: Ticket, data: Any, tested: HeldOut) -> dict[str, Any]:
-    """The row of a ticket, on the graph or graphs that it was found on or is tested on.
+    """Row of a ticket, with the graph or graphs that it was found or tested on.
 
     Example:
         >>> import teddy
@@ -67,7 +67,7 @@ def ticket_row(cell: Cell, ticket: Ticket, data: Any, tested: HeldOut) -> dict[s
 
 
 def dense_row(problem: Problem, cell: Cell, tested: HeldOut) -> dict[str, Any]:
-    """The row of simulation 0: the dense model itself."""
+    """Row of level 0, the dense model."""
     dense, metrics = problem.dense(), asdict(problem.dense().accuracy)
     weights = sum(mask.numel() for mask in problem.prunable.masks())
     macs, model = None if dense.macs is None else sum(dense.macs), problem.initial_model()
@@ -93,7 +93,7 @@ def dense_row(problem: Problem, cell: Cell, tested: HeldOut) -> dict[str, Any]:
 
 
 def versions() -> str:
-    """Versions of the programs that compute here.
+    """Versions of teddy, torch and Python.
 
     Example:
         >>> versions()
@@ -103,7 +103,7 @@ def versions() -> str:
 
 
 def _conditions(cell: Cell, split: str, task: Task, tested: HeldOut) -> dict[str, Any]:
-    """The cell of a row, its metric, and the size of the test set."""
+    """Columns of the cell, its metric and its test set."""
     return {
         **cell.to_row(),
         "split": split,
@@ -115,7 +115,7 @@ def _conditions(cell: Cell, split: str, task: Task, tested: HeldOut) -> dict[str
 
 
 def _measurements(view: TicketView, model: nn.Module, kind: Kind, data: Any) -> dict[str, Any]:
-    """Inference time, health of the graph that the pruning leaves, memory and versions."""
+    """Columns of inference time, the pruned graph's health, memory and versions."""
     graph, keep = view.edges.simple(view.keep)
     y = data.y if kind.has_node_classes() else None
     health = graph_health(graph.subset(keep), y=y)
@@ -129,7 +129,7 @@ def _measurements(view: TicketView, model: nn.Module, kind: Kind, data: Any) -> 
 
 
 def _hits(links: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Test hits@k, the second metric of link prediction; None of other tasks."""
+    """Columns of hits@k, the second metric of link prediction; None for other tasks."""
     if links is None:
         return dict.fromkeys(("hits_at", "hits", "dense_hits"))
     hits = links["hits"]
@@ -141,7 +141,7 @@ def _hits(links: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _whole_view(problem: Problem, model: nn.Module) -> TicketView:
-    """The graph with all of its edges, and the head of a model."""
+    """View with all edges, and the head of a model."""
     edges, data = problem.views.full.edges, problem.views.full.data
     everything = torch.ones_like(edges.pairs[0]).bool()
     values = {name: data[name] for name in ("graph_of_node",) if name in data}
@@ -150,16 +150,15 @@ def _whole_view(problem: Problem, model: nn.Module) -> TicketView:
 
 @torch.no_grad()
 def _inference(view: TicketView, model: nn.Module) -> dict[str, float]:
-    """Seconds of one pass over the whole graph, of the dense model and of a ticket.
+    """Seconds of one pass over the whole graph, for the dense model and a ticket.
 
-    They take turns, and the shortest time of each counts, so that what else the machine does
-    weighs as little as it can, and on both alike.
+    They take turns, and the shortest time of each counts, which reduces the effect of other load.
     """
     models = {"dense": dense_like(model), "ticket": copy.deepcopy(model)}
     keep = {"dense": None, "ticket": view.keep}
     runners = {name: view.runner(network.eval(), keep[name]) for name, network in models.items()}
     shortest = dict.fromkeys(runners, float("inf"))
-    for turn in range(_TURNS + 1):  # the first warms up
+    for turn in range(_REPEATS + 1):  # the first warms up
         for name, runner in runners.items():
             started = time.perf_counter()
             runner.evaluation_logits().sum().item()  # waits for the device
@@ -169,7 +168,7 @@ def _inference(view: TicketView, model: nn.Module) -> dict[str, float]:
 
 
 def mean_edge_degree(graph: Edges, edges: Tensor) -> float | None:
-    """Mean of (deg(i) + deg(j)) / 2 over some edges; None of none.
+    """Mean of (deg(i) + deg(j)) / 2 over some edges; None without edges.
 
     Example:
         >>> graph, _ = Edges.from_columns(torch.tensor([[0, 1, 1], [1, 2, 3]]))

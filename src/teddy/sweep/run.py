@@ -1,4 +1,4 @@
-"""Running a grid: many processes, one folder, again to go on."""
+"""``run_sweep``: run a grid in several processes, in a folder from which it resumes."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from teddy.tasks import parse_task
 from teddy.training.config import check_device
 from teddy.training.loader_specs import loader_text
 
-# Seconds between two looks at what is done.
-_LOOK = 0.5
+# Seconds between two progress reports.
+_INTERVAL = 0.5
 
 Progress = Callable[[int, int], None]
 
@@ -43,9 +43,11 @@ class Outcome:
     """Result of a sweep.
 
     Attributes:
+        rows: All results of the folder.
         computed: Number of cells that this run computed.
         missing: Number of cells of the grid without a result.
-        repaired: A line for each damaged cell of the grid that was found at the start.
+        failures: Errors of failed cells of the grid.
+        repaired: Lines for the cells of the grid that were damaged at the start.
     """
 
     rows: list[dict[str, Any]]
@@ -67,23 +69,22 @@ def run_sweep(
     plugins: Sequence[str | Path] = (),
     progress: Progress | None = None,
 ) -> Outcome:
-    """Compute all cells of a grid that aren't in the folder yet.
+    """Compute all cells of a grid that are missing in the folder.
 
-    A cell is written when it is whole, so a run that was stopped, in whatever way, is resumed by
-    the same call. Several runs on one folder share the work. What fails is recorded, and tried
-    again by the next run.
+    Cells are written atomically, so the same call resumes a run that was stopped or killed. Several
+    runs share the work of one folder. Failed cells are recorded, and retried by the next run.
 
     Args:
-        grid: What to compute.
-        out: The folder; made if it isn't there.
-        settings: What all cells have in common.
-        jobs: Processes.
-        backend: Of joblib; ``dask`` and ``ray`` connect to a running cluster, or start one here.
-        memory: GiB that a process may take; None: an equal share of what is free.
+        grid: Cells to compute.
+        out: The folder, which is created.
+        settings: Settings of all cells.
+        jobs: Number of processes.
+        backend: Backend of joblib; ``dask`` and ``ray`` connect to a cluster, or start one.
+        memory: GiB that a process may allocate; None: an equal share of the free memory.
         keep_tickets: Whether to write each cell's ticket, too.
-        plugins: The Python files that methods of the user's own come from; load them
+        plugins: Python files of your own methods; load them
             (:func:`teddy.methods.plugin.load_file`) before making the grid.
-        progress: Called now and then with the numbers of cells that are done and wanted.
+        progress: Called every half second with the numbers of finished cells and of all cells.
 
     Example:
         >>> import tempfile
@@ -101,25 +102,27 @@ def run_sweep(
         raise InputError(f"memory is {memory}, expected a number of GiB above 0")
     if settings.data.nodes is not None and len(grid.datasets) > 1:
         raise InputError(
-            f"nodes is the node table of one edge list, got {len(grid.datasets)} data sets; "
-            "expected one"
+            f"nodes is the node table of one edge list, expected one data set, got "
+            f"{len(grid.datasets)}"
         )
     methods = method_metadata(grid, settings)
-    for series in grid.series:  # what can't go together is an error before the work
+    for series in grid.series:  # raises before the work
         spec = MethodSpec.parse(series.method)
         model = None if is_in_file(series.model) else series.model
-        asked = problem_parts(None, model, settings_for(series, settings))
+        parts = problem_parts(None, model, settings_for(series, settings))
         level = spec.level(SparsityLevel.from_schedule(max(series.levels)))
-        check_combination([*asked, *spec.method.parts(level, **dict(spec.options))])
+        check_combination([*parts, *spec.method.parts(level, **dict(spec.options))])
     sources = {name: source_of(name) for name in grid.datasets}
     data = {name: data_version(source, settings) for name, source in sources.items()}
     folder = Folder(out)
     folder.check()
     folder.create()
-    folder.agree({"version": __version__, **recorded(settings)}, {"data": data, "methods": methods})
+    folder.record(
+        {"version": __version__, **recorded(settings)}, {"data": data, "methods": methods}
+    )
     repaired = folder.damaged(grid.cells)
     limit = max(1, int(0.9 * free_memory()) // jobs) if memory is None else int(memory * 2**30)
-    everything = [
+    all_jobs = [
         SeriesJob(
             folder=str(folder.path.absolute()),
             series=series,
@@ -132,10 +135,10 @@ def run_sweep(
         )
         for series in grid.series
     ]
-    work = [job for job in everything if job.missing()]
+    work = [job for job in all_jobs if job.missing()]
     with _watched(folder, grid, progress):
         first = run_jobs(work, jobs, backend)
-        # What other processes had; they are done with it by now, or have died.
+        # Series of other processes, which have finished or died by now.
         busy = [replace(job, wait=True) for job, done in zip(work, first, strict=True) if done.busy]
         second = run_jobs(busy, jobs, backend)
     rows = folder.rows()
@@ -151,18 +154,18 @@ def run_sweep(
 
 
 def checked(settings: Settings, models: Sequence[str]) -> Settings:
-    """Return settings that hold wherever a process runs, or raise if some can't be meant."""
+    """Return settings with absolute paths; raise on invalid ones."""
     check_device(settings.run.device)
     for model in models:
         if not is_in_file(model):
             build_model(model, 1, 1, **settings.model_options)
     places = {"data_dir": settings.data.data_dir, "nodes": settings.data.nodes}
-    found = {name: str(Path(p).absolute()) for name, p in places.items() if p is not None}
-    return settings.updated(**found)
+    paths = {name: str(Path(p).absolute()) for name, p in places.items() if p is not None}
+    return settings.updated(**paths)
 
 
 def recorded(settings: Settings) -> dict[str, Any]:
-    """Settings that decide the results, as a folder records them.
+    """Settings that determine the results, as a folder records them.
 
     Example:
         >>> recorded(Settings.from_dict({"loader": "graphs:batch=8"}))["loader"]
@@ -173,19 +176,19 @@ def recorded(settings: Settings) -> dict[str, Any]:
 
 
 def failure_line(row: dict[str, Any]) -> str:
-    """What went wrong in a cell, in a line.
+    """Error of a cell in one line.
 
     Example:
         >>> failure_line({"dataset": "cora", "model": "gcn", "method": "ugs", "simulation": 1,
         ...     "seed": 0, "error": "not enough memory"})
-        'cora gcn ugs simulation 1 seed 0: not enough memory'
+        'cora gcn ugs level 1 seed 0: not enough memory'
     """
     place = f"{row['dataset']} {row['model']} {row['method']}"
-    return f"{place} simulation {row['simulation']} seed {row['seed']}: {row['error']}"
+    return f"{place} level {row['simulation']} seed {row['seed']}: {row['error']}"
 
 
 def source_of(dataset: str) -> str:
-    """What to load a data set by, wherever a process runs.
+    """Name or absolute path of a data set.
 
     Example:
         >>> source_of("citeseer")
@@ -196,35 +199,35 @@ def source_of(dataset: str) -> str:
 
 
 def method_metadata(grid: Grid, settings: Settings) -> dict[str, Any]:
-    """Values that decide the results of each method: lambda, the user's files."""
-    found = {}
+    """Values that determine the results of each method: lambda and your own files."""
+    methods = {}
     for series in grid.series:
         spec = MethodSpec.parse(series.method)
         distill = settings_for(series, settings).train.distill
-        facts = {"distill": distill, "file": ORIGINS.get(spec.name)}
+        values = {"distill": distill, "file": ORIGINS.get(spec.name)}
         task = ORIGINS.get(f"task {parse_task(settings.task.task).name}")
         if task is not None:
-            facts["task"] = task
+            values["task"] = task
         if is_in_file(series.model):
-            facts["model"] = load_file(series.model.rpartition(":")[0]).__name__
-        found[f"{series.dataset} {series.model} {series.method}"] = facts
-    return found
+            values["model"] = load_file(series.model.rpartition(":")[0]).__name__
+        methods[f"{series.dataset} {series.model} {series.method}"] = values
+    return methods
 
 
 @contextmanager
 def _watched(folder: Folder, grid: Grid, progress: Progress | None) -> Iterator[None]:
-    """Report what is done, by whichever process, while the context lasts."""
+    """Report finished cells, of all processes, within the context."""
     if progress is None:
         yield
         return
     paths = [folder.cell_path(cell) for cell in grid.cells]
     ended = threading.Event()
 
-    def look() -> None:
-        while not ended.wait(_LOOK):
+    def report() -> None:
+        while not ended.wait(_INTERVAL):
             progress(sum(path.exists() for path in paths), len(paths))
 
-    thread = threading.Thread(target=look, daemon=True)
+    thread = threading.Thread(target=report, daemon=True)
     thread.start()
     try:
         yield

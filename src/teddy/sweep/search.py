@@ -1,4 +1,4 @@
-"""The sparsest winning ticket: few trainings, chosen by validation, tested once at the end."""
+"""``search_sparsest``: the sparsest winning ticket, by few trainings."""
 
 from __future__ import annotations
 
@@ -36,40 +36,40 @@ def search_sparsest(
     ticket: StrPath | None = None,
     progress: Progress | None = None,
 ) -> SearchResult:
-    """Find how many edges and weights can be removed before the task's metric drops.
+    """Find the sparsest level at which tickets are not worse than dense models.
 
-    A point is judged by the validation metric, ticket minus dense of the same seed, by a sequential
-    test (:mod:`teddy.sweep.sequential`); the error is spread over the points that can be tried
-    (:mod:`teddy.sweep.level_search`). The test metric is read of the answer alone, once it stands.
+    1. Bisection chooses levels to try (:mod:`teddy.sweep.level_search`).
+    2. At each level a sequential test (:mod:`teddy.sweep.sequential`) trains seeds until a bound
+       on the mean validation difference, ticket minus dense, is above or below ``-tolerance``.
+    3. The test metric of the accepted level is read once, at the end.
 
-    Every training is a cell of a sweep in the folder: the same call goes on where it was stopped,
-    cells of an earlier sweep with the same settings are used, and what is found does not depend on
-    them.
+    Every training is a cell of a sweep: the same call resumes, and reuses cells of a sweep with the
+    same settings. The result does not depend on them.
 
     Args:
-        dataset: The graph.
+        dataset: Name or path of the graph.
         model: The model.
-        out: Folder of a sweep; made if it isn't there.
+        out: Folder of a sweep, which is created.
         method: The method, with options.
         tolerance: Points of the metric that a ticket may be below dense.
-        confidence: That no point of the answer is below by more.
-        seeds: Seeds of a point at most: 0, 1, ...
-        levels: The paper's simulations to choose from.
-        frontier: Whether edges and weights have a level each, and all sparsest pairs are wanted.
-        settings: Of all trainings.
-        jobs: Processes: seeds side by side.
-        plugins: Python files that methods of the user's own come from.
-        ticket: A file for the answer's ticket of highest validation metric. It is trained once
-            more, unless the folder has it.
-        progress: Called with what is done, how much of it is, and how much there is.
+        confidence: Probability that no accepted level is below by more.
+        seeds: Maximum number of seeds of a level: 0, 1, ...
+        levels: Levels of the paper's schedule to choose from.
+        frontier: Whether edges and weights have separate levels; finds all sparsest pairs.
+        settings: Settings of all trainings.
+        jobs: Number of processes, which train seeds in parallel.
+        plugins: Python files of your own methods.
+        ticket: File for the accepted ticket of highest validation metric, which is trained once
+            more unless the folder has it.
+        progress: Called with the name of the work, the finished amount and the total.
 
     Example:
         >>> import tempfile
         >>> from teddy.training import TrainConfig
         >>> settings = Settings(TrainConfig(epochs=2), model_options={"hidden_channels": 8})
-        >>> found = search_sparsest("citeseer", "gcn", tempfile.mkdtemp(), tolerance=30, seeds=2,
+        >>> result = search_sparsest("citeseer", "gcn", tempfile.mkdtemp(), tolerance=30, seeds=2,
         ...     levels=[5, 10], settings=settings)
-        >>> found.sparsest.tried.point, found.tickets, found.grid
+        >>> result.sparsest.tried.point, result.tickets, result.grid
         (LevelPair(edges=10, weights=10), 2, 6)
     """
     spec = MethodSpec.parse(method)
@@ -78,11 +78,11 @@ def search_sparsest(
         raise InputError("got no levels, expected at least one")
     if frontier and (spec.only is not None or spec.weight_level is not None):
         raise InputError(
-            f"got {method} for a frontier, expected a method without only and weight_level"
+            f"method is {method} for a frontier, expected one without only and weight_level"
         )
     if ticket is not None:
         check_writable(ticket)
-    rule = SequentialTest(1.0, tolerance, confidence, seeds)  # checked before the graph is read
+    rule = SequentialTest(1.0, tolerance, confidence, seeds)  # raises before the graph is read
     candidates = Candidates(
         dataset, model, spec, out, settings or Settings(), jobs, plugins, progress
     )
@@ -96,12 +96,12 @@ def search_sparsest(
 
     corners = (trace_frontier if frontier else bisect_levels)(wanted, rule.error, accepts)
     points = grid_points(wanted, frontier)
-    against = _against(candidates, rule, points, tried, corners)
-    # From here on nothing is chosen any more, so the test metric may be read.
+    against = _contradictions(candidates, rule, points, tried, corners)
+    # The search has ended, so the test metric may be read.
     answers = [
         _answer(candidates, next(t for t in tried if t.point == corner)) for corner in corners
     ]
-    found = SearchResult(
+    result = SearchResult(
         dataset=candidates.dataset,
         model=model,
         method=str(spec),
@@ -117,14 +117,14 @@ def search_sparsest(
         computed=candidates.computed,
         metric=candidates.metric,
     )
-    if ticket is not None and found.sparsest is not None:
-        best = found.sparsest
+    if ticket is not None and result.sparsest is not None:
+        best = result.sparsest
         write_atomically(ticket, candidates.ticket(best.tried.point, best.seed).read_bytes())
-    return found
+    return result
 
 
 def grid_points(levels: Sequence[int], frontier: bool) -> list[LevelPair]:
-    """All points that a full grid would have, without the dense one.
+    """All pairs of a full grid, without the dense one.
 
     Example:
         >>> [str(point) for point in grid_points([5], frontier=True)]
@@ -136,27 +136,27 @@ def grid_points(levels: Sequence[int], frontier: bool) -> list[LevelPair]:
     return [LevelPair(edges, weights) for edges in steps for weights in steps if edges or weights]
 
 
-def _against(
+def _contradictions(
     candidates: Candidates,
     rule: SequentialTest,
     points: list[LevelPair],
     tried: list[TriedPair],
     corners: list[LevelPair],
 ) -> list[TriedPair]:
-    """Points of the folder whose seeds, all that are there, contradict the assumption."""
-    judged = []
+    """Trained pairs of the folder that contradict the assumption of the search."""
+    others = []
     for point in points:
         if all(point != t.point for t in tried):
             known = candidates.known(point, rule.seeds)
             if len(known) >= 3:
                 decision = replace(rule, seeds=len(known)).decide(known, rule.error)
                 shares = candidates.sparsities(point, rule.seeds)
-                judged.append(TriedPair(point, *shares, decision))
+                others.append(TriedPair(point, *shares, decision))
     unexpected = []
-    for one in judged:
-        inside = any(one.point.within(corner) for corner in corners)
-        if one.decision.verdict == ("rejected" if inside else "accepted"):
-            unexpected.append(one)
+    for pair in others:
+        inside = any(pair.point.within(corner) for corner in corners)
+        if pair.decision.verdict == ("rejected" if inside else "accepted"):
+            unexpected.append(pair)
     return unexpected
 
 

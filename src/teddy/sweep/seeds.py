@@ -1,4 +1,4 @@
-"""One search, several seeds."""
+"""``find_over_seeds``: one search with several seeds."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from teddy.ticket import Accuracy, LinkInfo, Ticket
 
 @dataclass
 class Study:
-    """Tickets of several seeds for one graph, model and pair of sparsities.
+    """Tickets of several seeds for one graph, model and sparsity level.
 
-    Each seed has its own dense model, so the seeds are paired.
+    Each seed has its own dense model, so differences are paired.
 
     Attributes:
-        tickets: One a seed.
+        tickets: A ticket for each seed.
         tested: Size of the test set.
-        health: Of the graph before pruning and of what the best ticket leaves; of a heterogeneous
-            graph, of all its relations together.
-        seconds: Wall-clock time of the whole.
+        health: Health of the graph ``before`` pruning and ``after``, by the best ticket; relations
+            of a heterogeneous graph together.
+        seconds: Wall-clock time.
     """
 
     tickets: list[Ticket]
@@ -48,12 +48,12 @@ class Study:
 
     @property
     def best(self) -> Ticket:
-        """The ticket of highest validation metric, the first of equals."""
+        """Ticket of highest validation metric, the first of equals."""
         return max(self.tickets, key=lambda ticket: ticket.info.ticket.val)
 
     @property
     def difference(self) -> Difference:
-        """Ticket minus dense, test metric, paired over seeds."""
+        """Test metric, ticket minus dense, paired over seeds."""
         infos = [ticket.info for ticket in self.tickets]
         return paired_difference(
             [info.ticket.test for info in infos],
@@ -63,7 +63,7 @@ class Study:
         )
 
     def rows(self, data: Any, method: str | None = None) -> list[dict[str, Any]]:
-        """A row for each ticket, as in the table of a sweep.
+        """Rows of the tickets, as in the table of a sweep.
 
         Args:
             data: The graph, or graphs, that the tickets were found on.
@@ -79,7 +79,7 @@ class Study:
         return rows
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain data, as ``teddy find --json`` prints it."""
+        """Plain data, as ``teddy find --json`` prints it."""
         infos = [ticket.info for ticket in self.tickets]
         best = self.best.info
         macs = best.macs
@@ -130,14 +130,16 @@ def find_over_seeds(
     checkpoint: StrPath | SearchFolder | None = None,
     **settings: Any,
 ) -> Study:
-    """Find a ticket for each seed, and compare them with the dense models of the same seeds.
+    """Find a ticket for each seed, and compare it with the dense model of the same seed.
+
+    Each seed takes two trainings: one of the dense model and one of the sparse ticket.
 
     Args:
         data: The graph.
         seeds: The seeds.
-        progress: Called with seed, phase, epoch and the share of this seed that is done; True: a
+        progress: Called with seed, phase, epoch and the finished share of the seed; True: a
             progress bar for each seed.
-        checkpoint: A folder with a checkpoint for each seed to resume from.
+        checkpoint: Folder with a subfolder of checkpoints for each seed, to resume from.
         settings: Arguments of :func:`teddy.find_ticket`, except for ``seed``.
 
     Example:
@@ -175,15 +177,15 @@ def find_over_seeds(
 
 
 def _hits(links: Sequence[LinkInfo | None]) -> dict[str, Any]:
-    """The second metric where links are predicted: hits@k of each seed."""
-    there = [found for found in links if found is not None]
-    if not there:
+    """Second metric of link prediction: hits@k of each seed."""
+    known = [metric for metric in links if metric is not None]
+    if not known:
         return {}
-    found = {
-        whose: {part: [link["hits"][whose][part] for link in there] for part in ("test", "val")}
-        for whose in ("dense", "ticket")
+    hits = {
+        model: {part: [metric["hits"][model][part] for metric in known] for part in ("test", "val")}
+        for model in ("dense", "ticket")
     }
-    return {"hits": {"at": there[0]["hits_at"], **found}}
+    return {"hits": {"at": known[0]["hits_at"], **hits}}
 
 
 def _metrics(results: list[Accuracy]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a search for the sparsest winning ticket has found."""
+"""Result of a search for the sparsest winning ticket."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from teddy.sweep.statistics import Difference
 
 @dataclass(frozen=True)
 class TriedPair:
-    """A point that was tried, with the shares of removed edges and weights, and its decision."""
+    """A pair of levels that was tried, its measured sparsities, and the decision."""
 
     point: LevelPair
     graph_sparsity: float
@@ -21,7 +21,7 @@ class TriedPair:
     decision: Decision
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, the point and the decision not nested."""
+        """Plain data, flattened."""
         plain = asdict(self)
         point, decision = plain.pop("point"), plain.pop("decision")
         return {**point, **plain, **decision}
@@ -29,14 +29,15 @@ class TriedPair:
 
 @dataclass(frozen=True)
 class SparsestPair:
-    """A point that was accepted with none sparser, and its test metric.
+    """An accepted pair of levels with none sparser, and its test metric.
 
     Attributes:
+        tried: The pair.
         seed: Seed of the ticket of highest validation metric.
-        ticket: Test metric of the tickets, one a seed.
-        dense: Test metric of the dense models.
+        ticket: Test metric of the tickets, by seed.
+        dense: Test metric of the dense models, by seed.
         test: Their difference, paired over seeds, with a 95% interval.
-        hits: Test hits@k by ``ticket`` and ``dense``, one a seed; None unless links are predicted.
+        hits: Test hits@k of ``ticket`` and ``dense``, by seed; None except for link prediction.
     """
 
     tried: TriedPair
@@ -49,20 +50,21 @@ class SparsestPair:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search has found.
+    """Result of a search.
 
     Attributes:
         method: The method, with its options.
+        rule: The sequential test.
         levels: Levels to choose from.
-        frontier: Whether edges and weights had a level each.
-        tried: Points in the order in which they were tried.
-        answers: The sparsest level, or the corners of the frontier; nothing if none was accepted.
-        against: Points that speak against the assumption of the search: accepted beyond the
-            answer, or rejected within it. They are of cells that the folder had.
-        tickets: Trainings of tickets that the search asked for.
-        dense: Trainings of dense models.
-        grid: Trainings of all points and seeds.
-        computed: Cells that this run computed; the folder had the others.
+        frontier: Whether edges and weights had separate levels.
+        tried: Pairs in the order in which they were tried.
+        answers: The sparsest level, or the corners of the frontier; empty if none was accepted.
+        against: Pairs that contradict the assumption of the search: accepted beyond the answer, or
+            rejected within it. They come from cells that the folder already had.
+        tickets: Number of ticket trainings that the search used.
+        dense: Number of dense trainings.
+        grid: Number of trainings of the full grid.
+        computed: Number of cells that this run computed.
     """
 
     dataset: str
@@ -82,17 +84,14 @@ class SearchResult:
 
     @property
     def sparsest(self) -> SparsestPair | None:
-        """The answer with the fewest edges and weights, as shares together; None if there is none.
-
-        On a frontier there are others that have fewer of one of them.
-        """
+        """Answer of the largest sum of graph sparsity and weight sparsity, or None."""
         if not self.answers:
             return None
         return max(self.answers, key=lambda a: a.tried.graph_sparsity + a.tried.weight_sparsity)
 
     @property
     def undecided(self) -> list[LevelPair]:
-        """Points that could be neither accepted nor rejected with all seeds."""
+        """Pairs that were neither accepted nor rejected with all seeds."""
         return [t.point for t in self.tried if t.decision.verdict == "undecided"]
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Differences over seeds: intervals and verdicts."""
+"""Paired differences over seeds, with intervals and verdicts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from teddy.errors import InputError
 from teddy.sparsity import check_count, check_number
 
-#: Seeds that a verdict takes.
+#: Minimum number of seeds of a verdict.
 ENOUGH_SEEDS = 3
 
-#: Verdict where there are fewer.
+#: Verdict with fewer seeds.
 TOO_FEW = "too few seeds"
 
 
@@ -23,8 +23,8 @@ class Difference:
     """Mean difference over seeds with a confidence interval.
 
     Attributes:
-        mean: In points.
-        low: Lower end of the interval; None for one seed, which gives none.
+        mean: Mean difference in points.
+        low: Lower end of the interval; None for one seed.
         high: Upper end of the interval; None for one seed.
         seeds: Number of seeds.
 
@@ -45,9 +45,10 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """``winning``: not below (Definition 1); ``losing``: below; else ``undecided``.
+        """Verdict: ``winning``, ``losing``, ``undecided`` or ``too few seeds``.
 
-        Fewer than three seeds give no verdict: ``too few seeds``.
+        Winning: the interval is not below 0 (Definition 1). Losing: it is below 0. Undecided: it
+        contains 0. A verdict needs three seeds.
 
         Example:
             >>> Difference(1.0, 0.5, 1.5, 5).verdict, Difference(-1.0, -1.5, -0.5, 5).verdict
@@ -62,7 +63,7 @@ class Difference:
         return "losing" if self.clearly_below() else "undecided"
 
     def clearly_above(self, value: float = 0.0) -> bool:
-        """Whether there are three seeds, and the whole interval is above a value.
+        """Return whether the interval of three or more seeds is above a value.
 
         Example:
             >>> Difference(1.0, 0.5, 1.5, 3).clearly_above(), Difference(1, 0, 2, 3).clearly_above()
@@ -71,7 +72,7 @@ class Difference:
         return self.seeds >= ENOUGH_SEEDS and self.low is not None and self.low > value
 
     def clearly_below(self, value: float = 0.0) -> bool:
-        """Whether there are three seeds, and the whole interval is below a value.
+        """Return whether the interval of three or more seeds is below a value.
 
         Example:
             >>> Difference(1.0, 0.5, 1.5, 3).clearly_below(2), Difference(-2, -3, -1, 2).verdict
@@ -88,28 +89,26 @@ def paired_difference(
     resolution: float | None = None,
     level: float = 0.95,
 ) -> Difference:
-    r"""Mean of the seed-by-seed differences with Student's interval.
+    r"""Mean of paired differences over seeds, with Student's interval.
 
     .. math::
         \bar d \pm t_{n-1} \, s / \sqrt n, \qquad d_i = \mathrm{ours}_i - \mathrm{theirs}_i,
         \qquad s = \max(s_d, \mathrm{resolution})
 
-    The interval is about other seeds of the same graph and split, not about other graphs.
+    The interval covers other seeds of the same graph and split, not other graphs.
 
-    The standard deviation is at least what one test example is worth. Seeds that agree to the
-    example may differ by one at the next seed, so equal differences give an interval, too. The
-    worth depends on the metric (:meth:`teddy.tasks.Task.resolution`): 100 / rows in accuracy,
-    100 / (P N) in AUC, where one pair of a positive and a negative link changes its order, 100 /
-    (positive labels) in micro-F1. R2 is no count, so any difference can occur. There the floor is
-    100 / rows, a row whose squared error changes by the variance of the targets. A floor of 0
-    would make equal differences certain, and rounding errors a verdict.
+    The standard deviation is at least the resolution, the change of the metric by one test example
+    (:meth:`teddy.tasks.Task.resolution`): 100 / rows in accuracy, 100 / (P N) in AUC of P positive
+    and N negative links, 100 / (positive labels) in micro-F1. R2 is continuous; its floor is
+    100 / rows, a row whose squared error changes by the variance of the targets. Without a floor,
+    equal differences would give an interval of length 0, and rounding errors a verdict.
 
     Args:
         ours: Metric of each seed, in percent.
-        theirs: The same of what it is compared with, in the same order of seeds.
-        test_rows: Number of nodes, links or graphs that the metric was measured on.
-        resolution: Points that one example is worth; None: 100 / ``test_rows``, as in accuracy.
-        level: Confidence of the interval.
+        theirs: Metric of the baseline, in the same order of seeds.
+        test_rows: Number of nodes, links or graphs of the test set.
+        resolution: Change of the metric by one example; None: 100 / ``test_rows``, as in accuracy.
+        level: Confidence level of the interval.
 
     Example:
         >>> paired_difference([71.0, 70.0, 72.0], [68.0, 68.0, 68.0], test_rows=1000)
@@ -135,12 +134,12 @@ def paired_difference(
     from scipy.special import stdtrit
 
     deviation = max(float(difference.std(ddof=1)), resolution)
-    reach = float(stdtrit(n - 1, (1 + level) / 2)) * deviation / math.sqrt(n)
-    return Difference(mean, mean - reach, mean + reach, n)
+    margin = float(stdtrit(n - 1, (1 + level) / 2)) * deviation / math.sqrt(n)
+    return Difference(mean, mean - margin, mean + margin, n)
 
 
 def spread(values: Sequence[float]) -> float:
-    """Standard deviation over seeds (n - 1 in the denominator); 0 for one seed.
+    """Standard deviation over seeds, with n - 1 in the denominator; 0 for one seed.
 
     Example:
         >>> spread([1.0, 3.0]), spread([5.0])

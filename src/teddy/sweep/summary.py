@@ -1,4 +1,4 @@
-"""Results of a sweep over seeds: verdicts, and the sparsest winning ticket of each method."""
+"""Results of a sweep over seeds: verdicts, and the sparsest winning ticket of a method."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Summary:
-    """The seeds of one cell together.
+    """Mean results over the seeds of a cell.
 
     Attributes:
+        level: Level of the paper's schedule; 0 is the dense model.
         graph_sparsity: Share of removed edges.
         weight_sparsity: Share of removed weights.
         seeds: Number of seeds.
@@ -27,13 +28,13 @@ class Summary:
         deviation: Standard deviation of the test metric.
         last: Mean test metric at the last epoch.
         dense: Mean test metric of the dense models of these seeds.
-        difference: To dense, paired over seeds.
-        against: To another method at the same level, paired over the seeds of both; None where
-            there is nothing to compare.
-        seconds: Mean time of a simulation: the last round of masks and the ticket's training.
+        difference: Difference to dense, paired over seeds.
+        against: Difference to another method at the same level, paired over common seeds; None
+            without one.
+        seconds: Mean time of a level: the last round of masks and the ticket's training.
         metric: The metric, which all cells share.
-        hits: Mean test hits@k, where links are predicted; None otherwise.
-        dense_hits: The same of the dense models.
+        hits: Mean test hits@k of link prediction; None otherwise.
+        dense_hits: Mean test hits@k of the dense models.
     """
 
     dataset: str
@@ -56,11 +57,11 @@ class Summary:
 
     @property
     def verdict(self) -> str:
-        """That of the difference to dense; ``dense`` for the dense model itself."""
+        """Verdict of the difference to dense; ``dense`` for the dense model."""
         return self.difference.verdict if self.level else "dense"
 
     def to_dict(self) -> Row:
-        """Plain data; hits@k where links are predicted."""
+        """Plain data; with hits@k for link prediction."""
         plain = {
             "simulation" if key == "level" else key: value for key, value in asdict(self).items()
         }
@@ -73,14 +74,14 @@ class Summary:
 
 
 def summarize(rows: Iterable[Row], against: str | None = None) -> list[Summary]:
-    """Put the seeds of each cell together.
+    """Summarize the seeds of each cell.
 
     Args:
-        rows: As of :func:`teddy.sweep.results_table.read_table`.
+        rows: Rows of :func:`teddy.sweep.results_table.read_table`.
         against: A method to compare the others with.
 
     Raises:
-        InputError: if rows have different metrics, or there is no such method.
+        InputError: if rows have different metrics, or the method has no results.
 
     Example:
         >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 1,
@@ -100,32 +101,32 @@ def summarize(rows: Iterable[Row], against: str | None = None) -> list[Summary]:
         groups.setdefault(key, {})[row["seed"]] = row
     if against is not None and against not in {key[2] for key in groups}:
         known = ", ".join(sorted({key[2] for key in groups}))
-        raise InputError(f"no results of '{against}' to compare with, expected one of: {known}")
-    found = []
+        raise InputError(f"against is '{against}', which has no results, expected one of: {known}")
+    summaries = []
     for key, seeds in sorted(groups.items()):
         other = groups.get((*key[:2], against, key[3]), {}) if key[2] != against else {}
-        found.append(_summary(metric, seeds, other))
-    return found
+        summaries.append(_summary(metric, seeds, other))
+    return summaries
 
 
 def sparsest_winning(summaries: Iterable[Summary]) -> dict[tuple[str, str, str], Summary | None]:
-    """For each data set, model and method the sparsest level whose verdict is ``winning``.
+    """Sparsest level with the verdict ``winning`` of each data set, model and method.
 
     Example:
         >>> sparsest_winning([])
         {}
     """
-    found: dict[tuple[str, str, str], Summary | None] = {}
+    sparsest: dict[tuple[str, str, str], Summary | None] = {}
     for summary in sorted(summaries, key=lambda s: s.level):
         key = summary.dataset, summary.model, summary.method
-        found.setdefault(key, None)
+        sparsest.setdefault(key, None)
         if summary.level > 0 and summary.verdict == "winning":
-            found[key] = summary
-    return dict(sorted(found.items()))
+            sparsest[key] = summary
+    return dict(sorted(sparsest.items()))
 
 
 def best_methods(summaries: Iterable[Summary]) -> dict[tuple[str, str, int], str]:
-    """For each data set, model and level the method of highest mean test metric.
+    """Method of highest mean test metric for each data set, model and level.
 
     Example:
         >>> best_methods([])

@@ -32,7 +32,7 @@ RANGES = {name: entry.tune for name, entry in ENTRIES.items() if entry.tune is n
 
 @dataclass(frozen=True)
 class Trial:
-    """A setting that was tried, with the mean validation metric of its tickets."""
+    """Settings that were tried, with the mean validation metric of their tickets."""
 
     settings: dict[str, float]
     val: float
@@ -40,24 +40,25 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What was tried, in order."""
+    """Trials of a tuning, in order."""
 
     trials: list[Trial]
 
     @property
     def best(self) -> Trial:
-        """The trial of highest validation metric, the first of equals."""
+        """Trial of highest validation metric, the first of equals."""
         return max(self.trials, key=lambda trial: trial.val)
 
 
 @dataclass(frozen=True)
 class TuningSpec:
-    """What to tune.
+    """Data set, model, method and settings of a tuning.
 
     Attributes:
         method: The method, with options.
-        seeds: A setting is judged by the mean over them.
-        names: Settings to search, of ``RANGES``.
+        level: Sparsity level of the tickets.
+        seeds: Seeds over which a trial is averaged.
+        names: Settings to tune, of ``RANGES``.
     """
 
     dataset: str
@@ -73,13 +74,13 @@ class TuningSpec:
         for name in self.names:
             if name not in RANGES:
                 known = ", ".join(RANGES)
-                raise InputError(f"can't search '{name}', expected one of: {known}")
+                raise InputError(f"search has '{name}', expected one of: {known}")
         if not self.seeds or not self.names:
-            raise InputError("got nothing to search, expected a name and a seed at least")
+            raise InputError("got no setting or no seed to tune, expected at least one of each")
         object.__setattr__(self, "names", tuple(dict.fromkeys(self.names)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, to be held against another search."""
+        """Plain data, to compare with an earlier tuning."""
         plain = {**asdict(self), "level": list(self.level)}
         return {f"tuned {name}": json.loads(json.dumps(value)) for name, value in plain.items()}
 
@@ -93,21 +94,20 @@ def tune(
     progress: Callable[[int, int], None] | None = None,
     plugins: Sequence[str | Path] = (),
 ) -> Tuning:
-    """Search settings by the validation metric of tickets; the test set is never read.
+    """Tune settings by the validation metric of tickets; the test set is never read.
 
-    The first trial is the default, if it can be drawn (ugs and wd-glt don't distil by default): so
-    what is found is never worse on validation. Trials are stored one by one; the same call goes on
-    where it was stopped, and draws what it would have drawn. A setting that can't be trained with
-    is left out.
+    The first trial is the default if it is within the range (ugs and wd-glt do not distil by
+    default), so the best trial is never worse on validation. Trials are stored one by one; the same
+    call resumes and draws the same trials. Trials whose training fails are left out.
 
     Args:
-        search: What to tune.
+        search: Data set, model, method and settings to tune.
         out: Folder for the trials and the dense models.
-        trials: How many in all.
-        settings: Everything that isn't searched.
-        jobs: Processes; the seeds of a trial run side by side.
-        progress: Called with the number of trials that are done and the number wanted.
-        plugins: Python files that methods of the user's own come from.
+        trials: Total number of trials.
+        settings: All other settings.
+        jobs: Number of processes, which train the seeds of a trial in parallel.
+        progress: Called with the numbers of finished trials and of all trials.
+        plugins: Python files of your own methods.
     """
     optuna = _import_optuna()
     from joblib import Parallel, delayed
@@ -122,10 +122,10 @@ def tune(
     folder.create()
     grid = Grid([search.dataset], [search.model], [search.method], [1], search.seeds)
     parts = {"data": {search.dataset: version}, "methods": method_metadata(grid, settings)}
-    folder.agree({**recorded(settings), **search.to_dict()}, parts)
+    folder.record({**recorded(settings), **search.to_dict()}, parts)
     lock = folder.lock("tune")
     if not try_lock(lock):
-        raise InputError(f"{out}: another process is tuning here, expected none")
+        raise InputError(f"{out}: in use by another process, expected one at a time")
     run = _Run(
         out=str(folder.path.absolute()),
         search=search,
@@ -137,7 +137,7 @@ def tune(
     try:
         study = _study(optuna, folder)
         while (done := len(_tried(study))) < trials:
-            # A sampler of its own for each trial: a resumed search draws what it would have drawn.
+            # A new sampler for each trial, so that a resumed tuning draws the same trials.
             study.sampler = optuna.samplers.TPESampler(
                 seed=done, n_startup_trials=8, constant_liar=False
             )
@@ -156,15 +156,15 @@ def tune(
                 )
             except InputError as error:
                 if done == 0:
-                    raise  # not the setting's fault
+                    raise  # also fails with the defaults
                 trial.set_user_attr("error", str(error))
                 study.tell(trial, state=optuna.trial.TrialState.FAIL)
             else:
                 study.tell(trial, sum(scores) / len(scores))
             if progress is not None:
                 progress(done + 1, trials)
-        found = [trial for trial in _tried(study)[:trials] if trial.state.name == "COMPLETE"]
-        return Tuning([Trial(dict(t.params), float(t.value)) for t in found])
+        complete = [t for t in _tried(study)[:trials] if t.state.name == "COMPLETE"]
+        return Tuning([Trial(dict(t.params), float(t.value)) for t in complete])
     finally:
         lock.release()
 
@@ -173,13 +173,13 @@ def _import_optuna() -> Any:
     try:
         import optuna
     except ImportError:
-        raise InputError("tuning needs Optuna: pip install 'teddy-glt[tune]'") from None
+        raise InputError("tuning needs Optuna, found none: pip install 'teddy-glt[tune]'") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna
 
 
 def _study(optuna: Any, folder: Folder) -> Any:
-    """Open the trials; those that a process has left behind are no more."""
+    """Open the study; unfinished trials of earlier processes are marked as failed."""
     from sqlalchemy import URL
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -196,12 +196,12 @@ def _study(optuna: Any, folder: Folder) -> Any:
                 study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
     except (SQLAlchemyError, optuna.exceptions.OptunaError) as error:
         reason = " ".join(str(error).split())[:80]
-        raise InputError(f"{path}: can't be read as a store of trials ({reason})") from None
+        raise InputError(f"{path}: cannot be read ({reason}), expected trials of Optuna") from None
     return study
 
 
 def _tried(study: Any) -> list[Any]:
-    """Trials that came to an end, good or bad; those of a process that died did not."""
+    """Trials that completed or raised, without those of killed processes."""
     return [
         trial
         for trial in study.trials
@@ -210,14 +210,14 @@ def _tried(study: Any) -> list[Any]:
 
 
 def _settings(search: TuningSpec, settings: Settings, values: dict[str, float]) -> Settings:
-    """Settings of a trial: the method's on this data set, except for the values that it tries."""
+    """Settings of a trial: those of the method on this data set, with the drawn values."""
     series = Series(search.dataset, search.model, search.method, 0, ())
     return settings_for(series, settings).updated(**values)
 
 
 @dataclass(frozen=True)
 class _Run:
-    """All that it takes to try settings in another process."""
+    """A tuning as data for another process."""
 
     out: str
     search: TuningSpec
@@ -227,9 +227,9 @@ class _Run:
     plugins: tuple[str, ...]
 
     def defaults(self, settings: Settings) -> dict[str, float]:
-        """Values of the searched settings where none is given; they depend on model and task."""
-        own, search = _settings(self.search, settings, {}), self.search
-        problem = self._problem(own, search.seeds[0], search.method)
+        """Default values of the tuned settings, which depend on model and task."""
+        defaults, search = _settings(self.search, settings, {}), self.search
+        problem = self._problem(defaults, search.seeds[0], search.method)
         return {name: getattr(problem.config, name) for name in search.names}
 
     def validation(self, settings: Settings, seed: int) -> float:
@@ -238,11 +238,11 @@ class _Run:
             load_file(plugin)
         search, config = self.search, settings.train
         spec = MethodSpec.parse(search.method)
-        # Values that are tried stand in for the method's own.
-        own = tuple((k, v) for k, v in spec.settings if k not in search.names)
-        spec = replace(spec, settings=own)
+        # Drawn values override those of the method.
+        fixed = tuple((k, v) for k, v in spec.settings if k not in search.names)
+        spec = replace(spec, settings=fixed)
         series = Series(search.dataset, search.model, search.method, seed, ())
-        # The dense model depends on its learning rate and penalty; the rounds of masks, on all.
+        # The dense model depends on learning rate and weight decay, rounds of masks on all.
         trained = replace(config, loader=loader_text(config.loader))
         store = Folder(self.out).store(replace(series, method=f"{spec} {trained}"))
         store.shared /= file_name(f"lr {config.lr} weight decay {config.weight_decay}")

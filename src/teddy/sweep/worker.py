@@ -1,4 +1,4 @@
-"""Jobs of a sweep, the cells of a series each, and the processes that run them."""
+"""Jobs of a sweep, one for each series, and the processes that run them."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from teddy.sweep.row import dense_row, ticket_row
 from teddy.ticket import Ticket
 from teddy.training.config import limited_threads
 
-#: Names, and the module that a backend needs.
+#: Backends of joblib, and the module that each needs.
 BACKENDS = {"loky": "joblib", "dask": "distributed", "ray": "ray"}
 
 
 @dataclass(frozen=True)
 class SeriesJob:
-    """A series and all it takes to compute it in another process.
+    """A series as data for another process.
 
     Attributes:
         settings: Settings that all series share.
-        memory: Bytes that the process may take; None: any.
-        parent: The process to end with; None: go on without it.
-        wait: Whether to wait for another process that has the series.
+        memory: Bytes that the process may allocate; None: no limit.
+        parent: The process ends when this one does; None: it does not.
+        wait: Whether to wait for another process that holds the series.
     """
 
     folder: str
@@ -56,7 +56,7 @@ class SeriesJob:
     wait: bool = False
 
     def missing(self) -> list[Cell]:
-        """Cells without a result, or without the ticket that is wanted."""
+        """Cells without a result, or without a requested ticket."""
         folder = Folder(self.folder)
         return [
             cell
@@ -68,18 +68,18 @@ class SeriesJob:
 
 @dataclass(frozen=True)
 class SeriesOutcome:
-    """Outcome of a series: cells that were computed, or that another process has it."""
+    """Outcome of a series: number of computed cells, or held by another process."""
 
     computed: int = 0
     busy: bool = False
 
 
-# Random numbers and threads are of the whole process, so it computes one series at a time.
+# Random state and threads are per process, so a process computes one series at a time.
 _ONE_AT_A_TIME = threading.Lock()
 
 
 def run_series(job: SeriesJob) -> SeriesOutcome:
-    """Compute the cells of a series that aren't there yet; record those that fail."""
+    """Compute the missing cells of a series; record those that fail."""
     folder = Folder(job.folder)
     lock = folder.lock(job.series.key)
     if job.wait:
@@ -102,7 +102,7 @@ def run_series(job: SeriesJob) -> SeriesOutcome:
 
 
 def _compute(folder: Folder, job: SeriesJob) -> int:
-    """Compute and write cells; what goes wrong is written for those that are left."""
+    """Compute and write cells; an error is recorded for the remaining ones."""
     left = job.missing()
     count = len(left)
     try:
@@ -142,10 +142,10 @@ def _results(
         store=folder.store(series),
     )
     reset_peak_memory()
-    with folder.lock(f"dense-{series.dense_key}"):  # trained once, whoever comes first
+    with folder.lock(f"dense-{series.dense_key}"):  # trained once, by the first process
         problem.dense()
-    given = problem.prepared
-    tested = HeldOut.from_targets(problem.task, given.y[given.test_mask])
+    prepared = problem.prepared
+    tested = HeldOut.from_targets(problem.task, prepared.y[prepared.test_mask])
     for cell in cells:
         if cell.level == 0:
             yield cell, dense_row(problem, cell, tested), None
@@ -153,8 +153,8 @@ def _results(
     levels = [spec.level(SparsityLevel.from_schedule(cell.level)) for cell in sparse]
     tickets = spec.method.tickets(problem, levels, **dict(spec.options))
     reset_peak_memory()
-    # A ticket of several graphs or node types takes them as they are, not as one graph.
-    data = problem.kind.for_tickets(dataset, given)
+    # A ticket of several graphs or node types takes the original data, not one merged graph.
+    data = problem.kind.for_tickets(dataset, prepared)
     data = copy.copy(data).to(str(problem.device))
     for cell, ticket in zip(sparse, tickets, strict=True):
         yield cell, ticket_row(cell, ticket, data, tested), ticket
@@ -162,7 +162,7 @@ def _results(
 
 
 def ended_with_parent(parent: int | None) -> Callable[..., None] | None:
-    """End when the process that started this one has ended, however it did."""
+    """Return a function that ends this process once its parent has ended."""
     if parent is None:
         return None
 
@@ -175,9 +175,9 @@ def ended_with_parent(parent: int | None) -> Callable[..., None] | None:
 
 @contextmanager
 def memory_limit(limit: int | None) -> Iterator[None]:
-    """Within the context an allocation beyond the limit, in bytes, is an error.
+    """Limit memory within the context: an allocation beyond the limit, in bytes, raises.
 
-    What would otherwise take the machine down becomes a recorded failure of one series.
+    A series that needs too much memory then fails alone.
 
     Example:
         >>> with memory_limit(None):
@@ -211,11 +211,11 @@ def check_backend(backend: str) -> None:
     if backend not in BACKENDS:
         raise InputError(f"unknown backend '{backend}', expected one of: {', '.join(BACKENDS)}")
     if importlib.util.find_spec(BACKENDS[backend]) is None:
-        raise InputError(f"backend '{backend}' isn't installed: pip install 'teddy-glt[{backend}]'")
+        raise InputError(f"backend {backend} is not installed: pip install 'teddy-glt[{backend}]'")
 
 
 def run_jobs(work: Sequence[SeriesJob], jobs: int, backend: str) -> list[SeriesOutcome]:
-    """Do the work; what it came to, in the same order."""
+    """Run jobs; return their outcomes in the same order."""
     from joblib import Parallel, delayed, parallel_config
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
@@ -223,7 +223,7 @@ def run_jobs(work: Sequence[SeriesJob], jobs: int, backend: str) -> list[SeriesO
         return []
     if backend == "loky" and jobs > 1:
         work = [replace(job, parent=os.getpid()) for job in work]
-    elif backend != "loky":  # a machine elsewhere has a memory of its own
+    elif backend != "loky":  # another machine has its own memory
         work = [replace(job, memory=None) for job in work]
     try:
         with _cluster(backend, jobs), parallel_config(backend=backend):
@@ -236,25 +236,25 @@ def run_jobs(work: Sequence[SeriesJob], jobs: int, backend: str) -> list[SeriesO
 
 
 def _run_alone(job: SeriesJob) -> SeriesOutcome:
-    """Run one series in a process of its own, to see whether it is the one that kills it."""
+    """Run one series in its own process, to find the one that kills it."""
     from joblib import Parallel, delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     try:
-        # Two, since one would be this very process.
+        # Two jobs, since one would run in this process.
         (done,) = Parallel(n_jobs=2)([delayed(run_series)(job)])
         assert isinstance(done, SeriesOutcome)
         return done
     except TerminatedWorkerError:
         for cell in job.missing():
-            reason = "its process was killed, by the system for memory or by someone"
+            reason = "its process was killed, by the system for want of memory or by a user"
             Folder(job.folder).write_failure(cell, reason, "")
         return SeriesOutcome()
 
 
 @contextmanager
 def _cluster(backend: str, jobs: int) -> Iterator[None]:
-    """Connect to Dask or Ray as their own settings say, or start them on this machine."""
+    """Connect to Dask or Ray by their settings, or start them on this machine."""
     client: AbstractContextManager[Any] = nullcontext()
     if backend == "dask":
         import dask
