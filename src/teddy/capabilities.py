@@ -1,8 +1,8 @@
-"""What works with what: parts of a search declare what they do not support, and why.
+"""Capabilities: each part of a search declares the parts that it does not support, and why.
 
 A part is a task, model, score, method, feature or use of a ticket. :func:`check_combination`
 compares the parts of a search and raises one sentence. ``docs/capabilities.md`` is generated from
-the same declarations, and a test tries every cell of it.
+the same declarations, and a test runs every cell of it.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _AT_ONCE = "masks are learned on all rows at once"
 
 @dataclass(frozen=True)
 class Capabilities:
-    """A task, model, score, method, feature or use of a ticket.
+    """Capabilities of a task, model, score, method, feature or use of a ticket.
 
     Attributes:
         kind: ``task``, ``model``, ``score``, ``method``, ``feature`` or ``use``.
         name: Its name.
-        unsupported: Names of other parts that it does not support, each with the reason.
+        unsupported: Names of the parts that it does not support, each with the reason.
         needs: Abilities that the other parts must not declare as unsupported, such as
             ``node classes``, one class of each node.
-        text: The part as messages name it; default: kind and name.
+        text: Name of the part in messages; by default kind and name.
     """
 
     kind: str
@@ -69,7 +69,7 @@ FEATURES: dict[str, Capabilities] = {
 
 
 def reason_against(parts: Iterable[Capabilities]) -> str | None:
-    """The first reason why parts do not go together, as a sentence; None if they do.
+    """Return a sentence on the first pair of parts that do not go together; None if all do.
 
     Example:
         >>> task = Capabilities("task", "link-prediction", {"inductive": "it splits links"})

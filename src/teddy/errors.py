@@ -1,23 +1,23 @@
-"""Exceptions and warnings that are one line to a user."""
+"""Exceptions and warnings, each with a message of one line."""
 
 import warnings
 
 
 class InputError(ValueError):
-    """Unusable input; the message is one line: what was given, what was expected.
+    """Invalid input; the message names the value, what was expected, and the remedy.
 
-    The command line prints it as it is and exits with code 2.
+    The command line prints the message and exits with code 2.
     """
 
 
 class ProcessError(RuntimeError):
-    """Processes of one job lost their connection, or compute different things."""
+    """Processes of one job lost their connection, or run with different settings."""
 
 
 class TeddyWarning(UserWarning):
-    """A result that may mislead; the message is one line with the remedy.
+    """Warning about a result that may mislead; the message names the remedy.
 
-    The command line prints it to stderr and goes on.
+    The command line prints it to stderr and continues.
     """
 
 

@@ -1,6 +1,6 @@
-"""The machine and this process: memory, threads, interrupts.
+"""Memory, threads and interrupts of this process.
 
-``TEDDY_PROCESS=off`` in the environment switches off what is set for the whole process,
+``TEDDY_PROCESS=off`` in the environment disables the process-wide settings of
 :func:`wait_passively` and :func:`keep_freed_memory`.
 """
 
@@ -18,13 +18,13 @@ from typing import Any
 
 _CGROUP = Path("/sys/fs/cgroup")
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_MMAP_MAX = -1, -3, -4
-# Setting any of these ends glibc's own adjustment of them. Afterwards they are set to where that
+# Setting any of these disables glibc's own adjustment. Afterwards they get the values at which that
 # adjustment ends in a process that has freed large blocks.
 _AFTERWARDS = {_M_MMAP_MAX: 65536, _M_MMAP_THRESHOLD: 32 << 20, _M_TRIM_THRESHOLD: 64 << 20}
 
 
 def free_memory() -> int:
-    """Bytes that this process can still get from the machine, its container and its own limit."""
+    """Free bytes within the limits of the machine, its container and this process."""
     import psutil
 
     free = int(psutil.virtual_memory().available)
@@ -42,13 +42,13 @@ def free_memory() -> int:
 
 
 def reset_peak_memory() -> None:
-    """Let :func:`peak_memory` begin anew, where the system can."""
+    """Reset the peak of :func:`peak_memory`, where the system supports it."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def peak_memory() -> int | None:
-    """Peak resident bytes of this process since :func:`reset_peak_memory`; None: not known."""
+    """Peak resident bytes since :func:`reset_peak_memory`; None where they are unknown."""
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:  # not on this system
@@ -57,7 +57,7 @@ def peak_memory() -> int | None:
 
 
 def _number(path: Path) -> int | None:
-    """The number in a file of the system; None: no file, or "max"."""
+    """Number in a system file; None without the file, or if it holds "max"."""
     try:
         text = path.read_text().strip()
     except OSError:
@@ -66,27 +66,27 @@ def _number(path: Path) -> int | None:
 
 
 def keep_interrupts() -> None:
-    """Deliver a Ctrl-C again that arrives where Python ignores exceptions, as in a finaliser."""
+    """Raise a Ctrl-C again that arrives where Python ignores exceptions, as in a finaliser."""
     usual = sys.unraisablehook
     if getattr(usual, "keeps_interrupts", False):
         return
 
-    def hook(found: Any) -> None:
-        if issubclass(found.exc_type, KeyboardInterrupt):
-            # A moment later: here it would be ignored once more.
+    def hook(error: Any) -> None:
+        if issubclass(error.exc_type, KeyboardInterrupt):
+            # A moment later: here it would be ignored again.
             threading.Timer(0.01, _thread.interrupt_main).start()
         else:
-            usual(found)
+            usual(error)
 
     hook.keeps_interrupts = True  # type: ignore[attr-defined]
     sys.unraisablehook = hook
 
 
 def wait_passively() -> None:
-    """Let OpenMP threads sleep while they wait; spinning, they take the cores from other threads.
+    """Let OpenMP threads sleep while they wait, since spinning takes the cores from other threads.
 
-    Torch reads ``OMP_WAIT_POLICY`` when it is loaded, so this does nothing after that, nor where
-    the variable is set.
+    Torch reads ``OMP_WAIT_POLICY`` on import, so this has no effect afterwards, nor where the
+    variable is set.
     """
     if "torch" not in sys.modules and os.environ.get("TEDDY_PROCESS") != "off":
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -94,11 +94,10 @@ def wait_passively() -> None:
 
 @contextmanager
 def keep_freed_memory() -> Iterator[None]:
-    """Within the context glibc keeps freed memory for the process; afterwards it is given back.
+    """Keep freed memory in the process within the context, and release it afterwards (glibc only).
 
-    Otherwise every large tensor that a step frees goes back to the system, and the next step's is
-    mapped and cleared page by page, which can cost more than the arithmetic. Elsewhere than on
-    glibc this does nothing.
+    Otherwise every large tensor that a step frees is returned to the system, and the next one is
+    mapped and cleared page by page, which can cost more than the arithmetic.
     """
     libc = None if os.environ.get("TEDDY_PROCESS") == "off" else _glibc()
     if libc is None:

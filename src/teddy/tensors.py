@@ -1,4 +1,4 @@
-"""Checks of values that must be tensors, and a memory of what was computed from a tensor."""
+"""Checks of tensors in user input, and a cache of results computed from a tensor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from teddy.errors import InputError
 
 
 def as_tensor(value: Any, key: str, expected: str, source: str) -> Tensor:
-    """Return a value that is a tensor, or raise.
+    """Return the value if it is a tensor, or raise.
 
     Example:
         >>> as_tensor([1], "y", "labels", "graph.npz")
@@ -35,46 +35,46 @@ def as_integers(value: Tensor, key: str, source: str, hint: str = "") -> Tensor:
 
 
 def are_integers(value: Tensor) -> bool:
-    """Whether a tensor is of an integer type."""
+    """Return True for a tensor of an integer type."""
     return not (value.is_floating_point() or value.is_complex() or value.dtype == torch.bool)
 
 
 def shape_text(value: Tensor) -> str:
-    """A shape as a message shows it."""
+    """Shape of a tensor, as text for a message."""
     return str(list(value.shape))
 
 
 def dtype_text(value: Tensor) -> str:
-    """A type as a message shows it."""
+    """Type of a tensor, as text for a message."""
     return str(value.dtype).removeprefix("torch.")
 
 
 class TensorCache:
-    """Results computed from tensors, kept while a tensor is in use and unchanged.
+    """Cache of results computed from tensors, valid while a tensor is alive and unchanged.
 
-    Nothing is kept for tensors of inference mode, which count no changes. A result must not hold
-    the tensor itself, only views of it, or it would never be freed.
+    Inference tensors are not cached, since they do not count changes. A result must not hold the
+    tensor itself, only views of it, or the tensor would never be freed.
 
     Example:
-        >>> memory, index = TensorCache(), torch.tensor([2, 1])
-        >>> memory.put(index, "nodes", 3)
-        >>> memory.get(index, "nodes")
+        >>> cache, index = TensorCache(), torch.tensor([2, 1])
+        >>> cache.put(index, "nodes", 3)
+        >>> cache.get(index, "nodes")
         3
         >>> index[0] = 5
-        >>> memory.get(index, "nodes") is None
+        >>> cache.get(index, "nodes") is None
         True
     """
 
     def __init__(self) -> None:
-        self._known: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+        self._results: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
 
     def get(self, tensor: Tensor, key: object) -> Any:
-        """Return the result for this key, or None."""
-        if not isinstance(tensor, Tensor) or tensor.is_inference() or tensor not in self._known:
+        """Return the result for a key, or None."""
+        if not isinstance(tensor, Tensor) or tensor.is_inference() or tensor not in self._results:
             return None
-        return self._known[tensor].get((key, tensor._version))
+        return self._results[tensor].get((key, tensor._version))
 
     def put(self, tensor: Tensor, key: object, result: Any) -> None:
-        """Keep a result for this key, in place of all that is known of the tensor."""
+        """Store the result for a key; it replaces other results of the tensor."""
         if not tensor.is_inference():
-            self._known[tensor] = {(key, tensor._version): result}
+            self._results[tensor] = {(key, tensor._version): result}

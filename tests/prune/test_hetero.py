@@ -280,8 +280,8 @@ def changed(change) -> HeteroData:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (HeteroData(), "data: there are no relations, expected at least one"),
-        (no_nodes(), "node type 'author' has no number of nodes, expected x or num_nodes"),
+        (HeteroData(), "data: no relations, expected at least one"),
+        (no_nodes(), "node type 'author' has unknown size, expected x or num_nodes"),
         (
             changed(lambda d: d[WRITES].__setattr__("edge_index", torch.tensor([[3], [0]]))),
             r"data \(author, writes, paper\): edge_index\[0, 0\] is 3, expected a node from 0 to 2",
@@ -292,7 +292,7 @@ def changed(change) -> HeteroData:
         ),
         (
             changed(lambda d: d[WRITES].__delattr__("edge_index")),
-            r"\(author, writes, paper\): there is no edge_index, expected one for each relation",
+            r"\(author, writes, paper\): no edge_index, expected one for each relation",
         ),
     ],
 )
@@ -309,7 +309,7 @@ def test_wrong_arguments_are_said_at_once():
         teddy.SparsifyEdges(0.5, weighted=True)(small())
     with pytest.raises(teddy.InputError, match="Data has no edge_index"):
         teddy.prune_edges(Data(num_nodes=1), 0.5)
-    with pytest.raises(teddy.InputError, match="the score cosine reads x of nodes of one type"):
+    with pytest.raises(teddy.InputError, match="score cosine needs x and does not support"):
         teddy.SparsifyEdges(0.5, "cosine")(small())
 
 

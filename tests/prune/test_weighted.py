@@ -155,10 +155,10 @@ def test_the_transform_takes_weights():
     assert repr(transform) == "SparsifyEdges(sparsity=0.25, score='teddy', weighted=True)"
     assert transform(data).edge_weight.tolist() == [1.0, 1.0, 1.0]  # the heavy one goes
     assert teddy.SparsifyEdges(0.25)(data).edge_weight.tolist() != [1.0, 1.0, 1.0]
-    with pytest.raises(teddy.InputError, match="random takes no weights of edges"):
+    with pytest.raises(teddy.InputError, match="score random does not support weighted degrees"):
         teddy.SparsifyEdges(0.5, "random", weighted=True)
     with pytest.raises(
-        teddy.InputError, match="weighted=True needs edge_weight, this Data has none"
+        teddy.InputError, match="weighted=True needs edge_weight, the Data has none"
     ):
         transform(Data(edge_index=edges, num_nodes=4))
 

@@ -582,7 +582,7 @@ def test_values_of_pairs_of_nodes_take_no_batches():
     data = small_graph()
     data.distance = torch.ones(40, 40)
     for loader in (whole, PARTS):
-        with pytest.raises(teddy.InputError, match="distance is of pairs of nodes, expected none"):
+        with pytest.raises(teddy.InputError, match="distance refers to pairs of nodes"):
             teddy.find_ticket(data, Far(12, 3), epochs=1, loader=loader)
 
 

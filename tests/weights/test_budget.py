@@ -273,7 +273,7 @@ def test_an_average_of_weights_is_projected_by_itself():
         ({"schedule": "cubic"}, "schedule is 'cubic' and ramp_steps None, expected both"),
         ({"ramp_steps": 3}, "schedule is 'constant' and ramp_steps 3, expected both"),
         ({"schedule": "linear", "ramp_steps": 0}, "ramp_steps is 0, expected a whole number"),
-        ({"exclude": ["*.bias"]}, "exclude came without model"),
+        ({"exclude": ["*.bias"]}, "exclude needs model"),
     ],
 )
 def test_bad_settings_are_one_line(settings, message):

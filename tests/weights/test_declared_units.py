@@ -223,7 +223,7 @@ WRONG = {
     ),
     "dimension": (
         wrong(outgoing=lambda m: (Part(m.last.lin.weight, 2),)),
-        r"'last.lin.weight' \[3, 16\], which has no dimension 2",
+        r"'last.lin.weight' \[3, 16\] without a dimension 2",
     ),
     "no outgoing": (wrong(outgoing=()), "layer 1 has no outgoing weights"),
     "twice": (

@@ -1,6 +1,6 @@
-"""Graphs: the canonical edge set (:class:`Edges`), its groups, exact sums, and graph health.
+"""Canonical edge sets (:class:`Edges`), their groups, exact sums and graph health.
 
-The only place where edges are sorted and deduplicated.
+No other subpackage sorts or deduplicates edges.
 """
 
 from teddy.graph.edges import Edges

@@ -1,4 +1,4 @@
-"""Canonical order of edges, and checks of edges and their values."""
+"""Canonical order of edges, and checks of edges and edge values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from teddy.errors import InputError
 from teddy.kernels.pattern import column_order
 from teddy.tensors import as_integers, as_tensor, dtype_text, shape_text
 
-# Both ends of an edge are packed into one int64 key.
+# Both ends of an edge fit into one int64 key.
 _MAX_NODES = 3_037_000_499
 
 
@@ -50,17 +50,17 @@ def check_edge_index(edge_index: Tensor, num_nodes: int | None = None) -> tuple[
 
 
 def canonical_pairs(edges: Tensor, num_nodes: int) -> tuple[Tensor, Tensor, bool]:
-    """Return each undirected edge once, and the edge of each column.
+    """Return each undirected edge once, and the edge of each column of ``edge_index``.
 
-    Edges that are listed in both directions, sorted by either row, are recognised in linear time.
+    An ``edge_index`` with both directions, sorted by either row, takes linear time.
 
     Args:
-        edges: int64 ``[2, E]``, checked: any order, direction and number of times.
+        edges: int64 ``[2, E]``, valid, in any order and direction, with duplicates.
         num_nodes: Number of nodes.
 
     Returns:
         int64 ``[2, M]``, the lower end first, sorted; int64 ``[E]``, -1 for a self-loop; and
-        whether the columns are both directions of each edge, in the order of messages.
+        True if the columns are both directions of each edge in the order of messages.
 
     Example:
         >>> edges = torch.tensor([[1, 0, 2, 2], [0, 1, 2, 1]])
@@ -70,13 +70,13 @@ def canonical_pairs(edges: Tensor, num_nodes: int) -> tuple[Tensor, Tensor, bool
     """
     no_loop = edges[0] != edges[1]
     listed = edges if bool(no_loop.all()) else edges[:, no_loop]
-    found = _recognised(listed, num_nodes)
-    if found is None:
+    result = _linear_time_pairs(listed, num_nodes)
+    if result is None:
         low, high = listed.amin(dim=0), listed.amax(dim=0)
         keys, pair = torch.unique(low * num_nodes + high, return_inverse=True)
         ends = torch.stack([keys // max(num_nodes, 1), keys % max(num_nodes, 1)])
-        found = ends, pair, False
-    pairs, pair, in_order = found
+        result = ends, pair, False
+    pairs, pair, in_order = result
     if listed is edges:
         return pairs, pair, in_order
     pair_of_column = torch.full_like(edges[0], -1)
@@ -84,17 +84,16 @@ def canonical_pairs(edges: Tensor, num_nodes: int) -> tuple[Tensor, Tensor, bool
     return pairs, pair_of_column, False
 
 
-def _recognised(edges: Tensor, num_nodes: int) -> tuple[Tensor, Tensor, bool] | None:
-    """The same without a sort, of edges that are canonical already; None of others."""
+def _linear_time_pairs(edges: Tensor, num_nodes: int) -> tuple[Tensor, Tensor, bool] | None:
+    """Result of :func:`canonical_pairs` for sorted edges, without a sort; None for others."""
     for listed in (edges, edges.flip(0)):
         row, col = listed
         if row.numel() == 0 or not _ascends(row * num_nodes + col):
             continue
         forward = row < col
         if bool(forward.all()):
-            # A copy: the tensor is the caller's.
-            own = listed.clone(memory_format=torch.contiguous_format)
-            return own, torch.arange(row.numel(), device=row.device), False
+            copy = listed.clone(memory_format=torch.contiguous_format)
+            return copy, torch.arange(row.numel(), device=row.device), False
         pairs = listed[:, forward].contiguous()
         if 2 * pairs.size(1) == row.numel():
             messages, pair = both_directions(pairs, num_nodes)
@@ -115,7 +114,7 @@ def both_directions(
     Args:
         pairs: int64 ``[2, M]``, the lower end first, sorted.
         num_nodes: Number of nodes.
-        pair: Edge of each message, where it is known.
+        pair: Edge of each message, if known.
 
     Returns:
         int64 ``[2, 2 M]``, and the edge of each, int64 ``[2 M]``.
@@ -137,22 +136,22 @@ def both_directions(
     start = (lower + higher).cumsum(0) - lower - higher
     number = torch.arange(pairs.size(1), device=pairs.device)
     back, source = low[by_high], high[by_high]
-    place_back = number + (start - lower.cumsum(0) + lower)[source]
-    place = number + (start + lower - higher.cumsum(0) + higher)[low]
+    backward = number + (start - lower.cumsum(0) + lower)[source]
+    forward = number + (start + lower - higher.cumsum(0) + higher)[low]
     messages = pairs.new_empty(2, 2 * pairs.size(1))
     pair = pairs.new_empty(2 * pairs.size(1))
-    messages[:, place_back] = torch.stack([source, back])
-    messages[:, place] = pairs
-    pair[place_back], pair[place] = by_high, number
+    messages[:, backward] = torch.stack([source, back])
+    messages[:, forward] = pairs
+    pair[backward], pair[forward] = by_high, number
     return messages, pair
 
 
-# What to do with a graph that has several edges from one node to another.
+# Remedy for a graph with several edges from one node to another.
 _PARALLEL = "; add up parallel edges, or make each kind a relation of a HeteroData"
 
 
 def check_rows(values: Mapping[str, Tensor], num_columns: int) -> None:
-    """Raise unless values have a row for each column of an ``edge_index``."""
+    """Raise unless each tensor has a row for each column of ``edge_index``."""
     for name, value in values.items():
         if value.size(0) != num_columns:
             raise InputError(
@@ -162,52 +161,52 @@ def check_rows(values: Mapping[str, Tensor], num_columns: int) -> None:
 
 
 def value_per_message(
-    name: str, value: Tensor, messages: Tensor, place: Tensor, directed: bool
+    name: str, value: Tensor, messages: Tensor, message: Tensor, directed: bool
 ) -> Tensor:
     """Return the value of each message; raise if its columns have different ones.
 
     Args:
-        name: What the values are called.
-        value: Of each column, ``[E, ...]``.
+        name: Name of the values.
+        value: Values of the columns of ``edge_index``, ``[E, ...]``.
         messages: int64 ``[2, E]``.
-        place: The message of each column.
-        directed: Whether both directions may have different ones, for the message.
+        message: Message of each column.
+        directed: True if both directions may have different values, for the error.
 
     Example:
-        >>> messages, place = torch.tensor([[0], [1]]), torch.tensor([0, 0])
-        >>> value_per_message("edge_weight", torch.tensor([2.0, 2.0]), messages, place, True)
+        >>> messages, message = torch.tensor([[0], [1]]), torch.tensor([0, 0])
+        >>> value_per_message("edge_weight", torch.tensor([2.0, 2.0]), messages, message, True)
         tensor([2.])
     """
-    found = value.new_empty((messages.size(1), *value.shape[1:]))
-    found[place] = value
-    same = found[place] == value
+    values = value.new_empty((messages.size(1), *value.shape[1:]))
+    values[message] = value
+    same = values[message] == value
     differs = ~(same if same.dim() == 1 else same.flatten(1).all(dim=1))
     if differs.any():
         column = int(differs.nonzero()[0])
-        source, target = messages[:, place[column]].tolist()
-        one, other = (_short(part[i]) for part, i in ((found, place[column]), (value, column)))
+        source, target = messages[:, message[column]].tolist()
+        one, other = _short(values[message[column]]), _short(value[column])
         what, hint = f"edge ({source}, {target})", "; directed=True has one for each direction"
         if source == target:
             what, hint = f"the self-loop of node {source}", ""
-        elif directed or _parallel(value, place == place[column]):
+        elif directed or _parallel(value, message == message[column]):
             what, hint = f"the edge from {source} to {target}", _PARALLEL
         raise InputError(f"{name} of {what} is {one} and {other}, expected one value{hint}")
-    return found
+    return values
 
 
 def _parallel(value: Tensor, listed: Tensor) -> bool:
-    """Whether one direction of an edge is listed with several values.
+    """Return True if one direction of an edge has several values.
 
     Args:
-        value: Of each column, then of each column reversed.
-        listed: bool, which of these are the edge's.
+        value: Values of the columns, then of the reversed columns.
+        listed: bool, True for columns of the edge.
     """
     halves = zip(value.chunk(2), listed.chunk(2), strict=True)
-    return any(len(part[own].unique(dim=0)) > 1 for part, own in halves)
+    return any(len(part[mask].unique(dim=0)) > 1 for part, mask in halves)
 
 
 def check_edge_values(name: str, value: object, num_columns: int, source: str = "data") -> Tensor:
-    """Return ``edge_weight`` as float32 ``[E]``, ``edge_attr`` as it is, or raise.
+    """Return ``edge_weight`` as float32 ``[E]``, ``edge_attr`` unchanged, or raise.
 
     Example:
         >>> check_edge_values("edge_weight", torch.tensor([[1], [2]]), 2)
@@ -217,24 +216,23 @@ def check_edge_values(name: str, value: object, num_columns: int, source: str = 
         ...
         teddy.errors.InputError: data: edge_weight[1] is nan, expected finite numbers
     """
-    found = as_tensor(value, name, "a value for each column of edge_index", source)
+    values = as_tensor(value, name, "a value for each column of edge_index", source)
     weights = name == "edge_weight"
-    if weights and found.dim() == 2 and found.size(1) == 1:
-        found = found.squeeze(1)
+    if weights and values.dim() == 2 and values.size(1) == 1:
+        values = values.squeeze(1)
     shape = f"[{num_columns}]" if weights else f"[{num_columns}, ...]"
-    if found.dim() == 0 or found.size(0) != num_columns or (weights and found.dim() != 1):
-        raise InputError(f"{source}: {name} has shape {shape_text(found)}, expected {shape}")
-    if found.is_complex():
-        raise InputError(f"{source}: {name} is {dtype_text(found)}, expected real numbers")
+    if values.dim() == 0 or values.size(0) != num_columns or (weights and values.dim() != 1):
+        raise InputError(f"{source}: {name} has shape {shape_text(values)}, expected {shape}")
+    if values.is_complex():
+        raise InputError(f"{source}: {name} is {dtype_text(values)}, expected real numbers")
     if weights:
-        found = found.to(torch.float32)
-    finite = found.isfinite()
+        values = values.to(torch.float32)
+    finite = values.isfinite()
     if not finite.all():
-        place = tuple((~finite).nonzero()[0].tolist())
-        where = ", ".join(map(str, place))
-        got = found[place].item()
+        index = tuple((~finite).nonzero()[0].tolist())
+        where, got = ", ".join(map(str, index)), values[index].item()
         raise InputError(f"{source}: {name}[{where}] is {got}, expected finite numbers")
-    return found.detach()
+    return values.detach()
 
 
 def _short(value: Tensor) -> str:

@@ -1,4 +1,4 @@
-"""The canonical edge set of a graph, and the messages that run along it."""
+"""Canonical edge set of a graph, and its messages."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from teddy.graph.weighted_graph import message_weights
 from teddy.kernels.pattern import cache_pattern
 from teddy.tensors import TensorCache
 
-# Canonical forms by number of nodes: the nodes, the pairs, and the pair of each column.
+# Canonical forms by number of nodes: number of nodes, pairs, and the pair of each column.
 _canonical = TensorCache()
 
 
 @dataclass(frozen=True, eq=False)
 class Edges(Pairs):
-    """Each undirected edge once, in canonical order, and the messages that run along it.
+    """Undirected edges, each once and in canonical order, and their messages.
 
-    Two ``edge_index`` tensors that list the same edges, in whatever order, direction and number of
-    times, give the same ``pairs``. Pruning removes undirected edges with all of their messages.
+    Two ``edge_index`` tensors with the same edges, in any order and direction, with any
+    duplicates, give the same ``pairs``. Pruning removes undirected edges with all their messages.
     Self-loops, where the model sees any, are messages without an undirected edge: always kept.
 
     Attributes:
-        directed: Whether only listed directions carry messages; else both of each edge do.
+        directed: True if only listed directions have messages; else both directions do.
         messages_by_type: Messages by edge type; the key is None in a graph without types. Empty:
             both directions of every edge.
         extra_inputs: Values of nodes and of the whole graph that the model takes.
-        target: Node type that is predicted, of a heterogeneous graph.
-        features: Features of the other types.
-        pair_of_message: int64 ``[2 M]``, pair of each message, where it is known.
+        target: Predicted node type of a heterogeneous graph.
+        features: Features of the other node types.
+        pair_of_message: int64 ``[2 M]``, pair of each message, if known.
 
     Example:
         >>> edges = Edges.from_edge_index(torch.tensor([[1, 0, 2, 2], [0, 1, 2, 1]]))
@@ -66,13 +66,13 @@ class Edges(Pairs):
     @staticmethod
     def from_columns(edge_index: Tensor, num_nodes: int | None = None) -> tuple[Edges, Tensor]:
         """Return the edges of an ``edge_index``, and the edge of each column (-1: a self-loop)."""
-        known = _canonical.get(edge_index, num_nodes)
-        if known is None:
+        cached = _canonical.get(edge_index, num_nodes)
+        if cached is None:
             edges, count = check_edge_index(edge_index, num_nodes)
             pairs, pair_of_column, in_order = canonical_pairs(edges, count)
-            known = count, pairs.view_as(pairs), pair_of_column, in_order
-            _canonical.put(edge_index, num_nodes, known)
-        count, pairs, pair_of_column, in_order = known
+            cached = count, pairs.view_as(pairs), pair_of_column, in_order
+            _canonical.put(edge_index, num_nodes, cached)
+        count, pairs, pair_of_column, in_order = cached
         pair = pair_of_column if in_order else None
         return Edges(count, pairs, pair_of_message=pair), pair_of_column
 
@@ -86,16 +86,15 @@ class Edges(Pairs):
     ) -> Edges:
         """Return the edges of an ``edge_index``, with values of each column.
 
-        Of an undirected graph both directions carry messages, with the same values: those of an
-        edge that is listed once hold for both. What is listed more often must have the same values
-        each time.
+        Both directions of an undirected graph have messages with the same values. An edge that is
+        listed several times must have the same values each time.
 
         Args:
             edge_index: Integer ``[2, E]``.
             num_nodes: Number of nodes; by default the highest index plus one.
             values: Tensors ``[E, ...]`` by name, such as ``edge_weight``.
-            directed: Whether messages run along the listed direction only.
-            self_loops: Whether self-loops are messages, each once; else they are left out.
+            directed: True if only the listed direction has messages.
+            self_loops: True if self-loops are messages, each once; else they are removed.
 
         Example:
             >>> edge_index, weight = torch.tensor([[1, 2], [0, 1]]), torch.tensor([0.5, 2.0])
@@ -111,60 +110,60 @@ class Edges(Pairs):
         self_loops = self_loops and bool(loop.any())
         if not directed and not values and not self_loops:
             return edges
-        found = listed_messages(
+        messages = listed_messages(
             edge_index.long(), pair_of_column, values or {}, edges.num_nodes, directed, self_loops
         )
-        return replace(edges, directed=directed, messages_by_type={None: found})
+        return replace(edges, directed=directed, messages_by_type={None: messages})
 
     @staticmethod
     def from_data(
         data: Data, names: Iterable[str] = (), directed: bool = False, self_loops: bool = False
     ) -> Edges:
-        """Return the edges of a graph, with the values of these names, which it must have."""
+        """Return the edges of a graph with some of its edge fields, such as ``edge_weight``."""
         values = {n: check_edge_values(n, data[n], data.edge_index.size(1)) for n in names}
         return Edges.from_edge_index(data.edge_index, data.num_nodes, values, directed, self_loops)
 
     @cached_property
     def messages(self) -> Messages:
-        """Messages of a graph without types."""
+        """Messages of a homogeneous graph."""
         if self.messages_by_type:
             return self.messages_by_type[None]
         messages = Messages(*both_directions(self.pairs, self.num_nodes, self.pair_of_message))
         cache_pattern(messages.index, self.num_nodes)
-        # It is in canonical order already, for whoever takes it for a graph of its own.
-        known = self.num_nodes, self.pairs, messages.pair, True
-        _canonical.put(messages.index, self.num_nodes, known)
+        # These messages as an ``edge_index`` are in canonical order already.
+        canonical = self.num_nodes, self.pairs, messages.pair, True
+        _canonical.put(messages.index, self.num_nodes, canonical)
         return messages
 
     @property
     def edge_index(self) -> Tensor:
-        """Messages of a graph without types, int64 ``[2, E]``, sorted by source, then target."""
+        """Messages of a homogeneous graph, int64 ``[2, E]``, sorted by source, then target."""
         return self.messages.index
 
     def subset(self, keep: Tensor) -> Edges:
-        """The graph of all nodes with some of the edges, and all self-loops.
+        """Return the graph with the kept edges, all nodes and all self-loops.
 
         Args:
             keep: bool ``[M]``.
         """
         pairs = self.pairs[:, keep]
         number = torch.cat([keep.long().cumsum(0) - 1, keep.new_full((1,), -1, dtype=torch.long)])
-        stays = torch.cat([keep, keep.new_ones(1)])  # the last stands for the self-loops
-        listed = {}
+        kept = torch.cat([keep, keep.new_ones(1)])  # the last entry is for self-loops
+        parts = {}
         for kind, messages in self.messages_by_type.items():
-            part = messages.where(stays[messages.pair])
-            listed[kind] = replace(part, pair=number[part.pair])
-        return replace(self, pairs=pairs, messages_by_type=listed, pair_of_message=None)
+            part = messages.where(kept[messages.pair])
+            parts[kind] = replace(part, pair=number[part.pair])
+        return replace(self, pairs=pairs, messages_by_type=parts, pair_of_message=None)
 
     def induced(self, nodes: Tensor) -> tuple[Edges, Tensor]:
-        """The edges between some nodes, which are numbered anew in the same order.
+        """Return the subgraph induced by some nodes, which are renumbered in the same order.
 
         Args:
-            nodes: bool ``[N]``; of a heterogeneous graph, of the target's nodes: all nodes of
-                other types stay.
+            nodes: bool ``[N]``; in a heterogeneous graph bool over nodes of the target type: all
+                nodes of other types are kept.
 
         Returns:
-            The part, and bool ``[M]``: the edges of the whole that are in it.
+            The subgraph, and bool ``[M]``: True for edges within it.
 
         Example:
             >>> path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
@@ -172,47 +171,47 @@ class Edges(Pairs):
             >>> part.pairs.tolist(), within.tolist()
             ([[0], [1]], [False, True])
         """
-        stays, groups = nodes, self.groups
+        kept, groups = nodes, self.groups
         if groups is not None:
-            stays, groups = groups.spread(self.target, nodes), groups.induced(self.target, nodes)
-        within = stays[self.pairs[0]] & stays[self.pairs[1]]
-        number, new_pair = stays.long().cumsum(0) - 1, within.long().cumsum(0) - 1
+            kept, groups = groups.spread(self.target, nodes), groups.induced(self.target, nodes)
+        within = kept[self.pairs[0]] & kept[self.pairs[1]]
+        number, new_pair = kept.long().cumsum(0) - 1, within.long().cumsum(0) - 1
         messages = {
             kind: listed.induced(nodes, self._ends_of_target(kind), new_pair)
             for kind, listed in self.messages_by_type.items()
         }
         part = replace(
-            self, num_nodes=int(stays.sum()), pairs=number[self.pairs[:, within]],
+            self, num_nodes=int(kept.sum()), pairs=number[self.pairs[:, within]],
             messages_by_type=messages, groups=groups,
             extra_inputs=self.extra_inputs.induced(nodes), pair_of_message=None,
         )  # fmt: skip
         return part, within
 
     def _ends_of_target(self, kind: EdgeType | None) -> list[int]:
-        """Ends of messages, 0 or 1, at nodes of the predicted type, or of the only one."""
+        """Rows of the message index, 0 or 1, with nodes of the predicted type, or the only type."""
         types = ("", "") if kind is None else (kind[0], kind[2])
         return [end for end, name in enumerate(types) if name == self.target]
 
     @cached_property
     def self_loops(self) -> Tensor:
-        """Nodes that have a self-loop, int64 ``[L]``, ascending, of a graph without types."""
+        """Nodes with a self-loop, int64 ``[L]``, ascending, in a homogeneous graph."""
         if None not in self.messages_by_type:
             return self.pairs[0, :0]
         return self.messages.index[0, self.messages.pair < 0]
 
     @cached_property
     def weights(self) -> Tensor | None:
-        """float64 ``[M]``: mean weight of the messages of each edge; None without weights."""
+        """Mean weight of the messages of each edge, float64 ``[M]``; None without weights."""
         return message_weights(self) if "edge_weight" in self.value_names else None
 
     @property
     def value_names(self) -> list[str]:
-        """Names of the values of messages that a model is given."""
+        """Names of message values, such as ``edge_weight``, that are passed to a model."""
         names = dict.fromkeys(name for m in self.messages_by_type.values() for name in m.values)
         return list(names) if None in self.messages_by_type else sorted(names, reverse=True)
 
     def each_group(self) -> Iterator[tuple[Edges, slice, slice]]:
-        """Each group as a graph of its own, without messages; its nodes and edges among all."""
+        """Yield each group as a graph without messages, and the slices of its nodes and edges."""
         assert self.groups is not None
         ends, edge = self.groups.first.tolist(), 0
         for number, count in enumerate(self.num_in_group.tolist()):
@@ -223,7 +222,7 @@ class Edges(Pairs):
 
     @cached_property
     def union(self) -> tuple[Edges, Tensor]:
-        """Simple graph of all groups together, and which of its edges each edge here is."""
+        """Simple graph of all groups together, and the index of each edge in it."""
         if self.groups is None or self.groups.node is None:
             return Edges(self.num_nodes, self.pairs), torch.arange(
                 self.num_edges, device=self.pairs.device
@@ -231,35 +230,35 @@ class Edges(Pairs):
         return Edges.from_columns(self.node_pairs, self.graph_nodes)
 
     def simple(self, keep: Tensor) -> tuple[Edges, Tensor]:
-        """Simple graph of all groups together, and its edges that any group keeps, bool."""
+        """Simple graph of all groups together, and a bool mask of the edges kept in any group."""
         graph, pair = self.union
-        stays = torch.zeros_like(graph.pairs[0], dtype=torch.bool)
-        stays[pair[keep].to(stays.device)] = True
-        return graph, stays
+        kept = torch.zeros_like(graph.pairs[0], dtype=torch.bool)
+        kept[pair[keep].to(kept.device)] = True
+        return graph, kept
 
     def stacked_messages(self, keep: Tensor | None = None) -> tuple[Tensor, int]:
-        """All messages in one int64 ``[2, E]``, and the nodes: each edge type has its own."""
+        """All messages in one int64 ``[2, E]``, and the number of nodes; edge types share none."""
         part = self if keep is None else self.subset(keep)
         if None in part.messages_by_type or not part.messages_by_type:
             return part.edge_index, self.num_nodes
-        count, found = self.graph_nodes, part.messages_by_type.values()
-        apart = [messages.index + number * count for number, messages in enumerate(found)]
-        return torch.cat(apart, dim=1), count * len(apart)
+        count, parts = self.graph_nodes, part.messages_by_type.values()
+        shifted = [messages.index + number * count for number, messages in enumerate(parts)]
+        return torch.cat(shifted, dim=1), count * len(shifted)
 
     def tensors(self) -> list[Tensor]:
-        """All that a model is given of the graph beside the target's features and the edges."""
-        listed = self.messages_by_type.values()
-        own = [m.values[name] for name in self.value_names for m in listed if name in m.values]
-        return [*self.features.values(), *own, *self.extra_inputs.tensors()]
+        """Tensors of the graph other than edges and target features that are passed to a model."""
+        parts = self.messages_by_type.values()
+        values = [m.values[name] for name in self.value_names for m in parts if name in m.values]
+        return [*self.features.values(), *values, *self.extra_inputs.tensors()]
 
     def fields(self, keep: Tensor | None = None, numbered: bool = True) -> dict[str, Any]:
-        """Inputs of a model: ``edge_index``, and values of messages, nodes and the whole graph.
+        """Return model inputs: ``edge_index``, and values of messages, nodes and the whole graph.
 
-        Of a heterogeneous graph ``edge_index`` is the surroundings of the target's nodes.
+        For a heterogeneous graph ``edge_index`` is a :class:`~teddy.graph.inputs.HeteroInputs`.
 
         Args:
             keep: bool ``[M]``: messages of these edges only.
-            numbered: Whether surroundings tell the edge of each message, for masks of edges.
+            numbered: True if heterogeneous inputs include the edge of each message, for masks.
         """
         part = self if keep is None else self.subset(keep)
         if None in part.messages_by_type or not part.messages_by_type:
@@ -271,10 +270,10 @@ class Edges(Pairs):
         return {"edge_index": replace(inputs, target=self.target)}
 
     def data(self, fields: Mapping[str, Any]) -> Data:
-        """Return a graph with all messages, and some fields that a training looks at.
+        """Return a graph with all messages and some fields for training.
 
-        ``input_levels`` names the values that the model is given, each with its level: ``edges``,
-        ``nodes`` or ``whole``.
+        ``input_levels`` names the values that are passed to the model, each with its level:
+        ``edges``, ``nodes`` or ``whole``.
         """
         levels = {} if self.target else dict.fromkeys(self.value_names, "edges")
         levels |= dict.fromkeys(self.extra_inputs.nodes, "nodes")
@@ -282,14 +281,13 @@ class Edges(Pairs):
         return Data(**self.fields(), **fields, **({"input_levels": levels} if levels else {}))
 
     def fingerprint(self, keep: Tensor | None = None) -> str:
-        """Return the sha256 of nodes and edges, however the edges were listed.
+        """Return the sha256 of nodes and edges; their order in ``edge_index`` does not matter.
 
-        Of a directed graph with the directions; of a heterogeneous one of its types with their
-        nodes and its edge types with their messages. Self-loops that the model sees are part of
-        it. Weights and attributes of edges may change, as features may.
+        It includes directions in a directed graph, node and edge types in a heterogeneous graph,
+        and self-loops if the model sees them; not features, weights and attributes.
 
         Args:
-            keep: bool ``[M]``: of the graph with these edges only; None: all.
+            keep: bool ``[M]``: edges to include; None: all.
 
         Example:
             >>> once = Edges.from_edge_index(torch.tensor([[0, 1], [1, 2]]))

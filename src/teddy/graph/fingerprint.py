@@ -1,4 +1,4 @@
-"""Fingerprints of edges, of the split of a graph, and of the borders in a set of graphs."""
+"""Fingerprints of edges, of splits, and of the graph boundaries in a set of graphs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def edges_fingerprint(edges: Edges) -> str:
 
 
 def borders_fingerprint(graph_of_node: Tensor) -> str:
-    """Return the sha256 of where one graph of a union ends and the next begins.
+    """Return the sha256 of the graph boundaries in a set of graphs.
 
     Example:
         >>> import torch
@@ -45,7 +45,7 @@ def borders_fingerprint(graph_of_node: Tensor) -> str:
 
 
 def split_fingerprint(data: Data, links: bool = False) -> str:
-    """Return the sha256 of the three masks, and of the links where they are of those.
+    """Return the sha256 of the three masks, and of the links if the masks are over links.
 
     Example:
         >>> import torch

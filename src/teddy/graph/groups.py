@@ -10,12 +10,12 @@ from torch import Tensor
 
 from teddy.errors import InputError
 
-#: Type of the source, name, type of the target; as PyG calls a relation.
+#: Edge type of PyG: type of the source, name, type of the target.
 EdgeType = tuple[str, str, str]
 
 
 def relation_text(edge_type: EdgeType) -> str:
-    """A relation as it is named in a message.
+    """Return the text of a relation for messages.
 
     Example:
         >>> relation_text(("author", "writes", "paper"))
@@ -24,12 +24,12 @@ def relation_text(edge_type: EdgeType) -> str:
     return f"({', '.join(edge_type)})"
 
 
-#: A budget over each group by itself, or over all together.
+#: Edge budgets: the sparsity holds for each group, or for all together.
 BUDGETS = ("each", "all")
 
 
 def check_budget(budget: str) -> str:
-    """Return it, or raise unless it is ``each`` or ``all``.
+    """Return the budget, or raise unless it is ``each`` or ``all``.
 
     Example:
         >>> check_budget("every")
@@ -44,19 +44,19 @@ def check_budget(budget: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Groups of edges. Each has nodes of its own, one group after the other.
+    """Groups of edges. They share no nodes, and nodes are sorted by group.
 
-    A node of several relations stands once in each of them, so that its degree, and the score of
+    A node of several relations occurs once in each of them, so that its degree, and the score of
     an edge, are those within the relation.
 
     Attributes:
         first: int64 ``[G + 1]``: group g has the nodes ``first[g]`` to ``first[g + 1]``.
         budget: ``each`` or ``all``.
-        separate_draws: Whether scores that draw do so for each group by itself, not once for all.
+        separate_draws: True if random scores draw for each group separately, not once for all.
         relations: Edge types of each group, a relation with its reverse; empty for graphs.
-        node: int64 ``[N]``: node of the whole graph that each node stands for, where nodes of all
-            types are numbered one after the other; None: itself.
-        types: Nodes of each type, sorted by type.
+        node: int64 ``[N]``: index of each node in the whole graph, in which nodes of all types are
+            numbered one type after the other; None: the same index.
+        types: Number of nodes of each type, sorted by type.
 
     Example:
         >>> groups = Groups.from_batch(torch.tensor([0, 0, 0, 2, 2]), 3)
@@ -78,7 +78,7 @@ class Groups:
         budget: str = "each",
         separate_draws: bool = False,
     ) -> Groups:
-        """Groups of a batch, from the graph of each node, ascending."""
+        """Return the groups of a batch, from the graph of each node, ascending."""
         counts = torch.bincount(graph_of_node, minlength=num_graphs)
         first = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
         return Groups(first, check_budget(budget), separate_draws)
@@ -94,36 +94,36 @@ class Groups:
 
     @property
     def offsets(self) -> dict[str, int]:
-        """Number of the first node of each type among the nodes of all types."""
-        before, found = 0, {}
+        """Index of the first node of each type among the nodes of all types."""
+        before, offsets = 0, {}
         for name, count in self.types.items():
-            found[name], before = before, before + count
-        return found
+            offsets[name], before = before, before + count
+        return offsets
 
     def group_of(self, nodes: Tensor) -> Tensor:
-        """Group of each of these nodes."""
+        """Return the group of each node."""
         return torch.searchsorted(self.first, nodes.contiguous(), right=True) - 1
 
     def spread(self, target: str, nodes: Tensor) -> Tensor:
-        """Nodes that stay where only some of one type do, bool ``[N]``.
+        """Return a mask of all nodes from a mask of one type, bool ``[N]``.
 
         Args:
-            target: The type; nodes of others stay.
-            nodes: bool, of the nodes of this type.
+            target: The type; nodes of other types are kept.
+            nodes: bool, mask of the nodes of this type.
         """
         return nodes if self.node is None else self._whole(target, nodes)[self.node]
 
     def induced(self, target: str, nodes: Tensor) -> Groups:
-        """The groups of some nodes, which are numbered anew; see :meth:`spread`."""
-        stays, node, types = self.spread(target, nodes), self.node, {**self.types}
-        before = torch.cat([self.first[:1], stays.long().cumsum(0)])
+        """Return the groups of some nodes, which are renumbered; see :meth:`spread`."""
+        kept, node, types = self.spread(target, nodes), self.node, {**self.types}
+        before = torch.cat([self.first[:1], kept.long().cumsum(0)])
         if node is not None:
             number = self._whole(target, nodes).long().cumsum(0) - 1
-            node, types[target] = number[node[stays]], int(nodes.sum())
+            node, types[target] = number[node[kept]], int(nodes.sum())
         return replace(self, first=before[self.first], node=node, types=types)
 
     def _whole(self, target: str, nodes: Tensor) -> Tensor:
-        """The same choice among the nodes of all types."""
-        everyone, first = nodes.new_ones(sum(self.types.values())), self.offsets[target]
-        everyone[first : first + nodes.numel()] = nodes
-        return everyone
+        """Return the same mask over the nodes of all types."""
+        mask, first = nodes.new_ones(sum(self.types.values())), self.offsets[target]
+        mask[first : first + nodes.numel()] = nodes
+        return mask

@@ -1,4 +1,4 @@
-"""How well a graph still hangs together."""
+"""Connectivity, degrees and homophily of a graph."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from teddy.graph.edges import Edges
 
 @dataclass(frozen=True)
 class GraphHealth:
-    """What a pruning changes in a graph, all over the simple undirected graph.
+    """Connectivity, degrees and homophily of a simple undirected graph.
 
     Attributes:
         edges: Undirected edges.
-        components: Connected components, lone nodes among them.
-        largest_component: Nodes in the largest one.
+        components: Connected components, including isolated nodes.
+        largest_component: Number of nodes in the largest one.
         isolated: Nodes without an edge.
         degree: Minimum, quartiles, maximum and mean of the degrees.
-        homophily: Share of edges between nodes of one label, among edges whose ends both have
-            one; None without classes or such edges.
+        homophily: Share of edges that join nodes of the same class, among edges between labelled
+            nodes; None without classes or such edges.
     """
 
     edges: int
@@ -35,12 +35,15 @@ class GraphHealth:
 def graph_health(
     edges: Tensor | Edges, num_nodes: int | None = None, y: Tensor | None = None
 ) -> GraphHealth:
-    """Measure a graph; compare before and after pruning.
+    r"""Return the health of a graph, to compare it before and after pruning.
+
+    The homophily is :math:`|\{(u, v) : y_u = y_v\}| / |E|`, as in
+    :func:`torch_geometric.utils.homophily` with ``method="edge"``.
 
     Args:
         edges: An ``edge_index``, or canonical edges.
         num_nodes: Number of nodes; by default the highest index plus one.
-        y: Class of each node, for homophily.
+        y: Class of each node for homophily, -1 for no label.
 
     Example:
         >>> import torch

@@ -1,4 +1,4 @@
-"""Inputs of a network beside features and edges: of nodes, of the graph, of other node types."""
+"""Inputs of a network other than ``x`` and ``edge_index``: of nodes, graphs and other types."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from teddy.tensors import as_tensor, shape_text
 
 @dataclass(frozen=True)
 class HeteroInputs:
-    """All that nodes of one type meet in a graph: what a model is given beside their features.
+    """Inputs of a model on a heterogeneous graph other than the features of the target type.
 
     Attributes:
-        x_dict: The features of the other types.
-        edge_index_dict: The arcs of each relation, sorted by source, then target, each once.
-        of_edges: ``edge_weight`` and ``edge_attr``, where the model takes them: of each relation
-            that has them, a value for each arc.
-        edge_of: Undirected edge of each arc, counted over all relations; one past the last: none,
-            since the arc is a self-loop.
-        target: The type of the nodes.
+        x_dict: Features of the other types.
+        edge_index_dict: Messages of each relation, sorted by source, then target, each once.
+        of_edges: ``edge_weight`` and ``edge_attr`` if the model takes them: values of the messages
+            of each relation that has them.
+        edge_of: Undirected edge of each message, numbered over all relations; the number of edges
+            for a self-loop.
+        target: The predicted node type.
     """
 
     x_dict: dict[str, Tensor]
@@ -43,14 +43,13 @@ class HeteroInputs:
         names: Iterable[str],
         num_edges: int | None,
     ) -> HeteroInputs:
-        """Return the surroundings in a graph, without the target.
+        """Return the inputs of a graph, without the target.
 
         Args:
             features: Features of the other types.
             listed: Messages by relation.
             names: Names of the values of messages.
-            num_edges: Number of undirected edges, which stands for self-loops in ``edge_of``; None:
-                messages do not tell their edge.
+            num_edges: Number of undirected edges; None: ``edge_of`` is left empty.
         """
         of_edges: dict[str, dict[EdgeType, Tensor]] = {
             name: {kind: m.values[name] for kind, m in listed.items() if name in m.values}
@@ -63,54 +62,54 @@ class HeteroInputs:
         return HeteroInputs(dict(features), index, of_edges, pair)
 
     def weighted(self, weights: Mapping[EdgeType, Tensor]) -> HeteroInputs:
-        """Return the same with these weights of arcs, times those that they have.
+        """Return the same inputs with edge weights multiplied by these.
 
         Args:
-            weights: For each relation ``[A]``.
+            weights: Weights ``[A]`` of the messages of each relation.
 
         Example:
             >>> writes = ("author", "writes", "paper")
             >>> index, double = torch.tensor([[0], [1]]), torch.tensor([2.0])
-            >>> around = HeteroInputs({}, {writes: index}, {"edge_weight": {writes: double}})
-            >>> around.weighted({writes: torch.tensor([0.25])}).of_edges["edge_weight"][writes]
+            >>> inputs = HeteroInputs({}, {writes: index}, {"edge_weight": {writes: double}})
+            >>> inputs.weighted({writes: torch.tensor([0.25])}).of_edges["edge_weight"][writes]
             tensor([0.5000])
         """
-        own = self.of_edges.get("edge_weight", {})
+        before = self.of_edges.get("edge_weight", {})
         product = {
-            kind: weight * own[kind].to(weight) if kind in own else weight
+            kind: weight * before[kind].to(weight) if kind in before else weight
             for kind, weight in weights.items()
         }
         return replace(self, of_edges={**self.of_edges, "edge_weight": product})
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> HeteroInputs:
-        """The same on a device; ``Data.to`` calls it so.
+        """Return the same inputs on a device; called by ``Data.to``.
 
         Example:
             >>> from torch_geometric.data import Data
-            >>> around = HeteroInputs({"author": torch.ones(2, 1)}, {}, target="paper")
-            >>> Data(edge_index=around).to("meta").edge_index.x_dict["author"].device
+            >>> inputs = HeteroInputs({"author": torch.ones(2, 1)}, {}, target="paper")
+            >>> Data(edge_index=inputs).to("meta").edge_index.x_dict["author"].device
             device(type='meta')
         """
 
         def moved(tensors: dict[Any, Tensor]) -> dict[Any, Tensor]:
             return {k: v.to(device, non_blocking=non_blocking) for k, v in tensors.items()}
 
-        values = {name: moved(found) for name, found in self.of_edges.items()}
+        values = {name: moved(tensors) for name, tensors in self.of_edges.items()}
         parts = (moved(self.x_dict), moved(self.edge_index_dict), values, moved(self.edge_of))
         return HeteroInputs(*parts, self.target)
 
 
 @dataclass(frozen=True)
 class ExtraInputs:
-    """Inputs of a model by the names in its forward.
+    """Extra inputs of a model by their names in its ``forward``.
 
     Attributes:
-        nodes: Tensors ``[N, ...]``, such as ``pos``: they follow the nodes.
-        whole: Anything else, which is passed as it is.
+        nodes: Tensors ``[N, ...]``, such as ``pos``, which a subgraph slices.
+        whole: Any other values, which are passed unchanged.
 
     Example:
-        >>> beside = ExtraInputs({"pos": torch.tensor([[0.0], [1.0], [2.0]])}, {"scale": 3})
-        >>> beside.induced(torch.tensor([True, False, True])).fields()
+        >>> extra = ExtraInputs({"pos": torch.tensor([[0.0], [1.0], [2.0]])}, {"scale": 3})
+        >>> extra.induced(torch.tensor([True, False, True])).fields()
         {'pos': tensor([[0.],
                 [2.]]), 'scale': 3}
     """
@@ -120,7 +119,7 @@ class ExtraInputs:
 
     @staticmethod
     def from_data(data: Data, nodes: Iterable[str], whole: Iterable[str]) -> ExtraInputs:
-        """Values of these names, which a graph must have."""
+        """Return the fields of a graph with these names."""
         size = data.x.size(0)
         return ExtraInputs(
             {name: check_node_values(name, data[name], size) for name in nodes},
@@ -128,31 +127,32 @@ class ExtraInputs:
         )
 
     def to(self, device: torch.device) -> ExtraInputs:
-        """The same values on a device."""
-        return ExtraInputs(*({n: _moved(v, device) for n, v in of.items()} for of in self._both()))
+        """Return the same values on a device."""
+        both = ({n: _moved(v, device) for n, v in part.items()} for part in self._both())
+        return ExtraInputs(*both)
 
     def names(self) -> dict[str, list[str]]:
-        """Names of values of nodes and of the whole graph, as a ticket's header has them."""
+        """Names of the values of nodes and of the graph, with the keys of a ticket's header."""
         both = zip(("node_inputs", "graph_inputs"), self._both(), strict=True)
-        return {key: list(of) for key, of in both if of}
+        return {key: list(part) for key, part in both if part}
 
     def fields(self) -> dict[str, Any]:
         """All values by name."""
         return {**self.nodes, **self.whole}
 
     def tensors(self) -> list[Tensor]:
-        """All values that are tensors or numbers, as tensors."""
+        """Values that are tensors or numbers, as tensors."""
         kinds = (Tensor, bool, int, float)
         return [torch.as_tensor(v) for v in self.fields().values() if isinstance(v, kinds)]
 
     def induced(self, nodes: Tensor) -> ExtraInputs:
-        """Values of some nodes, which are numbered anew.
+        """Return the values for a subgraph induced by some nodes.
 
         Args:
             nodes: bool ``[N]``.
 
         Raises:
-            InputError: if a value is about pairs or numbers of nodes.
+            InputError: if a value refers to pairs or indices of nodes.
         """
         if bool(nodes.all()):
             return self
@@ -161,18 +161,18 @@ class ExtraInputs:
         return ExtraInputs(chosen, self.whole)
 
     def check_divisible(self, num_nodes: int) -> None:
-        """Raise if a value is about pairs or numbers of nodes.
+        """Raise if a value refers to pairs or indices of nodes.
 
         Args:
-            num_nodes: All nodes.
+            num_nodes: Number of nodes in the whole graph.
         """
         for name, value in self.fields().items():
             pairs = isinstance(value, Tensor) and value.shape[:2] == (num_nodes, num_nodes)
             if pairs or (name in self.whole and ("index" in name or "face" in name)):
-                what = "pairs" if pairs else "numbers"
+                what = "pairs" if pairs else "indices"
                 raise InputError(
-                    f"{name} is of {what} of nodes, expected none where training sees a part of "
-                    "the nodes"
+                    f"{name} refers to {what} of nodes, which is not supported if training uses "
+                    "part of the nodes"
                 )
 
     def _both(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -188,17 +188,17 @@ def check_node_values(name: str, value: object, num_nodes: int, source: str = "d
         ...
         teddy.errors.InputError: data: pos has shape [2, 3], expected [4, ...]
     """
-    found = as_tensor(value, name, "a value for each node", source)
-    if found.dim() == 0 or found.size(0) != num_nodes:
+    values = as_tensor(value, name, "a value for each node", source)
+    if values.dim() == 0 or values.size(0) != num_nodes:
         raise InputError(
-            f"{source}: {name} has shape {shape_text(found)}, expected [{num_nodes}, ...]"
+            f"{source}: {name} has shape {shape_text(values)}, expected [{num_nodes}, ...]"
         )
-    finite = found.isfinite()
+    finite = values.isfinite()
     if not finite.all():
-        place = tuple((~finite).nonzero()[0].tolist())
-        where, got = ", ".join(map(str, place)), found[place].item()
+        index = tuple((~finite).nonzero()[0].tolist())
+        where, got = ", ".join(map(str, index)), values[index].item()
         raise InputError(f"{source}: {name}[{where}] is {got}, expected finite numbers")
-    return found.detach()
+    return values.detach()
 
 
 def _moved(value: Any, device: torch.device) -> Any:

@@ -1,4 +1,4 @@
-"""Messages: directed edges that a network sees, and the undirected edge that each belongs to."""
+"""Messages: the directed edges of message passing, each with its undirected edge."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ from teddy.graph.canonical import value_per_message
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """Directed edges that a model sees, each once, sorted by source, then target.
+    """Directed edges of message passing, each once, sorted by source, then target.
 
     Attributes:
         index: int64 ``[2, E]``, source and target.
-        pair: int64 ``[E]``: undirected edge of each; -1: a self-loop.
-        values: ``edge_weight`` ``[E]``, ``edge_attr`` ``[E, ...]``; those that the model takes.
+        pair: int64 ``[E]``: undirected edge of each; -1 for a self-loop.
+        values: ``edge_weight`` ``[E]`` and ``edge_attr`` ``[E, ...]``, if the model takes them.
     """
 
     index: Tensor
     pair: Tensor
     values: Mapping[str, Tensor] = field(default_factory=dict)
 
-    def where(self, stays: Tensor) -> Messages:
-        """Some of them.
+    def where(self, kept: Tensor) -> Messages:
+        """Return some messages.
 
         Args:
-            stays: bool ``[E]``.
+            kept: bool ``[E]``.
         """
-        values = {name: value[stays] for name, value in self.values.items()}
-        return Messages(self.index[:, stays], self.pair[stays], values)
+        values = {name: value[kept] for name, value in self.values.items()}
+        return Messages(self.index[:, kept], self.pair[kept], values)
 
     def induced(self, nodes: Tensor, ends: Iterable[int], new_pair: Tensor) -> Messages:
-        """Messages between some nodes, which are numbered anew in the same order.
+        """Return the messages between kept nodes, which are renumbered in the same order.
 
         Args:
-            nodes: bool, the nodes that stay.
-            ends: Ends of messages, 0 or 1, that are such nodes; the others all stay.
-            new_pair: int64 ``[M]``: new number of each undirected edge that stays.
+            nodes: bool, True for kept nodes.
+            ends: Rows of the index, 0 or 1, that refer to these nodes; ends in others are kept.
+            new_pair: int64 ``[M]``: new index of each kept undirected edge.
         """
         number, index = nodes.long().cumsum(0) - 1, self.index.clone()
         inside = torch.ones_like(self.pair, dtype=torch.bool)
         for end in ends:
             inside &= nodes[index[end]]
             index[end] = number[index[end]]
-        some = Messages(index, self.pair, self.values).where(inside)
-        pair = torch.where(some.pair < 0, some.pair, new_pair[some.pair.clamp(min=0)])
-        return Messages(some.index, pair, some.values)
+        part = Messages(index, self.pair, self.values).where(inside)
+        pair = torch.where(part.pair < 0, part.pair, new_pair[part.pair.clamp(min=0)])
+        return Messages(part.index, pair, part.values)
 
 
 def listed_messages(
@@ -64,20 +64,19 @@ def listed_messages(
 
     Args:
         index: int64 ``[2, E]``.
-        pair: int64 ``[E]``, undirected edge of each column; -1: a self-loop.
+        pair: int64 ``[E]``, undirected edge of each column; -1 for a self-loop.
         values: Values of each column by name.
         num_nodes: Number of nodes.
-        directed: Whether messages run along the listed direction only.
-        self_loops: Whether self-loops are messages.
+        directed: True if only the listed direction has messages.
+        self_loops: True if self-loops are messages.
     """
-    own = dict(values)
     if not self_loops:
-        stays = pair >= 0
-        index, own, pair = index[:, stays], {n: v[stays] for n, v in own.items()}, pair[stays]
+        kept = pair >= 0
+        index, values, pair = index[:, kept], {n: v[kept] for n, v in values.items()}, pair[kept]
     if not directed:
         index = torch.cat([index, index.flip(0)], dim=1)
-        own, pair = {n: torch.cat([v, v]) for n, v in own.items()}, pair.repeat(2)
-    return unique_messages(index, pair, own, num_nodes, directed)
+        values, pair = {n: torch.cat([v, v]) for n, v in values.items()}, pair.repeat(2)
+    return unique_messages(index, pair, values, num_nodes, directed)
 
 
 def unique_messages(
@@ -90,22 +89,23 @@ def unique_messages(
         index: int64 ``[2, E]``.
         pair: int64 ``[E]``, undirected edge of each column.
         values: Values of each column by name.
-        targets: Number of nodes that a target can be.
-        directed: Whether both directions may have different values, for the message.
-        where: Place of the values, for the message.
+        targets: Number of nodes of the target type.
+        directed: True if both directions may have different values, for the error.
+        where: Location of the values, for the error.
     """
-    keys, place = torch.unique(index[0] * targets + index[1], return_inverse=True)
+    keys, message = torch.unique(index[0] * targets + index[1], return_inverse=True)
     unique = torch.stack([keys // max(targets, 1), keys % max(targets, 1)])
-    own = torch.full_like(keys, -1)
-    own[place] = pair
-    found = {
-        n: value_per_message(f"{where}{n}", v, unique, place, directed) for n, v in values.items()
+    unique_pair = torch.full_like(keys, -1)
+    unique_pair[message] = pair
+    unique_values = {
+        name: value_per_message(f"{where}{name}", value, unique, message, directed)
+        for name, value in values.items()
     }
-    return Messages(unique, own, found)
+    return Messages(unique, unique_pair, unique_values)
 
 
 def keep_columns(keep: Tensor, pair_of_column: Tensor) -> Tensor:
-    """Spread the choice of edges to columns; self-loops stay.
+    """Return the mask of columns for a mask of edges; self-loops are kept.
 
     Args:
         keep: bool ``[M]``.

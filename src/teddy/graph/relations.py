@@ -1,7 +1,6 @@
-"""The edges of a heterogeneous graph; a relation and its reverse are one.
+"""Edges of a heterogeneous graph, with a relation and its reverse as one.
 
-Numbers of nodes and edges here don't depend on the order in which types, relations or edges are
-listed.
+Indices of nodes and edges don't depend on the order of types, relations or columns.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from teddy.graph.edges import Edges
 from teddy.graph.groups import EdgeType, Groups, check_budget, relation_text
 from teddy.graph.messages import Messages, unique_messages
 
-#: Relations that are one: each with its reverse, or alone.
+#: Relations that are pruned as one: each with its reverse, or without one.
 Pairing = Sequence[tuple[EdgeType, ...]]
 
 
 def nodes_of_types(data: HeteroData, source: str = "data") -> dict[str, int]:
-    """Return the number of nodes of each type, sorted; types that relations name among them.
+    """Return the number of nodes of each type, sorted, including types named by relations only.
 
     Example:
         >>> data = HeteroData(paper={"x": torch.ones(3, 1)}, author={"num_nodes": 2})
@@ -35,17 +34,17 @@ def nodes_of_types(data: HeteroData, source: str = "data") -> dict[str, int]:
         kind = type(data).__name__
         raise InputError(f"{source}: is a {kind}, expected a torch_geometric.data.HeteroData")
     ends = {end for first, _, last in data.edge_types for end in (first, last)}
-    found = {}
+    counts = {}
     for name in sorted({*data.node_types, *ends}):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # where it can't be known, the error below says so
+            warnings.simplefilter("ignore")  # a missing count is an error below
             count = data[name].num_nodes if name in data.node_types else None
         if count is None:
             raise InputError(
-                f"{source}: node type '{name}' has no number of nodes, expected x or num_nodes"
+                f"{source}: node type '{name}' has unknown size, expected x or num_nodes"
             )
-        found[name] = int(count)
-    return found
+        counts[name] = int(count)
+    return counts
 
 
 def check_relations(
@@ -55,8 +54,8 @@ def check_relations(
 
     Args:
         data: The graph.
-        nodes: Nodes of each type.
-        source: Where it came from, for the message.
+        nodes: Number of nodes of each type.
+        source: Name of the data in errors.
 
     Example:
         >>> data = HeteroData(paper={"num_nodes": 3}, author={"num_nodes": 2})
@@ -67,12 +66,12 @@ def check_relations(
         teddy.errors.InputError: data (author, writes, paper): edge_index[0, 0] is 2, expected a
         node from 0 to 1
     """
-    found = {}
+    edge_indices = {}
     for edge_type in sorted(data.edge_types):
         where = f"{source} {relation_text(edge_type)}"
         store = data[edge_type]
         if "edge_index" not in store:
-            raise InputError(f"{where}: there is no edge_index, expected one for each relation")
+            raise InputError(f"{where}: no edge_index, expected one for each relation")
         counts = nodes[edge_type[0]], nodes[edge_type[2]]
         edges = check_edges(store.edge_index, max(counts), where)
         for end, count in enumerate(counts):
@@ -83,10 +82,10 @@ def check_relations(
                     f"{where}: edge_index[{end}, {column}] is {int(edges[end, column])}, "
                     f"expected a node from 0 to {count - 1}"
                 )
-        found[edge_type] = edges
-    if not found:
-        raise InputError(f"{source}: there are no relations, expected at least one")
-    return found
+        edge_indices[edge_type] = edges
+    if not edge_indices:
+        raise InputError(f"{source}: no relations, expected at least one")
+    return edge_indices
 
 
 def relation_edges(
@@ -97,18 +96,18 @@ def relation_edges(
 ) -> tuple[Edges, dict[EdgeType, Tensor]]:
     """Return the edges of a heterogeneous graph, and the edge of each column of each relation.
 
-    A relation ``(a, r, b)`` and ``(b, rev_r, a)``, as ``ToUndirected`` calls it, are one; so are
-    two without such names that hold exactly each other's edges, reversed. Relations of one type
-    that list every edge in both directions are no one's reverse. A relation between two types has
-    the first type's nodes first, then the second's.
+    A relation ``(a, r, b)`` and its reverse ``(b, rev_r, a)``, named as by ``ToUndirected``, are
+    one; so are two relations with exactly the same edges in reverse. A relation within one type
+    that lists every edge in both directions has no reverse. Nodes of a relation between two types
+    are numbered with the first type first.
 
     Args:
-        data: The graph, which is checked.
-        budget: ``each``: degrees, scores and budget are of each relation by itself; ``all``: of
-            the graph that all make together. Edges of two relations between the same nodes are
-            two edges.
-        names: Of ``edge_weight`` and ``edge_attr``, the values that the model takes.
-        pairing: Relations that are one, where that is known.
+        data: The graph; invalid edges raise an error.
+        budget: ``each``: degrees, scores and budget are those within each relation; ``all``: those
+            of the union of all relations. Edges of two relations between the same nodes count
+            as two.
+        names: ``edge_weight`` and ``edge_attr``, if the model takes them.
+        pairing: Relations that are one, if known.
 
     Example:
         >>> data = HeteroData(paper={"num_nodes": 3}, author={"num_nodes": 2})
@@ -129,54 +128,54 @@ def relation_edges(
     first, before, pairs, node = [0], 0, [], []
     pair_of_column: dict[EdgeType, Tensor] = {}
     for group in pairing:
-        one, _, other = group[0]
-        types = (one,) if one == other else (one, other)
-        columns = [_numbered(kind, edges[kind], one, nodes) for kind in group]
+        source, _, target = group[0]
+        types = (source,) if source == target else (source, target)
+        columns = [_numbered(kind, edges[kind], source, nodes) for kind in group]
         count = sum(nodes[name] for name in types)
-        found, pair, _ = canonical_pairs(torch.cat(columns, dim=1), count)
-        pairs.append(found + first[-1])
+        group_pairs, pair, _ = canonical_pairs(torch.cat(columns, dim=1), count)
+        pairs.append(group_pairs + first[-1])
         node += [torch.arange(nodes[name]) + offsets[name] for name in types]
         parts = torch.where(pair < 0, pair, pair + before).split([c.size(1) for c in columns])
         pair_of_column |= dict(zip(group, parts, strict=True))
         first.append(first[-1] + count)
-        before += found.size(1)
+        before += group_pairs.size(1)
     device = pairs[0].device
     groups = Groups(
         torch.tensor(first, device=device), groups.budget, True, groups.relations,
         torch.cat(node).to(device), nodes,
     )  # fmt: skip
-    listed: dict[EdgeType | None, Messages] = {
+    messages: dict[EdgeType | None, Messages] = {
         kind: _messages(data, kind, index, pair_of_column[kind], names, nodes)
         for kind, index in edges.items()
     }
-    whole = Edges(first[-1], torch.cat(pairs, dim=1), groups, True, listed)
+    whole = Edges(first[-1], torch.cat(pairs, dim=1), groups, True, messages)
     return whole, pair_of_column
 
 
 def pairing_between(data: HeteroData, name: str, chosen: Tensor) -> Pairing:
-    """Relations that are one, by the edges of some nodes of a type alone.
+    """Pair relations with their reverses, by the edges of some nodes of a type only.
 
     Args:
         data: The graph.
         name: The type; all nodes of other types count.
-        chosen: bool, which of its nodes.
+        chosen: bool, mask of the nodes of this type.
     """
     nodes = nodes_of_types(data)
     edges = check_relations(data, nodes)
     for kind, index in edges.items():
         inside = torch.ones_like(index[0], dtype=torch.bool)
-        for end, of_type in enumerate((kind[0], kind[2])):
-            if of_type == name:
+        for end, node_type in enumerate((kind[0], kind[2])):
+            if node_type == name:
                 inside &= chosen[index[end]]
         edges[kind] = index[:, inside]
     return _paired(edges, nodes)
 
 
-def _numbered(kind: EdgeType, index: Tensor, one: str, nodes: Mapping[str, int]) -> Tensor:
-    """Edges where the nodes of type ``one`` come first, then those of the other type, if any."""
+def _numbered(kind: EdgeType, index: Tensor, first: str, nodes: Mapping[str, int]) -> Tensor:
+    """Return edges with nodes numbered over both types, those of type ``first`` first."""
     if kind[0] == kind[2]:
         return index
-    before = [0, nodes[one]] if kind[0] == one else [nodes[one], 0]
+    before = [0, nodes[first]] if kind[0] == first else [nodes[first], 0]
     return index + index.new_tensor(before).view(2, 1)
 
 
@@ -194,7 +193,7 @@ def _messages(
 
 
 def _paired(edges: Mapping[EdgeType, Tensor], nodes: Mapping[str, int]) -> Pairing:
-    """Each relation with its reverse, or alone; sorted."""
+    """Return each relation with its reverse, if it has one; sorted."""
     single, groups = dict.fromkeys(sorted(edges)), []
 
     def join(one: EdgeType, other: EdgeType) -> None:
@@ -206,14 +205,14 @@ def _paired(edges: Mapping[EdgeType, Tensor], nodes: Mapping[str, int]) -> Pairi
         if one in single and other in single:
             join(one, other)
     for one in sorted(single):
-        fitting = [k for k in single if k != one and (k[0], k[2]) == (one[2], one[0])]
-        if one not in single or not fitting:
+        candidates = [k for k in single if k != one and (k[0], k[2]) == (one[2], one[0])]
+        if one not in single or not candidates:
             continue
         back = _keys(edges[one].flip(0), nodes[one[0]])
         both_ways = one[0] == one[2] and torch.equal(back, _keys(edges[one], nodes[one[2]]))
         if both_ways or not back.numel():
             continue
-        for other in fitting:
+        for other in candidates:
             if torch.equal(_keys(edges[other], nodes[other[2]]), back):
                 join(one, other)
                 break
@@ -221,6 +220,6 @@ def _paired(edges: Mapping[EdgeType, Tensor], nodes: Mapping[str, int]) -> Pairi
 
 
 def _keys(edge_index: Tensor, num_targets: int) -> Tensor:
-    """A number for each message, sorted, each once."""
+    """Return an integer key for each message, sorted and unique."""
     keys: Tensor = torch.unique(edge_index[0] * num_targets + edge_index[1])
     return keys

@@ -1,4 +1,4 @@
-"""A simple graph whose edges have weights, for scores of weighted degrees."""
+"""Simple graph with edge weights, for scores of weighted degrees."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from teddy.graph.groups import EdgeType, relation_text
 if TYPE_CHECKING:
     from teddy.graph.edges import Edges
 
-# Within these, no score leaves the range of floating point.
+# With weights in this range, no score leaves the range of floating point.
 _LEAST, _MOST = 1e-30, 1e30
 
 
 @dataclass(frozen=True)
 class WeightedGraph:
-    r"""A simple graph and the weight :math:`w_{uv} > 0` of each edge.
+    r"""Simple graph with a weight :math:`w_{uv} > 0` of each edge.
 
-    All sums run over integers, in units of a power of two that is chosen such that none can
-    overflow, so they don't depend on their order. With weights of 1 they are those of
-    :class:`~teddy.graph.Edges`, bit for bit.
+    All sums run over integers in units of a power of two such that none can overflow, so they
+    don't depend on their order. With weights of 1 they equal those of
+    :class:`~teddy.graph.Edges` bit for bit.
 
     Attributes:
         graph: The edges.
@@ -47,12 +47,12 @@ class WeightedGraph:
 
     @staticmethod
     def from_columns(graph: Edges, pair_of_column: Tensor, edge_weight: Tensor) -> WeightedGraph:
-        """From a weight of each column of an ``edge_index``: an edge has the mean of its columns'.
+        """Return the graph in which an edge has the mean weight of its columns in ``edge_index``.
 
         Args:
             graph: The edges.
-            pair_of_column: The edge of each column, -1 for a self-loop.
-            edge_weight: ``[E]``; what a self-loop has doesn't matter.
+            pair_of_column: Edge of each column, -1 for a self-loop.
+            edge_weight: ``[E]``; weights of self-loops are ignored.
 
         Example:
             >>> from teddy.graph import Edges
@@ -65,7 +65,7 @@ class WeightedGraph:
             raise InputError(f"edge_weight has shape {got}, expected {expected}")
         no_loop = pair_of_column >= 0
         pairs, weights = pair_of_column[no_loop], edge_weight.detach()[no_loop].double()
-        wrong = ~((weights >= _LEAST) & (weights <= _MOST))  # a nan is wrong, too
+        wrong = ~((weights >= _LEAST) & (weights <= _MOST))  # also for nan
         if wrong.any():
             column = int(no_loop.nonzero().flatten()[wrong][0])
             raise InputError(
@@ -83,15 +83,15 @@ class WeightedGraph:
 
     @cached_property
     def degree(self) -> Tensor:
-        r"""float64 ``[N]``: :math:`\deg(v) = \sum_{u \in N_v} w_{uv}`."""
+        r"""Weighted degrees :math:`\deg(v) = \sum_{u \in N_v} w_{uv}`, float64 ``[N]``."""
         return _sums(self.weight.repeat(2), self.graph.pairs.flatten(), self.graph.degree)
 
     def sum_over_neighbours(self, values: Tensor, bound: float) -> Tensor:
-        r"""float64 ``[N]``: :math:`\sum_{u \in N_v} w_{uv} \, t(u)`, its terms rounded down.
+        r"""Sum :math:`\sum_{u \in N_v} w_{uv} \, t(u)` with terms rounded down, float64 ``[N]``.
 
         Args:
             values: :math:`t \ge 0`, float64 ``[N]``.
-            bound: No value is above it; the closer, the finer the unit.
+            bound: Upper bound of the values; a tight bound gives a fine unit.
         """
         ends, other_ends = self.graph.pairs.flatten(), self.graph.pairs.flip(0).flatten()
         unit = _unit(maximum(self.degree) * bound)
@@ -99,55 +99,55 @@ class WeightedGraph:
         return _sum_at(terms, ends, self.num_nodes).double() * unit
 
 
-def _sums(weights: Tensor, place: Tensor, terms: Tensor) -> Tensor:
-    """Sum weights at each place, of which ``terms`` says how many it has."""
+def _sums(weights: Tensor, index: Tensor, terms: Tensor) -> Tensor:
+    """Sum weights by index; ``terms`` is the number of weights of each index."""
     unit = _unit(maximum(weights) * maximum(terms))
-    # An edge that is there has a weight, however light beside the heaviest.
+    # Every edge keeps a positive weight, even if it is tiny relative to the heaviest.
     whole = (weights / unit).round().long().clamp(min=1)
-    return _sum_at(whole, place, terms.numel()).double() * unit
+    return _sum_at(whole, index, terms.numel()).double() * unit
 
 
-def _sum_at(whole: Tensor, place: Tensor, size: int) -> Tensor:
-    return torch.zeros(size, dtype=torch.long, device=place.device).index_add_(0, place, whole)
+def _sum_at(whole: Tensor, index: Tensor, size: int) -> Tensor:
+    return torch.zeros(size, dtype=torch.long, device=index.device).index_add_(0, index, whole)
 
 
 def _unit(most: float) -> float:
-    """The power of two in which no sum up to ``most`` can overflow."""
+    """Power of two as a unit in which no sum up to ``most`` can overflow."""
     return 2.0 ** (math.frexp(most)[1] - 62)
 
 
 def maximum(values: Tensor) -> float:
-    """The highest of some values, 0 of none."""
+    """Return the maximum of a tensor, 0 for an empty one."""
     return float(values.max()) if values.numel() else 0.0
 
 
 def message_weights(edges: Edges) -> Tensor:
-    """float64 ``[M]``: mean weight of the messages of each edge, relation by relation.
+    """Return the mean weight of the messages of each edge, float64 ``[M]``.
 
     Raises:
         InputError: if a relation has no weights.
     """
-    listed: Any = edges.messages_by_type
-    if None in listed:
-        messages = listed[None]
+    parts: Any = edges.messages_by_type
+    if None in parts:
+        messages = parts[None]
         weight = messages.values["edge_weight"]
         return WeightedGraph.from_columns(edges, messages.pair, weight).weight
     assert edges.groups is not None
-    found = []
-    for kinds, (alone, _, own) in zip(edges.groups.relations, edges.each_group(), strict=True):
+    means = []
+    for kinds, (group, _, columns) in zip(edges.groups.relations, edges.each_group(), strict=True):
         for kind in kinds:
-            check_has_weights(kind, listed[kind].values)
-        pair = torch.cat([listed[kind].pair for kind in kinds])
-        weights = torch.cat([listed[kind].values["edge_weight"] for kind in kinds])
-        pair = torch.where(pair < 0, pair, pair - own.start)
-        found.append(WeightedGraph.from_columns(alone, pair, weights).weight)
-    return torch.cat(found)
+            check_has_weights(kind, parts[kind].values)
+        pair = torch.cat([parts[kind].pair for kind in kinds])
+        weights = torch.cat([parts[kind].values["edge_weight"] for kind in kinds])
+        pair = torch.where(pair < 0, pair, pair - columns.start)
+        means.append(WeightedGraph.from_columns(group, pair, weights).weight)
+    return torch.cat(means)
 
 
 def check_has_weights(kind: EdgeType, values: Any) -> None:
     """Raise if a relation has no ``edge_weight``, for weighted degrees."""
     if "edge_weight" not in values:
         raise InputError(
-            f"{relation_text(kind)} has no edge_weight, expected one of each relation "
+            f"{relation_text(kind)} has no edge_weight, expected one for each relation "
             "for weighted degrees"
         )

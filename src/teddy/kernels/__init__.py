@@ -1,6 +1,6 @@
-"""Numba kernels, each beside the torch code that computes the same without numba.
+"""Numba kernels, each next to the torch code that computes the same without numba.
 
-Nothing else imports numba, and :func:`use` switches all kernels off and on.
+No other subpackage imports numba, and :func:`use` switches all kernels off and on.
 """
 
 from teddy.kernels.jit import use

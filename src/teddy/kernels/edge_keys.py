@@ -1,4 +1,4 @@
-"""Compiled passes over edges as 64-bit keys: one end in the upper 32 bits, the other below."""
+"""Compiled passes over edges as 64-bit keys: one end in the upper 32 bits, one in the lower."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def to_buckets(
     """Write edges as keys to the bucket of their upper end, until one bucket is full.
 
     Returns:
-        Where it stopped, and how many self-loops it has left out.
+        Index of the first edge that is not written, and the number of skipped self-loops.
     """
     loops, last, down = 0, np.uint64(buckets.shape[0] - 1), np.uint64(shift)
     for i in range(start, sources.size):
@@ -46,7 +46,7 @@ def to_buckets(
 
 @compiled
 def slice_of(keys: Array, part: int, parts: int, out: Array) -> Any:
-    """Copy the keys whose hash is in one part of several; return how many."""
+    """Copy the keys whose hash is in one of several parts; return their number."""
     count, wanted, all_parts = 0, np.uint64(part), np.uint64(parts)
     for i in range(keys.size):
         h = keys[i] * np.uint64(0x9E3779B97F4A7C15)
@@ -58,7 +58,7 @@ def slice_of(keys: Array, part: int, parts: int, out: Array) -> Any:
 
 @compiled
 def unique_sorted(keys: Array) -> Any:
-    """Move the different ones of sorted keys to the front; return how many."""
+    """Move the unique keys of a sorted array to its front; return their number."""
     count = 0
     for i in range(keys.size):
         if i == 0 or keys[i] != keys[count - 1]:
@@ -120,7 +120,7 @@ def count_scores(
 def find_scores(
     keys: Array, values: Array, product: bool, low: float, high: float, found: Array
 ) -> Any:
-    """Write the places of keys with a score from ``low`` to ``high``; return how many."""
+    """Write the indices of keys with a score from ``low`` to ``high``; return their number."""
     count = 0
     for i in range(keys.size):
         score = _score(values[keys[i] >> _UP], values[keys[i] & _LOW], product)
@@ -134,13 +134,13 @@ def find_scores(
 def compare_rows(
     sources: Array, targets: Array, values: Array, product: bool, score: float, keep: Array
 ) -> Any:
-    """Keep rows above a score, and self-loops; those of this very score are 2. Return how many."""
+    """Mark rows above a score and self-loops 1, rows of this score 2; return the number of 2s."""
     equal = np.int64(0)
-    for i in range(sources.size):  # without branches: which way a row goes can't be foreseen
+    for i in range(sources.size):  # no branches: the outcomes can't be predicted
         s, t = np.uint64(sources[i]), np.uint64(targets[i])
-        own = _score(values[s], values[t], product)
-        tied = np.uint8((own == score) & (s != t))
-        keep[i] = np.uint8((own > score) | (s == t)) + 2 * tied
+        row_score = _score(values[s], values[t], product)
+        tied = np.uint8((row_score == score) & (s != t))
+        keep[i] = np.uint8((row_score > score) | (s == t)) + 2 * tied
         equal += tied
     return equal
 
@@ -149,20 +149,20 @@ def compare_rows(
 def join_components(
     keys: Array, values: Array, product: bool, score: float, parents: Array, equal: Array
 ) -> Any:
-    """Join the components of edges above a score, and list the indices of edges of that very score.
+    """Join the components of edges above a score, and list the indices of edges of that score.
 
     The root of a component is its lowest node, which is its own parent.
 
     Returns:
-        By how much the number of components has fallen, and the number of equal edges.
+        The decrease of the number of components, and the number of equal edges.
     """
     joined, count = 0, 0
     for i in range(keys.size):
         s, t = keys[i] >> _UP, keys[i] & _LOW
-        own = _score(values[s], values[t], product)
-        if own > score:
+        edge_score = _score(values[s], values[t], product)
+        if edge_score > score:
             joined += join(s, t, parents)
-        elif own == score:
+        elif edge_score == score:
             equal[count] = i
             count += 1
     return joined, count
@@ -170,7 +170,7 @@ def join_components(
 
 @compiled
 def join_all(keys: Array, parents: Array) -> Any:
-    """Join the components of edges; return how many are fewer."""
+    """Join the components of edges; return the decrease of their number."""
     joined = 0
     for i in range(keys.size):
         joined += join(keys[i] >> _UP, keys[i] & _LOW, parents)
@@ -179,9 +179,9 @@ def join_all(keys: Array, parents: Array) -> Any:
 
 @compiled
 def join(s: Any, t: Any, parents: Array) -> Any:
-    """Join two components; return how many are fewer."""
+    """Join two components; return 1, or 0 if they are the same."""
     while parents[s] != s:
-        parents[s] = parents[parents[s]]  # halve the way for the next who comes along
+        parents[s] = parents[parents[s]]  # path halving
         s = np.uint64(parents[s])
     while parents[t] != t:
         parents[t] = parents[parents[t]]
@@ -197,14 +197,14 @@ def number_ids(
     start: int, data: Array, ends: Array, slots: Array, arena: Array, starts: Array, count: int,
     numbers: Array, new: bool,
 ) -> Any:  # fmt: skip
-    """Give ids, which are bytes, their numbers, and new ones the next; stop where there's no room.
+    """Look up the numbers of ids, which are bytes; number new ids, until the buffers are full.
 
     Id ``i`` is ``data[ends[i]:ends[i + 1]]``. ``slots`` is the hash table: a number plus one, 0
-    where there is none. ``arena`` has the bytes of the ``count`` ids with numbers, each from its
+    for an empty slot. ``arena`` has the bytes of the ``count`` numbered ids, each from its
     ``starts``.
 
     Returns:
-        Where it stopped, and how many ids have numbers now.
+        Index of the first id without a number, and the count of numbered ids.
     """
     mask = np.uint64(slots.size - 1)
     for i in range(start, ends.size - 1):
@@ -232,7 +232,7 @@ def number_ids(
 
 @compiled
 def fill_slots(slots: Array, arena: Array, starts: Array, count: int) -> None:
-    """Fill an empty hash table with the ids that have numbers."""
+    """Fill an empty hash table with the numbered ids."""
     mask = np.uint64(slots.size - 1)
     for number in range(count):
         slot = _hash(arena, starts[number], starts[number + 1] - starts[number]) & mask

@@ -1,4 +1,4 @@
-"""Dropout and hidden layers: activation, dropout and the next product in one pass."""
+"""Dropout, and hidden layers with activation, dropout and the next product in one pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from teddy.kernels.vectors import WIDE, added, gated, load, store, zeros
 
 Array = NDArray[Any]
 
-# Outputs up to which the one pass is faster than a product of dense matrices.
+# Maximum outputs for which the one pass is faster than a product of dense matrices.
 _FEW = 16
 # Rows of a gradient, and outputs of a row, that are computed together: they share loads.
 _ROWS, _TOGETHER = 8, 3
@@ -28,7 +28,7 @@ _WORD = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class DropoutMask:
-    """A dropout mask of probability ``p``: kept are entries whose hash of seed and place is low.
+    """Dropout mask of probability ``p``: entries with a low hash of seed and index are kept.
 
     ``low`` and ``high`` are the halves of the seed.
     """
@@ -45,7 +45,7 @@ class DropoutMask:
 
     @property
     def last(self) -> int:
-        """The highest hash of a kept entry; -1: none is kept."""
+        """Highest hash of a kept entry; -1 if none is kept."""
         return round((1.0 - self.p) * (_WORD + 1)) - 1
 
     @property
@@ -54,7 +54,7 @@ class DropoutMask:
         return (_WORD + 1) / (self.last + 1) if self.last >= 0 else 0.0
 
     def words(self, like: Tensor) -> tuple[Any, Any, Any, Any]:
-        """Seed, bound and scale as a kernel takes them."""
+        """Seed, bound and scale in the types of a kernel."""
         kind = torch.empty(0, dtype=like.dtype).numpy().dtype.type
         bound = np.uint32(max(self.last, 0))
         return np.uint32(self.low), np.uint32(self.high), bound, kind(self.scale)
@@ -63,7 +63,7 @@ class DropoutMask:
 def dropout(x: Tensor, mask: float | DropoutMask) -> Tensor:
     """Set entries to zero with probability ``p`` and scale the others by 1/(1-p).
 
-    ``mask`` is ``p``, or a mask drawn for it. Only its seed is saved for the gradient.
+    ``mask`` is ``p`` or a drawn mask. Only its seed is saved for the gradient.
 
     Example:
         >>> _ = torch.manual_seed(0)
@@ -102,7 +102,7 @@ def _drop(x: Tensor, mask: DropoutMask) -> Tensor:
 
 @jit.compiled
 def place_hash(place: Any, low: Any, high: Any) -> Any:
-    """Hash a place with a seed: two rounds of shift and multiply over 32-bit words."""
+    """Hash an index with a seed: two rounds of shift and multiply over 32-bit words."""
     h = np.uint32(place * np.uint32(0x9E3779B9)) ^ low
     h = np.uint32(np.uint32((h ^ (h >> np.uint32(16))) * np.uint32(0x7FEB352D)) + high)
     h = np.uint32((h ^ (h >> np.uint32(15))) * np.uint32(0x846CA68B))
@@ -126,7 +126,7 @@ def _hash(count: int, mask: DropoutMask, device: torch.device) -> Tensor:
 
 
 class Dropout(nn.Module):
-    """``nn.Dropout``, cheaper, for dense tensors and the entries of sparse matrices.
+    """Faster ``nn.Dropout`` for dense tensors and the entries of sparse matrices.
 
     Example:
         >>> Dropout(0.5).eval()(torch.ones(2))
@@ -138,7 +138,7 @@ class Dropout(nn.Module):
         self.p = p
 
     def forward(self, x: Any) -> Any:
-        """Drop in training, pass through in evaluation."""
+        """Apply dropout in training; return the input in evaluation."""
         if not self.training or self.p == 0:
             return x
         if isinstance(x, SparseMatrix):
@@ -147,10 +147,10 @@ class Dropout(nn.Module):
 
 
 class Hidden:
-    r"""Hidden units :math:`\mathrm{dropout}(\mathrm{ReLU}(Z))`, which only their products compute.
+    r"""Hidden units :math:`\mathrm{dropout}(\mathrm{ReLU}(Z))`, computed within their products.
 
-    A product with a narrow weight, such as that of the last layer, needs neither the activated nor
-    the dropped matrix in memory, and no gradients of them: all are computed a row at a time.
+    A product with a narrow weight, as in the last layer, holds neither the activated matrix, nor
+    the one after dropout, nor their gradients in memory: it computes them a row at a time.
 
     Args:
         z: ``[N, H]``, before the activation.
@@ -173,7 +173,7 @@ class Hidden:
     def __matmul__(self, weight: Tensor) -> Tensor:
         if weight.dim() != 2 or self.z.size(1) != weight.size(0) or self.z.dtype != weight.dtype:
             raise InputError(
-                f"hidden units {list(self.z.shape)} of {self.z.dtype} met a weight "
+                f"cannot multiply hidden units {list(self.z.shape)} of {self.z.dtype} by "
                 f"{list(weight.shape)} of {weight.dtype}, expected {self.z.size(1)} rows"
             )
         if weight.size(1) <= _FEW and weight.size(0) and jit.available(self.z, weight):
@@ -182,7 +182,7 @@ class Hidden:
         return narrow_product(self.activated(), weight)
 
     def activated(self) -> Tensor:
-        """The matrix itself."""
+        """Hidden units as a dense matrix."""
         h = self.z.relu()
         return h if self.mask is None else dropout(h, self.mask)
 
@@ -222,12 +222,12 @@ def _padded(rows: Tensor, together: int = 1) -> Tensor:
 
 
 def _work_space(parts: int, like: Tensor, width: int) -> list[Array]:
-    """Some rows for each part, from the beginning of a cache line."""
+    """Buffer of a few rows for each part, aligned to a cache line."""
     return [like.new_zeros(_ROWS, width).numpy() for _ in range(parts)]
 
 
 def _words(mask: DropoutMask | None, like: Tensor) -> tuple[Any, ...]:
-    """Seed, bound and scale of the dropout, and whether there is any."""
+    """Flag of a dropout mask, then its seed, bound and scale."""
     return (mask is not None, *(mask or DropoutMask(0.0, 0, 0)).words(like))
 
 
@@ -272,7 +272,7 @@ def _backward(
     first: int, last_row: int, h: Array, z: Array, rows: Array, grad: Array, grad_z: Array,
     grad_rows: Array, drop: bool, low: Any, high: Any, last: Any, scale: Any,
 ) -> None:  # fmt: skip
-    """Rows of the gradient of Z, and their share of the weight's."""
+    """Rows of the gradient of Z, and their part of the gradient of the weight."""
     kept = scale if drop else z.dtype.type(1)
     for start in range(first, last_row, _ROWS):
         count = min(_ROWS, last_row - start)

@@ -1,4 +1,4 @@
-"""The numba compiler, where it is installed, and the threads and memory that kernels run on."""
+"""The numba compiler, where it is installed, and the threads and memory of kernels."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def _load() -> Any:
 
 #: The module numba; None where it is not installed or ``TEDDY_KERNELS`` is off.
 installed = _load()
-#: The same while kernels are in use, see :func:`use`.
+#: The module numba while kernels are enabled, see :func:`use`.
 numba = installed
 
 
 class use:  # noqa: N801 - a verb, called like a function
-    """Switch the compiled kernels on or off; as a context manager, for the block only.
+    """Enable or disable the compiled kernels; as a context manager, for the block only.
 
-    Without kernels torch computes the same, slower. ``TEDDY_KERNELS=off`` in the environment
-    switches them off for the process, and then they cannot be switched on.
+    Without kernels torch computes the same more slowly. ``TEDDY_KERNELS=off`` in the environment
+    disables them for the whole process.
 
     Args:
-        enabled: Whether to use them, where numba is installed.
+        enabled: True to use kernels, where numba is installed.
 
     Example:
         >>> import teddy.kernels
@@ -64,9 +64,9 @@ class use:  # noqa: N801 - a verb, called like a function
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function of arrays once and keep it on disk; without numba, leave it alone.
+    """Compile a function of arrays and cache it on disk; return it unchanged without numba.
 
-    The kernels release Python's global lock, so threads run them side by side.
+    The kernels release Python's global lock, so they run in parallel threads.
 
     Example:
         >>> @compiled
@@ -83,13 +83,13 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     options = {"nogil": True, "error_model": "numpy", "fastmath": flags}
     try:
         kernel: Callable[..., Any] = installed.njit(cache=True, **options)(function)
-    except RuntimeError:  # no place to keep it, as for a function typed at a prompt
+    except RuntimeError:  # no file to cache it for, as with a function typed at a prompt
         kernel = installed.njit(**options)(function)
     return kernel
 
 
 def available(*tensors: torch.Tensor) -> bool:
-    """Whether the kernels can take these tensors.
+    """Return True if the kernels support these tensors.
 
     Example:
         >>> available(torch.zeros(2, dtype=torch.int8))
@@ -101,7 +101,7 @@ def available(*tensors: torch.Tensor) -> bool:
 
 
 def split(count: int, least: int = 1 << 15) -> list[tuple[int, int]]:
-    """Split ``count`` entries into equal ranges, one a thread, none much smaller than ``least``.
+    """Split ``count`` entries into equal ranges, one per thread, of about ``least`` or more.
 
     Example:
         >>> split(10)
@@ -147,18 +147,18 @@ _memory = _Memory()
 def reused(kept: Blocks | None = None) -> Iterator[None]:
     """Within the context :func:`empty` reuses the memory of freed arrays.
 
-    A training makes the same few large arrays at every step. Handed out one by one, they would be
-    cut out of each other's remains, and the heap would grow.
+    A training allocates the same few large arrays at every step. Without reuse they fragment the
+    heap, and it grows.
 
     Args:
-        kept: Where to take blocks from and leave them for the next time; None: they are freed.
+        kept: Blocks to reuse, which stay for the next context; None: all are freed at the end.
 
     Example:
         >>> with reused():
         ...     first = empty(1024, 512, torch.zeros(0))
-        ...     place = first.data_ptr()
+        ...     address = first.data_ptr()
         ...     del first
-        ...     empty(1023, 512, torch.zeros(0)).data_ptr() == place
+        ...     empty(1023, 512, torch.zeros(0)).data_ptr() == address
         True
     """
     blocks: Blocks = defaultdict(list) if kept is None else kept
@@ -173,7 +173,7 @@ def reused(kept: Blocks | None = None) -> Iterator[None]:
 
 
 def empty(rows: int, columns: int, like: torch.Tensor) -> torch.Tensor:
-    """A matrix on the CPU of the type of ``like``, not initialised."""
+    """Uninitialised matrix on the CPU, of the type of ``like``."""
     num_bytes = rows * columns * like.itemsize
     if _memory.free is None or num_bytes < _LARGE:
         return torch.empty(rows, columns, dtype=like.dtype)
@@ -182,7 +182,7 @@ def empty(rows: int, columns: int, like: torch.Tensor) -> torch.Tensor:
     blocks = _memory.free[size]
     try:
         block = blocks.pop()
-    except IndexError:  # asking first isn't safe where threads share them
+    except IndexError:  # a check before isn't safe where threads share them
         block = np.empty(size + _LINE, np.uint8)
     start = -block.ctypes.data % _LINE
     array = block[start : start + num_bytes]

@@ -1,4 +1,4 @@
-"""The products of a layer: inputs times a weight, dense or sparse, then along the edges."""
+"""Products of a layer: inputs times a dense or sparse weight, then aggregation over edges."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Array = NDArray[Any]
 Input = Tensor | SparseMatrix | Hidden
 
 # Below this share of zeros a dense product has never been slower than a sparse one.
-_WORTH_A_LOOK = 0.8
+_MIN_ZEROS = 0.8
 # Timed passes of each.
-_TURNS = 3
+_REPEATS = 3
 
 
 class SparseWeight:
-    """A weight ``[in, out]`` with few entries, multiplied by its entries alone; for inference.
+    """Sparse weight ``[in, out]`` for inference: products use its non-zero entries only.
 
     Example:
         >>> weight = SparseWeight(torch.tensor([[0.0, 2.0], [0.0, 0.0]]))
@@ -42,7 +42,7 @@ class SparseWeight:
         return self.rows.pattern.nnz
 
     def left_product(self, h: Tensor | SparseMatrix) -> Tensor:
-        """Multiply ``h`` with it."""
+        """Return ``h @ weight``."""
         if isinstance(h, Tensor):
             return self.columns.product(h.t().contiguous()).t().contiguous()
         if not jit.available(h.values, self.rows.values):
@@ -54,14 +54,14 @@ class SparseWeight:
 
 
 def multiply(h: Input, weight: Tensor | SparseWeight) -> Tensor:
-    """Multiply features, sparse or dense, or hidden units with a weight."""
+    """Multiply features, sparse or dense, or hidden units by a weight."""
     if isinstance(weight, SparseWeight):
         return weight.left_product(h.activated() if isinstance(h, Hidden) else h)
     return narrow_product(h, weight) if isinstance(h, Tensor) else h @ weight
 
 
 def multiply_both(h: Input, first: Tensor, second: Tensor | SparseWeight) -> tuple[Tensor, Tensor]:
-    """Multiply with two weights; where both are dense, by one product."""
+    """Multiply by two weights; by one product if both are dense."""
     if isinstance(second, SparseWeight):
         return multiply(h, first), multiply(h, second)
     widths = [first.size(1), second.size(1)]
@@ -85,35 +85,36 @@ def propagate(
 
 
 def choose_products(model: Any, run: Callable[[], object]) -> None:
-    """Make those weights of a model sparse with which a pass is faster, one after the other.
+    """Replace each weight of a model by a :class:`SparseWeight` if a pass is then faster.
 
     Args:
-        model: A model of layers, for inference: its ``PRODUCTS`` are the weights that can be.
-        run: A pass over the inputs that count.
+        model: A model for inference; ``PRODUCTS`` names the lists of weights to try.
+        run: The pass to time.
     """
     for name in getattr(model, "PRODUCTS", ()):
         weights = getattr(model, name)
         for index, weight in enumerate(weights):
             zeros = weight.numel() - int(torch.count_nonzero(weight))
-            if zeros < _WORTH_A_LOOK * weight.numel():
+            if zeros < _MIN_ZEROS * weight.numel():
                 continue
-            ways = (weight, SparseWeight(weight))
+            choices = (weight, SparseWeight(weight))
             times: tuple[list[float], list[float]] = ([], [])
-            for _ in range(_TURNS + 1):
-                for way, seen in zip(ways, times, strict=True):
-                    replace_weight(weights, index, way)
+            for _ in range(_REPEATS + 1):
+                for choice, seconds in zip(choices, times, strict=True):
+                    replace_weight(weights, index, choice)
                     started = time.perf_counter()
                     run()
                     if weight.is_cuda:
                         torch.cuda.synchronize(weight.device)
-                    seen.append(time.perf_counter() - started)
-            dense, sparse = (min(seen[1:]) for seen in times)  # the first compiles and warms up
-            replace_weight(weights, index, ways[sparse < dense])
+                    seconds.append(time.perf_counter() - started)
+            # The first pass compiles and warms up.
+            dense, sparse = (min(seconds[1:]) for seconds in times)
+            replace_weight(weights, index, choices[sparse < dense])
 
 
 def replace_weight(weights: Any, index: int, weight: Any) -> None:
-    """Put a weight, dense or sparse, into a list of parameters."""
-    # A list of parameters takes anything, but not in a parameter's place.
+    """Replace a weight in a list of parameters by a dense or sparse one."""
+    # A ParameterList takes any value, but not in the place of a parameter.
     delattr(weights, str(index))
     setattr(weights, str(index), weight)
 
@@ -125,7 +126,7 @@ def _arrays(matrix: SparseMatrix) -> tuple[Array, Array, Array]:
 
 @jit.compiled
 def _multiply(first: int, last: int, left: Any, right: Any, out: Array) -> None:
-    """Rows of a product of two sparse matrices, which is dense."""
+    """Compute rows of the dense product of two sparse matrices."""
     crow, col, values = left
     offsets, outputs, weights = right
     for i in range(first, last):

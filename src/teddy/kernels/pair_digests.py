@@ -1,4 +1,4 @@
-"""Compiled md5 of edges by the ids of their ends, as :func:`teddy.prune.select.pair_digests`."""
+"""Compiled md5 of edges by the ids of their ends, see :func:`teddy.prune.select.pair_digests`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from teddy.kernels.jit import compiled
 
 Array = NDArray[Any]
 
-# RFC 1321: the sines, how far each step rotates, and the word of the block that it takes.
+# RFC 1321: the sines, the rotation of each step, and the word of the block that it reads.
 _SINES = np.array([int(2**32 * abs(math.sin(i + 1))) for i in range(64)], np.uint32)
 _TURNS = np.array(
     [turn for turns in ((7, 12, 17, 22), (5, 9, 14, 20), (4, 11, 16, 23), (6, 10, 15, 21))
@@ -43,7 +43,7 @@ def text_digests(
 ) -> NDArray[np.bytes_]:
     """md5 of pairs of texts, given by index, in hexadecimal digits, ``S32 [P]``.
 
-    ``data`` is all texts in UTF-8, and text ``i`` reaches from ``starts[i]`` to ``starts[i + 1]``.
+    ``data`` is all texts in UTF-8; text ``i`` is ``data[starts[i]:starts[i + 1]]``.
     If not ``directed``, the lower text comes first. The prefix is hashed before each pair.
     """
     return _run(_text_pairs, (data, starts), ones, others, directed, prefix)
@@ -104,7 +104,7 @@ def _text_pairs(
 
 @compiled
 def _is_above(one: Array, other: Array) -> Any:
-    """Whether a text comes after another in the order of their bytes."""
+    """Return True if the first text comes after the second in the order of their bytes."""
     for i in range(min(one.size, other.size)):
         if one[i] != other[i]:
             return one[i] > other[i]
@@ -113,7 +113,7 @@ def _is_above(one: Array, other: Array) -> Any:
 
 @compiled
 def _write_integer(number: Any, message: Array, start: int) -> Any:
-    """Write decimal digits and return where they end."""
+    """Write decimal digits; return the index after the last."""
     left = np.uint64(number)
     if number < 0:
         message[start] = 45  # a minus
@@ -130,7 +130,7 @@ def _write_integer(number: Any, message: Array, start: int) -> Any:
 
 @compiled
 def _md5(message: Array, size: int, out: Array) -> None:
-    """Write the md5 of the first bytes of a message, which has room for padding after them."""
+    """Write the md5 of the first ``size`` bytes of a message; padding overwrites what follows."""
     end = (size + 8) // 64 * 64 + 64
     message[size] = 0x80
     message[size + 1 : end] = 0

@@ -1,4 +1,4 @@
-"""The pattern of a sparse matrix: the places of its entries."""
+"""Sparsity pattern of a matrix: the positions of its entries."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _BLOCK = 1 << 20
 
 
 class Pattern:
-    """The places of a sparse matrix's entries, in CSR order, with a cached transpose.
+    """Positions of a sparse matrix's entries, in CSR order, with a cached transpose.
 
     Attributes:
-        symmetric: Whether it is known to be its own transpose.
-        origin: Entry of another pattern that each entry stands for, if it was made from one.
+        symmetric: True if the pattern is known to be its own transpose.
+        origin: Index of each entry in the pattern that this one was made from, if any.
 
     Example:
         >>> pattern = Pattern.from_entries(torch.tensor([0, 0, 2]), torch.tensor([1, 2, 0]), (3, 3))
@@ -47,7 +47,7 @@ class Pattern:
 
     @staticmethod
     def from_entries(row: Tensor, col: Tensor, shape: tuple[int, int]) -> Pattern:
-        """Build the pattern of the entries (row, col); duplicates become one entry."""
+        """Return the pattern of the entries (row, col); duplicates become one entry."""
         keys = torch.unique(row.long() * shape[1] + col.long())
         row, col = keys // shape[1], keys % shape[1]
         return Pattern(_offsets(row, shape[0]), col, shape)
@@ -65,12 +65,12 @@ class Pattern:
 
     @cached_property
     def transpose_order(self) -> Tensor:
-        """Entries in the order of the transpose."""
+        """Indices of the entries in the order of the transpose."""
         return column_order(self.crow, self.col, self.shape)
 
     @cached_property
     def transpose(self) -> Pattern:
-        """The pattern of the transpose."""
+        """Pattern of the transpose."""
         if self.symmetric:
             return self
         order = self.transpose_order
@@ -79,7 +79,7 @@ class Pattern:
 
     @cached_property
     def with_self_loops(self) -> Pattern:
-        """The pattern and its diagonal; an entry of the diagonal has the origin ``nnz``."""
+        """Pattern with all diagonal entries; their origin is ``nnz``."""
         # In each row, entries right of the diagonal move one place further than those left of it.
         right = self.col > self.row
         entries = torch.arange(self.nnz, device=self.col.device)
@@ -94,13 +94,13 @@ class Pattern:
         return Pattern(crow, col, self.shape, origin, self.symmetric)
 
     def rows(self, start: int, end: int) -> Pattern:
-        """Some neighbouring rows, with all columns."""
+        """Pattern of the rows ``start`` to ``end``, with all columns."""
         crow = self.crow[start : end + 1]
         col = self.col[int(crow[0]) : int(crow[-1])]
         return Pattern(crow - crow[0], col, (end - start, self.shape[1]))
 
     def repeat(self, heads: int) -> Pattern:
-        """Repeat for each head: row (and column) ``i`` becomes ``i * heads + head``; made once."""
+        """Repeat for each head: row (and column) ``i`` becomes ``i * heads + head``; cached."""
         if heads not in self._repeated:
             self._repeated[heads] = self if heads == 1 else self._repeat(heads)
         return self._repeated[heads]
@@ -115,14 +115,14 @@ class Pattern:
         return Pattern(crow, col, (self.shape[0] * heads, self.shape[1] * heads), origin)
 
     def entries(self, width: int, chained: bool = False) -> kernels.Entries:
-        """The entries as kernels take them for a dense factor of this width; made once."""
+        """Entries in the layout of the kernels for a dense factor of this width; cached."""
         block = kernels.tile_rows(self.shape, self.nnz, width, chained)
         if block not in self._entries:
             self._entries[block] = kernels.Entries(self.crow.numpy(), self.col.numpy(), block)
         return self._entries[block]
 
     def sampled_product(self, left: Tensor, right: Tensor) -> Tensor:
-        """Entries of ``left @ right.T`` where the pattern has one; no gradients."""
+        """Compute ``left @ right.T`` at the entries of the pattern; no gradients."""
         if jit.available(left, right):
             left, right = left.contiguous(), right.contiguous()
             return kernels.sampled_product(self.row, self.col, left, right)
@@ -132,7 +132,7 @@ class Pattern:
 
 
 def column_order(crow: Tensor, col: Tensor, shape: tuple[int, int]) -> Tensor:
-    """The order of entries by column, then row, by a counting sort."""
+    """Order of the entries by column, then row, by a counting sort."""
     if col.device.type != "cpu":
         return torch.argsort(col, stable=True)
     entries = np.arange(col.numel())
@@ -145,21 +145,21 @@ _patterns = TensorCache()
 
 
 def cache_pattern(edge_index: Tensor, num_nodes: int) -> None:
-    """Keep the pattern of messages that are sorted, in both directions and without self-loops."""
-    # Not the tensor itself, but a view: it has to be free to go.
+    """Cache the pattern of sorted messages in both directions, without self-loops."""
+    # A view, not the tensor itself, which must be free to be released.
     crow = _offsets(edge_index[0], num_nodes)
     pattern = Pattern(crow, edge_index[1], (num_nodes, num_nodes), symmetric=True)
     _patterns.put(edge_index, num_nodes, pattern)
 
 
 def edge_pattern(edge_index: Tensor, num_nodes: int) -> Pattern:
-    """Rows for targets, columns for sources, without self-loops.
+    """Pattern with a row for each target and a column for each source, without self-loops.
 
-    The pattern of edges that :class:`teddy.graph.Edges` has put in order is cached.
+    It is cached for messages of :class:`teddy.graph.Edges`.
     """
-    known: Pattern | None = _patterns.get(edge_index, num_nodes)
-    if known is not None:
-        return known
+    cached: Pattern | None = _patterns.get(edge_index, num_nodes)
+    if cached is not None:
+        return cached
     source, target = edge_index[:, edge_index[0] != edge_index[1]]
     return Pattern.from_entries(target, source, (num_nodes, num_nodes))
 
@@ -167,7 +167,7 @@ def edge_pattern(edge_index: Tensor, num_nodes: int) -> Pattern:
 def row_softmax(scores: Tensor, pattern: Pattern, weights: Tensor | None = None) -> Tensor:
     r"""Softmax over the entries of each row.
 
-    With weights, :math:`w_j \exp(s_j) / \sum_k |w_k| \exp(s_k)`: an entry of weight 0 isn't there,
+    With weights, :math:`w_j \exp(s_j) / \sum_k |w_k| \exp(s_k)`: an entry of weight 0 is ignored,
     and a row of such entries is 0.
 
     Example:
@@ -184,7 +184,7 @@ def row_softmax(scores: Tensor, pattern: Pattern, weights: Tensor | None = None)
     # Only an entry of weight 0 can be above the highest; its share has a gradient.
     shares = (scores - highest[row]).clamp(max=60).exp()
     sizes = shares if weights is None else shares * weights.abs()
-    # index_select, not [row]: its gradient is summed in one order, whatever the threads.
+    # index_select, not [row]: its gradient is summed in the same order with any number of threads.
     totals = empty.index_add(0, row, sizes)
     if weights is not None:
         totals = totals.masked_fill(totals == 0, 1.0)
@@ -193,9 +193,9 @@ def row_softmax(scores: Tensor, pattern: Pattern, weights: Tensor | None = None)
 
 
 def loop_weights(weights: Tensor, pattern: Pattern) -> Tensor:
-    """Weights of the entries of a pattern with self-loops, whose own weight is 1."""
+    """Weights of the entries of a pattern with self-loops, which have weight 1."""
     assert pattern.origin is not None
-    # index_select, not [origin]: its gradient is summed in one order, whatever the threads.
+    # index_select, not [origin]: its gradient is summed in the same order on any threads.
     return torch.cat([weights, weights.new_ones(1)]).index_select(0, pattern.origin)
 
 

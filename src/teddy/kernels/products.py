@@ -15,16 +15,16 @@ from teddy.kernels.vectors import NARROW, WIDE, added, constant, load, store, ze
 
 Array = NDArray[Any]
 
-# What a product gathers from fits into half of a common second-level cache ...
+# The rows that a product gathers from fit into half of a common second-level cache ...
 _TILE_BYTES = 1 << 20
-# ... where a row has so many entries in a tile, on average, that looking there pays.
+# ... if a row has at least this many entries in a tile, on average.
 _ENTRIES = 3
 # Columns that are computed together, in a product and in a chain of two.
 _SLICE, _CHAIN_SLICE = 128, WIDE
 
 
 def tile_rows(shape: tuple[int, int], nnz: int, width: int, chained: bool = False) -> int:
-    """Rows of a tile of the dense factor; 0: the product gathers from all of it, in place."""
+    """Number of rows in a tile of the dense factor; 0: the product gathers from all rows."""
     # By powers of two, so that layers of about one width share the order of their entries.
     columns = 1 << (max(1, min(_CHAIN_SLICE if chained else _SLICE, width)) - 1).bit_length()
     rows = _TILE_BYTES // (4 * columns)
@@ -34,7 +34,7 @@ def tile_rows(shape: tuple[int, int], nnz: int, width: int, chained: bool = Fals
 
 
 class Entries:
-    """The entries of a sparse matrix by blocks of columns, then by row, as kernels take them.
+    """Entries of a sparse matrix by blocks of columns, then by row, the layout of the kernels.
 
     A block is the columns of a tile of the dense factor; 0: all are one block.
     """
@@ -50,13 +50,13 @@ class Entries:
         order = np.concatenate(chosen)
         self.order = torch.from_numpy(order)
         self.col = col[order].astype(np.int32)
-        # Of row r in block b: offsets[b, r] to offsets[b, r + 1].
+        # Row r in block b: offsets[b, r] to offsets[b, r + 1].
         self.offsets = np.empty((count, num_rows + 1), dtype=np.int64)
         begin = 0
-        for number, own in enumerate(chosen):
-            ends = np.bincount(row[own], minlength=num_rows).cumsum()
+        for number, entries in enumerate(chosen):
+            ends = np.bincount(row[entries], minlength=num_rows).cumsum()
             self.offsets[number, 0], self.offsets[number, 1:] = begin, begin + ends
-            begin += own.size
+            begin += entries.size
 
     @property
     def num_rows(self) -> int:
@@ -64,7 +64,7 @@ class Entries:
         return self.crow.size - 1
 
     def parts(self) -> list[tuple[int, int]]:
-        """Ranges of rows of as many entries each, one a thread."""
+        """Ranges of rows with equal numbers of entries, one per thread."""
         shares = np.linspace(0, self.col.size, torch.get_num_threads() + 1)[1:-1]
         return list(pairwise([0, *np.searchsorted(self.crow[1:], shares).tolist(), self.num_rows]))
 
@@ -73,10 +73,10 @@ Matrix = tuple[Entries, Tensor]  # with the values in the entries' order
 
 
 def product(matrix: Matrix, dense: Tensor, shift: float = 0.0) -> Tensor:
-    """Multiply a matrix plus ``shift`` times the identity with ``dense``.
+    """Multiply a matrix plus ``shift`` times the identity by ``dense``.
 
-    With tiles, all that is gathered between two passes over the rows fits into the cache: a slice
-    of the dense factor's columns and a block of its rows, copied into one piece.
+    With tiles, each pass over the rows gathers from a contiguous copy that fits into the cache: a
+    slice of the columns and a block of the rows of the dense factor.
     """
     entries, arrays = _arrays(matrix)
     out = empty(entries.num_rows, dense.size(1), dense)
@@ -94,10 +94,10 @@ def product(matrix: Matrix, dense: Tensor, shift: float = 0.0) -> Tensor:
 
 
 def chain(outer: Matrix, inner: Matrix, dense: Tensor, shift: float = 0.0) -> Tensor:
-    """Multiply ``outer`` with (``inner`` plus ``shift`` times the identity) with ``dense``.
+    """Multiply ``outer`` by (``inner`` plus ``shift`` times the identity) @ ``dense``.
 
-    A slice of the inner product stays in the cache until the outer one has used it. ``outer`` is
-    in blocks, if at all, of the rows that fit.
+    A slice of the inner product stays in the cache until the outer product has read it. Blocks of
+    ``outer``, if any, have the rows that fit.
     """
     (last, outer_arrays), (first, inner_arrays) = _arrays(outer), _arrays(inner)
     out = empty(last.num_rows, dense.size(1), dense)
@@ -121,7 +121,7 @@ def _arrays(matrix: Matrix) -> tuple[Entries, tuple[Array, Array, Array]]:
 
 
 def _space(rows: int, width: int, like: Tensor) -> Array:
-    """Room for a tile. Torch's begins at a cache line: else every other load would need two."""
+    """Buffer of a tile, by torch, which aligns it to a cache line."""
     space: Array = torch.empty(rows, width, dtype=like.dtype).numpy()
     return space
 
@@ -131,7 +131,7 @@ def _product(
     first: int, last: int, matrix: Any, dense: Array, shift: float, tile: Array, out: Array,
     width: int,
 ) -> None:  # fmt: skip
-    """Rows of a product, a slice of its columns after the other."""
+    """Compute rows of a product, one slice of columns at a time."""
     for c in range(0, out.shape[1], width):
         columns = slice(c, min(c + width, out.shape[1]))
         _multiply(first, last, matrix, dense[:, columns], shift, tile, out[:, columns])
@@ -142,7 +142,7 @@ def _chain(
     first: int, last: int, outer: Any, block: int, inner: Any, dense: Array, shift: float,
     tile: Array, middle: Array, out: Array,
 ) -> None:  # fmt: skip
-    """Columns of two products, a slice after the other."""
+    """Compute columns of two chained products, one slice at a time."""
     offsets, col, values = outer
     for c in range(first, last, middle.shape[1]):
         columns = slice(c, min(c + middle.shape[1], last))
@@ -160,7 +160,7 @@ def _chain(
 def _multiply(
     first: int, last: int, matrix: Any, dense: Array, shift: float, tile: Array, out: Array
 ) -> None:
-    """Rows of a slice of a product; ``tile`` has no rows where it gathers in place."""
+    """Compute rows of a slice of a product; an empty ``tile`` means to gather in place."""
     offsets, col, values = matrix
     if tile.shape[0] == 0:
         _add_tile(first, last, offsets[0], col, values, dense, 0, dense, out, shift)
@@ -176,7 +176,7 @@ def _add_tile(
     first: int, last: int, offsets: Array, col: Array, values: Array, tile: Array, top: int,
     dense: Array, out: Array, shift: float,
 ) -> None:  # fmt: skip
-    """Add what a tile, which begins at row ``top`` of ``dense``, gives: by wide vectors first."""
+    """Add the products with a tile that begins at row ``top`` of ``dense``; wide vectors first."""
     rows, entries, tiles = (first, last), (offsets, col, values), (tile, top, dense)
     c = _add_columns(WIDE, 0, rows, entries, tiles, shift, out)
     c = _add_columns(NARROW, c, rows, entries, tiles, shift, out)
@@ -187,7 +187,7 @@ def _add_tile(
 def _add_columns(
     lanes: int, start: int, rows: Any, entries: Any, tiles: Any, shift: float, out: Array
 ) -> Any:
-    """The same for as many columns as fill vectors; return the first that is left."""
+    """Add the products of the columns that fill whole vectors; return the first column left."""
     constant(lanes)
     (offsets, col, values), (tile, top, dense) = entries, tiles
     stop = out.shape[1] - (out.shape[1] - start) % lanes

@@ -13,9 +13,9 @@ Array = NDArray[Any]
 
 #: Node indices fit into 32 bits.
 MAX_NODES = 2**31 - 1
-#: An edge's bin is the sum of its ends', which are below this.
+#: Number of node codes; the bin of an edge is the sum of the codes of its ends.
 NUM_CODES = 1 << 15
-#: Degrees from here on don't fit into the byte that is looked up first.
+#: Degrees from here on don't fit into a byte.
 MANY = 255
 
 _CHUNK = 2048
@@ -26,15 +26,15 @@ _FEW = 64
 def check_sorted(first: int, last: int, row: Array, col: Array, num_nodes: int, ends: Array) -> Any:
     """Check that columns ``first`` to ``last`` are sorted by row, then column, without duplicates.
 
-    Writes where each row that has columns ends to ``ends``.
+    Writes the end of each row that has columns to ``ends``.
 
     Returns:
-        Whether they are; the sum of their hashes, signed by direction; the number of self-loops.
+        True if they are; the sum of their hashes, signed by direction; the number of self-loops.
     """
     total, loops = np.uint64(0), np.int64(0)
     for start in range(first, last, _CHUNK):
         stop = min(start + _CHUNK, last)
-        bad, hashes, equal = _look(row[start : stop + 1], col[start : stop + 1], num_nodes)
+        bad, hashes, equal = _check_chunk(row[start : stop + 1], col[start : stop + 1], num_nodes)
         if stop == row.size:  # the last column has no next
             r, c = np.int64(row[stop - 1]), np.int64(col[stop - 1])
             hashes += _signed_hash(r, c)
@@ -50,10 +50,10 @@ def check_sorted(first: int, last: int, row: Array, col: Array, num_nodes: int, 
 
 
 @compiled
-def _look(row: Array, col: Array, num_nodes: int) -> Any:
-    """Look at all columns but the last, which is the next chunk's first.
+def _check_chunk(row: Array, col: Array, num_nodes: int) -> Any:
+    """Count invalid or unsorted columns and self-loops, and sum the hashes.
 
-    Count those that are no node or don't come before the next, and self-loops; sum the hashes.
+    The last column is skipped: it is the first of the next chunk.
     """
     bad, loops, total = np.int64(0), np.int64(0), np.uint64(0)
     for i in range(row.size - 1):
@@ -68,7 +68,7 @@ def _look(row: Array, col: Array, num_nodes: int) -> Any:
 
 @compiled
 def _signed_hash(r: int, c: int) -> Any:
-    """Hash an edge to 64 bits: its two directions cancel, a self-loop is nothing."""
+    """Hash an edge to 64 bits: both directions cancel, and a self-loop is 0."""
     none = np.uint64(0)
     h = np.uint64(min((r << 32) | c, (c << 32) | r)) * np.uint64(0x9E3779B97F4A7C15)
     h = (h ^ (h >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
@@ -78,7 +78,7 @@ def _signed_hash(r: int, c: int) -> Any:
 
 @compiled
 def close_rows(crow: Array, degree: Array) -> None:
-    """Let a row without columns end where it begins, and write the lengths of all rows."""
+    """Set the end of each empty row to its begin, and write the lengths of all rows."""
     for r in range(degree.size):
         crow[r + 1] = max(crow[r + 1], crow[r])
         degree[r] = crow[r + 1] - crow[r]
@@ -86,7 +86,7 @@ def close_rows(crow: Array, degree: Array) -> None:
 
 @compiled
 def to_bytes(degree: Array, short: Array) -> None:
-    """Write degrees as bytes, :data:`MANY` for all that don't fit."""
+    """Write degrees as bytes; :data:`MANY` stands for higher ones."""
     for r in range(degree.size):
         short[r] = min(degree[r], MANY)
 
@@ -96,10 +96,10 @@ def sum_over_rows(
     first: int, last: int, row: Array, col: Array, short: Array, degree: Array, table: Array,
     ends: Array,
 ) -> None:  # fmt: skip
-    """Sum ``table[degree]`` over columns, and write how far each row gets to ``ends``.
+    """Write the running sum of ``table[degree]`` at the end of each row to ``ends``.
 
-    ``short`` has the degrees as bytes: what is gathered is a byte for each node, and the part of
-    the table for low degrees. The total may wrap around; :func:`differences` wraps it back.
+    ``short`` has the degrees as bytes, so that gathers read one byte per node and the part of the
+    table for low degrees. The sum may wrap around; :func:`differences` wraps it back.
     """
     total = np.int64(0)
     for e in range(first, last):
@@ -112,7 +112,7 @@ def sum_over_rows(
 
 @compiled
 def differences(first: int, last: int, crow: Array, ends: Array) -> None:
-    """Turn how far rows got into their sums; a row without columns has the sum 0."""
+    """Turn running sums into the sums of rows; an empty row has the sum 0."""
     before = np.int64(0)
     for r in range(first, last):
         if crow[r + 1] > crow[r]:
@@ -125,7 +125,7 @@ def differences(first: int, last: int, crow: Array, ends: Array) -> None:
 def score_rows(
     first: int, last: int, crow: Array, col: Array, values: Array, multiply: bool, out: Array
 ) -> None:
-    """Score every entry."""
+    """Write the score of each entry."""
     for r in range(first, last):
         value = values[r]
         for e in range(crow[r], crow[r + 1]):
@@ -137,7 +137,7 @@ def score_rows(
 def bin_rows(
     first: int, last: int, crow: Array, col: Array, codes: Array, bins: Array, counts: Array
 ) -> None:
-    """Write the bin of each entry, and count."""
+    """Write the bin of each entry, and count entries per bin."""
     for start in range(first, last, _FEW):
         stop = min(start + _FEW, last)
         for r in range(start, stop):
@@ -152,7 +152,7 @@ def bin_rows(
 def select_bins(
     first: int, last: int, bins: Array, low: int, high: int, keep: Array, found: Array
 ) -> Any:
-    """Keep the entries of bins above ``high``, and list those from ``low`` on; return how many."""
+    """Keep entries of bins above ``high``; list those from ``low`` to it, return their number."""
     lowest, highest, count = np.uint16(low), np.uint16(high), 0
     for start in range(first, last, _FEW):
         stop = min(start + _FEW, last)
@@ -169,7 +169,7 @@ def select_bins(
     return count
 
 
-#: Weights that are counted together.
+#: Number of weights in a block.
 BLOCK = 64
 
 
@@ -178,11 +178,11 @@ def scan_band(values: Any, low: Any, high: Any, band: Any) -> Any:
     """Count magnitudes above ``high`` and write those in [low, high] to ``band``.
 
     Counts are kept in the type of the values, so that a block is counted by vector instructions;
-    only blocks with an entry in the band are looked at again.
+    only blocks with an entry in the band are read again.
 
     Returns:
-        How many are above; how many ``band`` holds, -1 if they didn't fit; and whether all values
-        are finite.
+        Number of values above; number of values in ``band``, -1 if they didn't fit; True if all
+        values are finite.
     """
     one, zero = values.dtype.type(1), values.dtype.type(0)
     largest = np.finfo(values.dtype).max
@@ -200,7 +200,7 @@ def scan_band(values: Any, low: Any, high: Any, band: Any) -> Any:
         if not_lower > higher:
             if found + BLOCK > band.size:
                 return above, -1, finite
-            for i in range(block.size):  # no branch: the next one overwrites what doesn't count
+            for i in range(block.size):  # no branch: the next value overwrites one outside
                 magnitude = abs(block[i])
                 band[found] = magnitude
                 found += (magnitude >= low) & (magnitude <= high)

@@ -1,11 +1,11 @@
-"""Sinkhorn iterations between two clouds of points and their derivative, without a cost matrix.
+"""Sinkhorn iterations between two point clouds and their derivative, without a cost matrix.
 
 A potential is a soft minimum over the other cloud, in which at a small :math:`\\epsilon` nearly all
 terms vanish. Points are ordered such that neighbours in memory are neighbours in space, in blocks.
-The largest term of a block is bounded by what it was once plus what the potentials have risen
-since, which is little after the first iteration: most blocks are passed over unseen, most others
-after a look in single precision. What is left is computed in double precision, whatever the
-input's: a rounded distance of 5 is off by up to 2e-7, so at 0.001 all weights by up to 2e-4.
+The largest term of a block is bounded by an earlier value plus the increase of the potentials
+since, which is small after the first iteration. So most blocks are skipped by their bound, and
+most others after a pass in single precision. The rest is computed in double precision: a distance
+of 5 in single precision is off by up to 2e-7, and at an epsilon of 0.001 weights by up to 2e-4.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from teddy.kernels.vectors import gated, load, spread, store, zeros
 
 Array = NDArray[Any]
 
-#: Points in a block: as many as a kernel takes at once.
+#: Points in a block, which a kernel processes at once.
 LANES = 32
 _LOWEST = -50.0  # exponentials of less are zero
 _SERIES = tuple(1.0 / math.factorial(k) for k in range(13))
@@ -107,12 +107,12 @@ class Cloud(NamedTuple):
 
 
 class Guide(NamedTuple):
-    """Where the terms of soft minima are large, whatever the potentials have become since.
+    """Bounds of the terms of soft minima, from potentials at some earlier time.
 
     Attributes:
-        reference: Potentials of the sources, at some time.
-        bounds: The largest of ``reference - cost``, of each target in each block.
-        best: Block of each target's largest.
+        reference: Potentials of the sources at that time.
+        bounds: Maximum of ``reference - cost`` of each target in each block.
+        best: Block with the maximum of each target.
     """
 
     reference: Array
@@ -149,9 +149,9 @@ class _Sources(NamedTuple):
     cloud: Cloud
     potential: Array
     single: Array
-    rise: Array  # how far the potentials of each block are above the reference, at most
-    found: Array  # room for the blocks that a search finds
-    reach: float  # how far below the largest a term still counts
+    rise: Array  # maximum of the potentials minus the reference, of each block
+    found: Array  # buffer for the blocks of a search
+    reach: float  # distance below the largest term up to which terms count
     rate: float  # 1 / epsilon
     shift: float  # epsilon times the logarithm of a target's weight
 
@@ -164,10 +164,10 @@ def _sources(
     count, width = cloud.rows.shape
     potential, reference = flat.reshape(-1, LANES), guide.reference.reshape(-1, LANES)
     rise = np.full((1, guide.bounds.shape[1]), np.float32(-np.inf))
-    for b in range(len(potential)):  # what fills the last block is at -inf, then and now
+    for b in range(len(potential)):  # the padding of the last block is always at -inf
         old = larger(load(reference, b, 0, LANES), -1e300)
         rise[0, b] = largest(load(potential, b, 0, LANES) - old)
-    # How far off single precision can be, with coordinates from -1 to 1.
+    # The error of single precision, with coordinates from -1 to 1.
     size = max(np.abs(flat[:count]).max(), np.abs(guide.reference[:count]).max())
     reach = cut * epsilon + 2.0**-22 * (size + (width + 8) * math.sqrt(width))
     single, found = potential.astype(np.float32), np.empty(rise.size, np.int64)
@@ -177,7 +177,7 @@ def _sources(
 
 @jit.compiled
 def _search(point: Array, sources: _Sources, bounds: Array, t: int, top: float) -> Any:
-    """Find the blocks that may have terms that count, if ``top`` does; return their number."""
+    """Find the blocks with terms within reach of ``top``; return their number."""
     columns, single, found = sources.cloud.columns_single, sources.single, sources.found
     count, zero, one_bit, least = 0, np.float32(0), np.uint64(1), np.float32(top - sources.reach)
     for first in range(0, bounds.shape[1], LANES):
@@ -185,9 +185,9 @@ def _search(point: Array, sources: _Sources, bounds: Array, t: int, top: float) 
         opened, b = above_bits(hopes, least), first
         while opened:
             if opened & one_bit:
-                rooms = larger(load(single, b, 0, LANES) - least, zero)
+                slack = larger(load(single, b, 0, LANES) - least, zero)
                 found[count] = b
-                count += above_bits(rooms * rooms, _squares(point, columns, b)) != 0
+                count += above_bits(slack * slack, _squares(point, columns, b)) != 0
             opened >>= one_bit
             b += 1
     return count
@@ -195,7 +195,7 @@ def _search(point: Array, sources: _Sources, bounds: Array, t: int, top: float) 
 
 @jit.compiled
 def _exponentials(x: Any) -> Any:
-    """Exponentials of numbers up to 0, by a series and squares: no table, no branch."""
+    """Exponentials of numbers up to 0, by a series and repeated squaring, without branches."""
     z = (larger(x, _LOWEST) - _LOWEST / 2) * (1 / 64)
     y = z * _SERIES[12] + _SERIES[11]
     y = (((y * z + _SERIES[10]) * z + _SERIES[9]) * z + _SERIES[8]) * z + _SERIES[7]
@@ -216,7 +216,7 @@ def soft_minima(
     columns, potential, rate = cloud.columns, sources.potential, sources.rate
     for t in range(len(targets.rows)):
         point, total = targets.rows[t], 0.0
-        best = guide.best[t]  # the last time; probably still
+        best = guide.best[t]  # of the last iteration
         top = largest(load(potential, best, 0, LANES) - roots(_squares(point, columns, best)))
         count = _search(targets.rows_single[t], sources, guide.bounds, t, top)
         for b in sources.found[:count]:
@@ -255,11 +255,11 @@ def pull(
     minima: Array, factors: Array, slope: float, extra: float,
     flat_potential_grad: Array, target_grad: Array, source_grad: Array,
 ) -> None:  # fmt: skip
-    """Go back through soft minima, with weights w and costs c.
+    """Backward pass of soft minima, with weights w and costs c.
 
-    The gradient of a source's potential loses ``w (factor + slope c)``, the gradient of the cost
-    gains ``w (factor + slope c + extra)``, which is handed on to the two points: to rows of the
-    targets' gradient, to columns of the sources'.
+    Subtracts ``w (factor + slope c)`` from the gradient of a source's potential. The gradient of
+    the cost, ``w (factor + slope c + extra)``, is added to both points: to rows of the targets'
+    gradient and to columns of the sources'.
     """
     sources = _sources(targets, cloud, guide, flat_potential, epsilon, cut)
     columns, potential, rate = cloud.columns, sources.potential, sources.rate

@@ -1,4 +1,4 @@
-"""Sparse matrices and their products: the one place where they are computed."""
+"""Sparse matrices and their products with gradients."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from teddy.kernels import products as kernels
 from teddy.kernels.pattern import Pattern
 
 with warnings.catch_warnings():
-    # Once a process PyTorch calls the CSR layout a beta; nothing that a user could act on.
+    # PyTorch warns once per process that the CSR layout is a beta; users can't act on it.
     warnings.simplefilter("ignore")
     torch.sparse_csr_tensor([0, 0], [], [], (1, 1))
 
 
 class SparseMatrix:
-    """A sparse matrix that multiplies dense ones, ``matrix @ dense``, with gradients.
+    """Sparse matrix with the product ``matrix @ dense``.
 
-    Gradients flow to the dense factor and, if they require it, to the values.
+    Gradients flow to the dense factor and, if they require gradients, to the values.
 
     Example:
         >>> matrix = SparseMatrix.from_tensor(torch.tensor([[0.0, 2.0], [0.0, 0.0]]))
@@ -40,7 +40,7 @@ class SparseMatrix:
 
     @staticmethod
     def from_tensor(matrix: Tensor) -> SparseMatrix:
-        """Convert a dense or sparse tensor."""
+        """Return the matrix of a dense or sparse tensor."""
         csr = matrix if matrix.layout == torch.sparse_csr else matrix.to_sparse_csr()
         pattern = Pattern(
             csr.crow_indices().long(), csr.col_indices().long(), (csr.size(0), csr.size(1))
@@ -53,13 +53,13 @@ class SparseMatrix:
         return self.pattern.shape
 
     def rows(self, start: int, end: int) -> SparseMatrix:
-        """Some neighbouring rows, without gradients."""
+        """Matrix of the rows ``start`` to ``end``, without gradients."""
         first, last = (int(self.pattern.crow[place]) for place in (start, end))
         values = self.values.detach()[first:last]
         return SparseMatrix(self.pattern.rows(start, end), values, self.unit)
 
     def columns(self, kept: Tensor) -> SparseMatrix:
-        """Some columns, in their order, without gradients."""
+        """Matrix of some columns in their order, without gradients."""
         place = kept.new_full((self.shape[1],), -1)
         place[kept] = torch.arange(kept.numel(), device=kept.device)
         col = place[self.pattern.col]
@@ -69,7 +69,7 @@ class SparseMatrix:
         return SparseMatrix(pattern, self.values.detach()[col >= 0], self.unit)
 
     def product(self, dense: Tensor, shift: float = 0.0) -> Tensor:
-        """Multiply the matrix plus ``shift`` times the identity with ``dense``; no gradients."""
+        """Multiply the matrix plus ``shift`` times the identity by ``dense``; no gradients."""
         _check(self, dense)
         if jit.available(self.values, dense):
             dense = dense.contiguous()
@@ -81,17 +81,17 @@ class SparseMatrix:
             self.shape,
             check_invariants=False,
         )
-        # On the CPU the reduction form is the faster one.
+        # The reduction form is faster on the CPU.
         on_cpu = dense.device.type == "cpu"
         product: Tensor = torch.sparse.mm(csr, dense, "sum") if on_cpu else csr @ dense
         return product.add_(dense, alpha=shift) if shift else product
 
     def chain(self, inner: SparseMatrix, dense: Tensor, shift: float = 0.0) -> Tensor:
-        """Multiply with (``inner`` plus ``shift`` times the identity) @ ``dense``; no gradients."""
+        """Multiply by (``inner`` plus ``shift`` times the identity) @ ``dense``; no gradients."""
         _check(inner, dense)
         if self.shape[1] != inner.shape[0]:
             raise InputError(
-                f"a matrix {list(self.shape)} met one {list(inner.shape)}, "
+                f"cannot multiply {list(self.shape)} by {list(inner.shape)}, "
                 f"expected {self.shape[1]} rows"
             )
         if jit.available(self.values, inner.values, dense):
@@ -108,7 +108,7 @@ class SparseMatrix:
 
     @cached_property
     def transpose(self) -> SparseMatrix:
-        """The transpose, without gradients; made once."""
+        """Transpose, without gradients; cached."""
         values = self.values.detach()[self.pattern.transpose_order]
         return SparseMatrix(self.pattern.transpose, values)
 
@@ -118,7 +118,7 @@ class SparseMatrix:
 
 
 class _Product(torch.autograd.Function):
-    """A @ H, with A^T made once for the gradient of H."""
+    """Product A @ H, with a cached transpose of A for the gradient of H."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, dense: Tensor, matrix: SparseMatrix) -> Tensor:
@@ -146,7 +146,7 @@ def normalised_adjacency(pattern: Pattern, dtype: torch.dtype) -> SparseMatrix:
 
 
 def sampled_product(left: Tensor, right: Tensor, pattern: Pattern) -> Tensor:
-    """Entries of ``left @ right.T`` where the pattern has one, with gradients for both."""
+    """Compute ``left @ right.T`` at the entries of a pattern, with gradients for both."""
     result: Tensor = _SampledProduct.apply(left, right, pattern)
     return result
 
@@ -171,7 +171,7 @@ class _SampledProduct(torch.autograd.Function):
 
 
 def shifted_product(matrix: SparseMatrix, shift: Tensor, dense: Tensor) -> Tensor:
-    r"""Multiply :math:`A + s I` with a dense matrix, with gradients for it and for :math:`s`.
+    r"""Multiply :math:`A + s I` by a dense matrix, with gradients for it and for :math:`s`.
 
     Example:
         >>> path = SparseMatrix.from_tensor(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
@@ -206,8 +206,8 @@ def chain_product(
 ) -> Tensor:
     r"""Multiply :math:`(A + s I) (X W)` with gradients for :math:`W` and :math:`s`.
 
-    The gradient :math:`X^\top ((A + s I)^\top G)` is computed a slice of columns at a time, so
-    that what is between the two products stays in the cache; so is :math:`A (X W)` itself.
+    The gradient :math:`X^\top ((A + s I)^\top G)` and :math:`A (X W)` are computed a slice of
+    columns at a time, so that the intermediate product stays in the cache.
 
     Example:
         >>> path = SparseMatrix.from_tensor(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
@@ -245,7 +245,7 @@ class _ChainProduct(torch.autograd.Function):
 
 
 def narrow_product(dense: Tensor, weight: Tensor) -> Tensor:
-    """``dense @ weight`` of a tall matrix, with a faster gradient for a narrow weight."""
+    """Return ``dense @ weight`` of a tall matrix, with a faster gradient for a narrow weight."""
     if 4 * weight.size(1) > weight.size(0):
         return dense @ weight
     result: Tensor = _NarrowProduct.apply(dense, weight)
@@ -267,11 +267,10 @@ class _NarrowProduct(torch.autograd.Function):
 
 
 def _check(matrix: SparseMatrix, dense: Tensor) -> None:
-    """Raise unless a product can be computed: the kernels look at nothing."""
+    """Raise unless shapes and types match: the kernels check nothing."""
     if dense.dim() != 2 or matrix.shape[1] != dense.size(0):
         shape = list(dense.shape)
-        raise InputError(
-            f"a matrix {list(matrix.shape)} met a factor {shape}, expected {matrix.shape[1]} rows"
-        )
+        rows = matrix.shape[1]
+        raise InputError(f"cannot multiply {list(matrix.shape)} by {shape}, expected {rows} rows")
     if matrix.values.dtype != dense.dtype:
-        raise InputError(f"a factor is {dense.dtype}, expected {matrix.values.dtype}")
+        raise InputError(f"cannot multiply {matrix.values.dtype} by {dense.dtype}")

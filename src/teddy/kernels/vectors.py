@@ -1,10 +1,10 @@
-"""Vectors held in registers, for compiled kernels: sums that a loop over an array can't keep there.
+"""Vectors held in registers, for sums in compiled kernels.
 
-``load(array, row, column, lanes)`` reads so many neighbouring numbers of a matrix,
+``load(array, row, column, lanes)`` reads ``lanes`` adjacent numbers of a matrix,
 ``store(array, row, column, vector)`` writes them, ``zeros(array, lanes)`` is a vector of its type,
 ``added(sum, factor, vector)`` is ``sum + factor * vector``, and ``gated(vector, factor, gate)`` is
 ``factor * vector`` where the gate is positive, else 0. ``constant(lanes)`` compiles a kernel for
-each value of an argument. All exist within kernels only, where numba is installed.
+each value of an argument. They are defined within kernels only, where numba is installed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ gated: Any = None
 
 
 def spread(builder: Any, value: Any, lanes: int) -> Any:
-    """LLVM code for a number in all lanes of a vector; a vector stays as it is."""
+    """Build LLVM code that copies a number to all lanes of a vector; return a vector unchanged."""
     ir: Any = import_module("llvmlite.ir")
     if isinstance(value.type, ir.VectorType):
         return value
@@ -43,7 +43,7 @@ def _define() -> tuple[Any, ...]:
     types: Any = jit.installed.types
 
     class Vector(types.Type):
-        """The type of a vector, as numba sees it."""
+        """Type of a vector in numba."""
 
         def __init__(self, dtype: Any, lanes: int) -> None:
             self.dtype, self.lanes = dtype, lanes
@@ -51,7 +51,7 @@ def _define() -> tuple[Any, ...]:
 
     @extending.register_model(Vector)
     class Model(extending.models.PrimitiveModel):
-        """... and as LLVM does."""
+        """Type of a vector in LLVM."""
 
         def __init__(self, manager: Any, vector: Any) -> None:
             element = manager.lookup(vector.dtype).get_value_type()

@@ -1,6 +1,6 @@
-"""Edge pruning: scores of edges, exact selection, ``prune_edges`` and a PyG transform.
+"""Edge pruning: edge scores, exact selection, ``prune_edges`` and the transform ``SparsifyEdges``.
 
-A score is one file in ``scores``.
+Each score is one file in ``scores``.
 """
 
 from teddy.prune.choose import choose_edges, keep_highest, score_edges

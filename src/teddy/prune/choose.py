@@ -1,4 +1,4 @@
-"""Edges that a score keeps, of one graph, of each graph of a batch or of each relation."""
+"""Selection of the kept edges by a score: in a graph, in each graph of a batch or relation."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def choose_edges(
 ) -> Tensor:
     r"""Choose the edges that are kept, bool ``[M]`` (Algorithm 1, *Searching Subgraph*).
 
-    Exactly :math:`\lceil p_g M \rceil` are removed, of each group or of all together.
+    Exactly :math:`\lceil p_g M \rceil` edges are removed, from each group or from all together.
 
     Args:
         edges: The graph.
         sparsity: Share :math:`p_g` of edges to remove.
         score: A name in ``teddy.prune.SCORES``.
-        seed: For scores that draw.
-        weighted: Whether degrees are sums of ``edge_weight``.
-        signals: Signals of the nodes, for a score that reads them.
+        seed: Seed of random scores.
+        weighted: True for degrees that are sums of ``edge_weight``.
+        signals: Node signals, for a score that needs them.
 
     Example:
         >>> path = Edges(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
@@ -49,12 +49,12 @@ def choose_edges(
     """
     weights = edges.weights if weighted else None
     if weighted and weights is None:
-        raise InputError("degrees are to be weighted, expected edges with edge_weight")
+        raise InputError("weighted degrees need edge_weight, but the edges have none")
     return keep_highest(edges, score_edges(edges, score, seed, weights, signals), sparsity)
 
 
 def keep_highest(edges: Edges, scores: Tensor, sparsity: float) -> Tensor:
-    """Keep all edges but those of lowest score ``[M]``, as many as the budgets say, bool ``[M]``.
+    """Return a mask of all edges but those of lowest score, as many as the budget, bool ``[M]``.
 
     Example:
         >>> from teddy.graph import Groups
@@ -81,48 +81,49 @@ def score_edges(
 ) -> Tensor:
     """Return the score of each edge within its group, float64 ``[M]``.
 
-    With a budget over all relations, the score in the simple graph that they make together. Scores
-    draw once for all graphs of a batch, and for each relation by itself.
+    With a budget over all relations, scores are those in their union. Random scores draw once for
+    all graphs of a batch, and separately for each relation.
 
     Args:
         edges: The graph.
         score: A name in ``teddy.prune.SCORES``.
-        seed: For scores that draw.
+        seed: Seed of random scores.
         weights: Weight of each edge, float64 ``[M]``, for weighted degrees.
-        signals: Signals of the nodes, for a score that reads them.
+        signals: Node signals, for a score that needs them.
     """
-    found, groups = score_of(score), edges.groups
+    function, groups = score_of(score), edges.groups
     if weights is not None:
         check_weighted(score)
-    if signals is not None or found.needs:
-        signals = (signals or Signals()).checked(edges.num_nodes, score, found.needs)
+    if signals is not None or function.needs:
+        signals = (signals or Signals()).checked(edges.num_nodes, score, function.needs)
         signals = signals.to(edges.pairs.device)
     if groups is None:
-        return _score_graph(edges, found, seed, weights, signals)
+        return _score_graph(edges, function, seed, weights, signals)
     if groups.budget == "all" and groups.node is not None:
         graph, pair = edges.union
         if weights is not None:
             weighted = WeightedGraph.from_columns(graph, pair, weights)
-            return found.of_pairs(weighted, edges.node_pairs)
-        # Of scores that draw, edges between the same nodes have numbers of their own.
-        return found(graph, signals, seed)[pair] if found.of_graph else found(edges, signals, seed)
+            return function.of_pairs(weighted, edges.node_pairs)
+        if not function.of_graph:  # edges of two relations between the same nodes differ
+            return function(edges, signals, seed)
+        return function(graph, signals, seed)[pair]
     scores = torch.empty_like(edges.pairs[0], dtype=torch.float64)
-    if weights is not None or (groups.separate_draws and found.draws):
-        for alone, _, own in edges.each_group():
-            weight = None if weights is None else weights[own]
-            scores[own] = _score_graph(alone, found, seed, weight, signals)
+    if weights is not None or (groups.separate_draws and function.draws):
+        for group, _, columns in edges.each_group():
+            weight = None if weights is None else weights[columns]
+            scores[columns] = _score_graph(group, function, seed, weight, signals)
         return scores
-    if found.draws or not edges.num_edges:
-        return found(edges, signals, seed)
-    # TEDDY's integer sums have as many binary places as the bits of the highest degree leave:
-    # graphs that have as many together are scored to the last bit as each alone.
+    if function.draws or not edges.num_edges:
+        return function(edges, signals, seed)
+    # The resolution of TEDDY's integer sums depends on the bits of the highest degree. Graphs with
+    # the same number of bits are scored together, with the same result as separately.
     nodes = torch.arange(edges.num_nodes, device=edges.pairs.device)
     highest = torch.zeros_like(edges.num_in_group)
     highest.scatter_reduce_(0, groups.group_of(nodes), edges.degree, "amax")
     bits = torch.frexp(highest.double()).exponent[edges.group]
     for value in bits.unique():
-        own = bits == value
-        scores[own] = found(Edges(edges.num_nodes, edges.pairs[:, own]), signals, seed)
+        same = bits == value
+        scores[same] = function(Edges(edges.num_nodes, edges.pairs[:, same]), signals, seed)
     return scores
 
 
@@ -136,32 +137,34 @@ def _score_graph(
 
 
 def score_of(name: str) -> Score:
-    """Return the score of this name."""
+    """Return the score with a name."""
     return as_score(SCORES[name])
 
 
-def check_weighted(method: str) -> None:
-    """Raise unless a score has a form for weighted degrees.
+def check_weighted(score: str) -> None:
+    """Raise unless a score supports weighted degrees.
 
     Example:
         >>> check_weighted("random")
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: random takes no weights of edges, expected one of: teddy,
-        degree-high, degree-low, two-hop
+        teddy.errors.InputError: score random does not support weighted degrees, expected one of:
+        teddy, degree-high, degree-low, two-hop
     """
-    if score_of(method).weighted is None:
-        known = [name for name in SCORES if score_of(name).weighted is not None]
-        raise InputError(f"{method} takes no weights of edges, expected one of: {', '.join(known)}")
+    if score_of(score).weighted is None:
+        known = ", ".join(name for name in SCORES if score_of(name).weighted is not None)
+        raise InputError(
+            f"score {score} does not support weighted degrees, expected one of: {known}"
+        )
 
 
-def needed_signals(method: str) -> tuple[str, ...]:
-    """Names of the signals that a score reads beside the graph."""
-    return score_of(method).needs
+def needed_signals(score: str) -> tuple[str, ...]:
+    """Return the names of the node signals that a score needs."""
+    return score_of(score).needs
 
 
 def _tie_digests(edges: Edges) -> Digests:
-    """Hashes of edges, by the numbers of their ends within the group that has the budget."""
+    """Return the hashes of edges, by the indices of their ends within the group of the budget."""
     groups = edges.groups
     if groups is None or (groups.budget == "all" and groups.node is None):
         return index_digests(edges.pairs)
@@ -169,7 +172,7 @@ def _tie_digests(edges: Edges) -> Digests:
         return index_digests(edges.pairs - groups.first[edges.group])
 
     def digests(chosen: Tensor) -> NDArray[np.bytes_]:
-        """Hash the ends, and the relation: two may have an edge between the same nodes."""
+        """Hash the ends and the relation, since two relations may join the same nodes."""
         pairs = zip(*edges.node_pairs[:, chosen].tolist(), strict=True)
         ends = (pair_text(low, high) for low, high in pairs)
         return pair_digests(ends, map(str, edges.group[chosen].tolist()))

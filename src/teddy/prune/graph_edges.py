@@ -1,4 +1,4 @@
-"""The canonical edges of any PyG graph, and the columns that list them."""
+"""Canonical edges of any PyG graph, and the mapping to its columns of ``edge_index``."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from teddy.prune.scores.score import Signals
 
 #: An ``edge_index``, a graph, a heterogeneous graph, a batch of graphs, or a list of graphs.
 GraphLike: TypeAlias = Tensor | Data | HeteroData | Sequence[Data]
-#: Values of each column: of the graph, of each relation, or of each graph of a list.
+#: Values per column of ``edge_index``: of the graph, of each relation, or of each graph of a list.
 Columns: TypeAlias = Tensor | dict[EdgeType, Tensor] | list[Tensor]
 
-# Fields of `Signals` that a graph in a batch can have; the others are of nodes with classes.
+# Fields of `Signals` that are supported in a batch; the others need node classes.
 _OF_BATCH = {"x"}
 
 
 @dataclass(frozen=True)
 class GraphEdges:
-    """The canonical edges of a graph, and where its ``edge_index`` lists them.
+    """Canonical edges of a graph, and the edge of each column of its ``edge_index``.
 
     Attributes:
         edges: The canonical edges.
         pair_of_column: int64 ``[E]``: edge of each column, -1 for a self-loop. Columns of several
-            relations or graphs follow one another.
-        loop_nodes: int64 ``[L]``: node of each self-loop, as ``edges`` numbers them.
-        weights: float64 ``[M]``: weight of each edge; None: degrees are not weighted.
-        sizes: Columns of each relation or graph; None: one ``edge_index``.
-        relations: Names of the relations; None: no relations.
+            relations or graphs are concatenated.
+        loop_nodes: int64 ``[L]``: node of each self-loop, as numbered in ``edges``.
+        weights: float64 ``[M]``: weight of each edge; None without weighted degrees.
+        sizes: Number of columns of each relation or graph; None for one ``edge_index``.
+        relations: Edge types; None without relations.
     """
 
     edges: Edges
@@ -51,7 +51,7 @@ class GraphEdges:
     relations: Sequence[EdgeType] | None = None
 
     def like_graph(self, values: Tensor) -> Columns:
-        """Return values of all columns in the form in which the graph has columns."""
+        """Split values of all columns by relation or graph, as in the input."""
         if self.sizes is None:
             return values
         parts = list(values.split(list(self.sizes)))
@@ -91,43 +91,43 @@ def graph_edges(
     return _of_graphs(as_graphs(graph), budget, weighted)
 
 
-def signals_of(graph: GraphLike, score: str, needs: Sequence[str], given: Any) -> Signals:
-    """Return what a score reads beside the edges: keywords, or fields of the graph."""
-    for name in given:
+def signals_of(graph: GraphLike, score: str, needs: Sequence[str], keywords: Any) -> Signals:
+    """Return the node signals of a score: the keywords, else the fields of the graph."""
+    for name in keywords:
         if name not in needs:
-            wanted = ", ".join(needs) or "nothing beside the graph"
-            raise InputError(f"got {name}, but the score {score} reads {wanted}")
+            expected = ", ".join(needs) or "no signals"
+            raise InputError(f"score {score} does not use {name}, expected {expected}")
     several = isinstance(graph, Batch) or not isinstance(graph, Tensor | BaseData)
     if isinstance(graph, Tensor) or not needs:
-        return Signals(**given)
+        return Signals(**keywords)
     if isinstance(graph, HeteroData):
         raise InputError(
-            f"the score {score} reads {', '.join(needs)} of nodes of one type, expected a score "
-            "that reads only the graph for a HeteroData"
+            f"score {score} needs {', '.join(needs)} and does not support a HeteroData, expected "
+            "a score without signals"
         )
     if several and set(needs) - _OF_BATCH:
         others = ", ".join(name for name in needs if name not in _OF_BATCH)
         raise InputError(
-            f"the score {score} reads {others} of nodes, expected a score that reads only the "
-            "graph or features for a set of graphs"
+            f"score {score} needs {others} and does not support a set of graphs, expected a score "
+            "of the graph or its features"
         )
     if isinstance(graph, Data):
-        return Signals(**{**{name: graph[name] for name in needs if name in graph}, **given})
+        return Signals(**{**{name: graph[name] for name in needs if name in graph}, **keywords})
     return Signals(_features_of(as_graphs(graph)))
 
 
 def as_graphs(graphs: Any) -> list[Data]:
-    """Return a list of graphs, or raise an error that names the first that is none."""
+    """Return a list of graphs, or raise an error that names the first invalid one."""
     if isinstance(graphs, BaseData | str | dict) or not isinstance(graphs, Iterable):
         raise InputError(
             f"got a {type(graphs).__name__}, expected an edge_index, a Data, HeteroData or Batch, "
             "or a list of Data"
         )
     parts = list(graphs)
-    for place, graph in enumerate(parts):
+    for index, graph in enumerate(parts):
         if not isinstance(graph, Data) or graph.edge_index is None:
             raise InputError(
-                f"graphs[{place}] is a {type(graph).__name__}, expected a Data with an edge_index "
+                f"graphs[{index}] is a {type(graph).__name__}, expected a Data with an edge_index "
                 "(an edge_index itself must be a tensor)"
             )
     return parts
@@ -136,7 +136,7 @@ def as_graphs(graphs: Any) -> list[Data]:
 def check_weighted_graph(graph: Data) -> None:
     """Raise unless a graph has edge weights."""
     if graph.get("edge_weight") is None:
-        raise InputError(f"weighted=True needs edge_weight, this {type(graph).__name__} has none")
+        raise InputError(f"weighted=True needs edge_weight, the {type(graph).__name__} has none")
 
 
 def _of_columns(
@@ -157,26 +157,27 @@ def _of_batch(batch: Batch, budget: str, weighted: bool) -> GraphEdges:
 
 
 def _weights_of_batch(listed: GraphEdges, batch: Batch) -> Tensor:
-    """Weight of each edge, to the last bit as in its graph alone."""
-    of_column = batch.batch[batch.edge_index[0]]
-    order = torch.argsort(of_column, stable=True)
-    columns = order.split(torch.bincount(of_column, minlength=batch.num_graphs).tolist())
+    """Return the weight of each edge, computed within its graph."""
+    graph_of_column = batch.batch[batch.edge_index[0]]
+    order = torch.argsort(graph_of_column, stable=True)
+    counts = torch.bincount(graph_of_column, minlength=batch.num_graphs)
+    columns = order.split(counts.tolist())
     weights = []
-    for own, (alone, _, edges) in zip(columns, listed.edges.each_group(), strict=True):
-        pair = listed.pair_of_column[own]
+    for part, (group, _, edges) in zip(columns, listed.edges.each_group(), strict=True):
+        pair = listed.pair_of_column[part]
         pair = torch.where(pair < 0, pair, pair - edges.start)
-        weights.append(WeightedGraph.from_columns(alone, pair, batch.edge_weight[own]).weight)
+        weights.append(WeightedGraph.from_columns(group, pair, batch.edge_weight[part]).weight)
     return torch.cat(weights)
 
 
 def _of_graphs(graphs: list[Data], budget: str, weighted: bool) -> GraphEdges:
-    for place, graph in enumerate(graphs):
-        check_edges(graph.edge_index, graph.num_nodes, f"graphs[{place}]")
+    for index, graph in enumerate(graphs):
+        check_edges(graph.edge_index, graph.num_nodes, f"graphs[{index}]")
         if weighted:
             check_weighted_graph(graph)
     if not graphs:
-        nothing = torch.empty(2, 0, dtype=torch.long)
-        return GraphEdges(Edges(0, nothing), nothing[0], nothing[0], sizes=[])
+        empty = torch.empty(2, 0, dtype=torch.long)
+        return GraphEdges(Edges(0, empty), empty[0], empty[0], sizes=[])
     names = ["edge_index", *(["edge_weight"] if weighted else [])]
     bare = [Data(num_nodes=g.num_nodes, **{name: g[name] for name in names}) for g in graphs]
     listed = _of_batch(Batch.from_data_list(bare), budget, weighted)
@@ -184,9 +185,9 @@ def _of_graphs(graphs: list[Data], budget: str, weighted: bool) -> GraphEdges:
 
 
 def _of_relations(data: HeteroData, budget: str, weighted: bool) -> GraphEdges:
-    edges, of_relation = relation_edges(data, budget, ["edge_weight"] if weighted else [])
+    edges, pairs = relation_edges(data, budget, ["edge_weight"] if weighted else [])
     if weighted:
-        for relation in of_relation:
+        for relation in pairs:
             check_has_weights(relation, data[relation])
     assert edges.groups is not None
     first = {
@@ -195,10 +196,10 @@ def _of_relations(data: HeteroData, budget: str, weighted: bool) -> GraphEdges:
         for relation in group
     }
     loops = [
-        data[relation].edge_index[0, of_relation[relation] < 0].long() + first[relation]
+        data[relation].edge_index[0, pairs[relation] < 0].long() + first[relation]
         for relation in data.edge_types
     ]
-    columns = [of_relation[relation] for relation in data.edge_types]
+    columns = [pairs[relation] for relation in data.edge_types]
     return GraphEdges(
         edges, torch.cat(columns), torch.cat(loops), edges.weights if weighted else None,
         [pair.numel() for pair in columns], list(data.edge_types),
@@ -206,12 +207,12 @@ def _of_relations(data: HeteroData, budget: str, weighted: bool) -> GraphEdges:
 
 
 def _features_of(graphs: Sequence[Data]) -> Tensor:
-    """Features of the nodes of all graphs, or raise."""
-    x = [check_features(graph.x, f"graphs[{place}]") for place, graph in enumerate(graphs)]
-    for place, features in enumerate(x):
+    """Return the features of the nodes of all graphs, or raise."""
+    x = [check_features(graph.x, f"graphs[{index}]") for index, graph in enumerate(graphs)]
+    for index, features in enumerate(x):
         if features.size(1) != x[0].size(1):
             raise InputError(
-                f"graphs[{place}]: x has {features.size(1)} columns, expected {x[0].size(1)} as in "
+                f"graphs[{index}]: x has {features.size(1)} columns, expected {x[0].size(1)} as in "
                 "graphs[0]"
             )
     return torch.cat([f if f.layout == torch.strided else f.to_dense() for f in x])

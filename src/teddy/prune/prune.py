@@ -1,4 +1,4 @@
-"""Scores and pruning of the edges of any PyG graph."""
+"""Edge scores and edge pruning for any PyG graph."""
 
 from __future__ import annotations
 
@@ -30,23 +30,27 @@ def edge_scores(
     edge_weight: Tensor | None = None,
     **signals: Tensor,
 ) -> Any:
-    r"""Score each column of ``edge_index``: the importance of the edge (Eq. 6 to 8).
+    r"""Return the score of each column of ``edge_index``, by default TEDDY's (Eq. 6 to 8).
+
+    .. math::
+        T_e(i, j) = \tilde g(i) \, \tilde g(j) \qquad
+        \tilde g(v) = \frac{1}{|N_v|^2} \sum_{u \in N_v} \frac{1}{\sqrt{|N_u|}}
 
     Args:
         graph: An ``edge_index``, a ``Data``, ``HeteroData`` or ``Batch``, or a list of ``Data``.
-            An undirected edge may be listed once or twice; duplicates and self-loops are allowed.
+            One or both directions of an edge may be listed; duplicates and self-loops are allowed.
             Degrees are those of the simple graph. Both directions of an edge have the same score.
             A self-loop has the score of the pair (i, i); it is never pruned. A relation of a
             ``HeteroData`` and its reverse are one (:func:`teddy.graph.relation_edges`).
         score: Name of a score in ``teddy.prune.SCORES``.
         seed: Seed of random scores.
         num_nodes: Number of nodes of an ``edge_index``; by default the highest index plus one.
-        budget: ``each``: degrees are those within a relation; ``all``: those in the graph that all
-            relations make together.
-        weighted: Whether degrees are sums of the graph's ``edge_weight``.
+        budget: ``each``: degrees are those within a relation; ``all``: those in the union of all
+            relations.
+        weighted: True for degrees that are sums of the graph's ``edge_weight``.
         edge_weight: Positive weights ``[E]`` of an ``edge_index``, for weighted degrees
-            (:func:`teddy.prune.scores.teddy.weighted_node_values`). Columns of the same edge count
-            with their mean weight.
+            (:func:`teddy.prune.scores.teddy.weighted_node_values`). An edge has the mean weight of
+            its columns.
         signals: Node signals of the score: ``x``, ``logits``, ``isolated_logits``, ``labels``
             (:class:`~teddy.prune.scores.score.Signals`). By default the fields of the graph.
 
@@ -61,7 +65,7 @@ def edge_scores(
         tensor([0.1031, 0.0861, 0.0861, 0.1549], dtype=torch.float64)
     """
     rule = score_of(score)
-    known = signals_of(graph, score, rule.needs, signals)
+    node_signals = signals_of(graph, score, rule.needs, signals)
     check_budget(budget)
     weighted = _is_weighted(score, weighted, edge_weight)
     fast = None if weighted else _sorted_graph(graph, num_nodes, rule)
@@ -70,7 +74,8 @@ def edge_scores(
     listed = graph_edges(graph, num_nodes, budget, weighted, edge_weight)
     pair = listed.pair_of_column
     scores, loop = torch.empty_like(pair, dtype=torch.float64), pair < 0
-    scores[~loop] = score_edges(listed.edges, score, seed, listed.weights, known)[pair[~loop]]
+    by_edge = score_edges(listed.edges, score, seed, listed.weights, node_signals)
+    scores[~loop] = by_edge[pair[~loop]]
     scores[loop] = _loop_scores(rule, listed)
     return listed.like_graph(scores)
 
@@ -87,7 +92,7 @@ def prune_edges(
     edge_weight: Tensor | None = None,
     **signals: Tensor,
 ) -> Any:
-    r"""Choose the kept edges (Algorithm 1, *Searching Subgraph*).
+    r"""Return a mask of the kept edges (Algorithm 1, *Searching Subgraph*).
 
     Exactly :math:`\lceil p_g M \rceil` of the :math:`M` undirected edges are removed: those with
     the lowest scores, with all their columns. Self-loops are kept. An edge that is removed at one
@@ -102,9 +107,9 @@ def prune_edges(
         num_nodes: Number of nodes of an ``edge_index``; by default the highest index plus one.
         budget: ``each``: the sparsity holds for each graph of a batch and for each relation;
             ``all``: for all of them together, so some may lose all edges and others none.
-        weighted: Whether degrees are sums of the graph's ``edge_weight``.
+        weighted: True for degrees that are sums of the graph's ``edge_weight``.
         edge_weight: Weights of an ``edge_index``, for weighted degrees.
-        signals: What the score reads beside the graph; see :func:`edge_scores`.
+        signals: Node signals of the score; see :func:`edge_scores`.
 
     Returns:
         bool ``[E]``, True for kept columns; a dictionary by relation for a ``HeteroData``, a list
@@ -131,19 +136,19 @@ def prune_edges(
     check_sparsity(sparsity)
     check_budget(budget)
     rule = score_of(score)
-    known = signals_of(graph, score, rule.needs, signals)
+    node_signals = signals_of(graph, score, rule.needs, signals)
     weighted = _is_weighted(score, weighted, edge_weight)
     fast = None if weighted else _sorted_graph(graph, num_nodes, rule)
     if fast is not None:
         return fast.keep(rule, num_pruned_edges(sparsity, fast.num_edges))
     listed = graph_edges(graph, num_nodes, budget, weighted, edge_weight)
-    scores = score_edges(listed.edges, score, seed, listed.weights, known)
+    scores = score_edges(listed.edges, score, seed, listed.weights, node_signals)
     keep = keep_highest(listed.edges, scores, sparsity)
     return listed.like_graph(keep_columns(keep, listed.pair_of_column))
 
 
 def _is_weighted(score: str, weighted: bool, edge_weight: Tensor | None) -> bool:
-    """Return True if degrees are weighted; raise if the score cannot have them."""
+    """Return True if degrees are weighted; raise if the score does not support it."""
     weighted = weighted or edge_weight is not None
     if weighted:
         check_weighted(score)
@@ -151,7 +156,7 @@ def _is_weighted(score: str, weighted: bool, edge_weight: Tensor | None) -> bool
 
 
 def _sorted_graph(graph: GraphLike, num_nodes: int | None, rule: Score) -> SortedGraph | None:
-    """Return a graph that can be scored without sorting it, or None."""
+    """Return a graph that can be scored without a sort, or None."""
     if rule.join is None:
         return None
     if isinstance(graph, Tensor):
@@ -162,7 +167,7 @@ def _sorted_graph(graph: GraphLike, num_nodes: int | None, rule: Score) -> Sorte
 
 
 def _loop_scores(rule: Score, listed: GraphEdges) -> Tensor:
-    """Score self-loops as pairs (i, i) of their graph, or of their relation."""
+    """Return the scores of self-loops as pairs (i, i) of their graph or relation."""
     edges, nodes, weights = listed.edges, listed.loop_nodes, listed.weights
     groups = edges.groups
     if groups is None:
@@ -173,11 +178,11 @@ def _loop_scores(rule: Score, listed: GraphEdges) -> Tensor:
             weights = WeightedGraph.from_columns(union, pair, weights).weight
         return _of_loops(rule, union, groups.node[nodes], weights)
     scores, group = torch.empty_like(nodes, dtype=torch.float64), groups.group_of(nodes)
-    for number, (alone, own_nodes, own) in enumerate(edges.each_group()):
+    for number, (part, part_nodes, part_edges) in enumerate(edges.each_group()):
         inside = group == number
         if inside.any():
-            weight = None if weights is None else weights[own]
-            scores[inside] = _of_loops(rule, alone, nodes[inside] - own_nodes.start, weight)
+            weight = None if weights is None else weights[part_edges]
+            scores[inside] = _of_loops(rule, part, nodes[inside] - part_nodes.start, weight)
     return scores
 
 

@@ -1,6 +1,6 @@
-"""Exact selection: the k edges of lowest score, ties in the order of the md5 of their ends' ids.
+"""Exact selection of the k edges of lowest score, with ties broken by the md5 of the end ids.
 
-The tie rule reads an edge's two ids only, not its index in a table, and md5 exists on every engine.
+The tie rule depends on the two ids of an edge, not on its row, and md5 exists on every engine.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ from teddy.errors import InputError
 from teddy.kernels import jit
 from teddy.kernels.pair_digests import integer_digests
 
-#: From numbers of edges, int64 ``[P]``, to hashes that decide among equal scores.
+#: Function from edge indices, int64 ``[P]``, to the hashes that break ties.
 Digests = Callable[[Tensor], NDArray[np.bytes_]]
 Ids = Iterable[int | str] | NDArray[np.int64]
 
-# So few pairs aren't worth loading the kernel.
+# Maximum number of pairs that are hashed without the kernel.
 _FEW = 10_000
 
 
 def lowest_edges(scores: Tensor, k: int, digests: Digests) -> Tensor:
     """Mark the ``k`` lowest edges in the total order (score, md5 of the pair).
 
-    The order is total, so for a larger ``k`` the marked edges contain those of a smaller one.
-    Only edges equal to the threshold are hashed.
+    The edges marked for a smaller ``k`` are a subset. Only edges at the threshold are hashed.
 
     Example:
         >>> digests = index_digests(torch.tensor([[0, 0, 1], [1, 2, 2]]))
@@ -37,7 +36,7 @@ def lowest_edges(scores: Tensor, k: int, digests: Digests) -> Tensor:
         tensor([False,  True,  True])
     """
     if torch.isnan(scores).any():
-        raise InputError("an edge score is nan, expected a number for every edge")
+        raise InputError("an edge score is nan, expected a number for each edge")
     if k == 0 or k == scores.numel():
         return torch.full_like(scores, k > 0, dtype=torch.bool)
     threshold = torch.from_numpy(np.partition(scores.cpu().numpy(), k - 1)[k - 1 : k])
@@ -51,13 +50,13 @@ def lowest_edges(scores: Tensor, k: int, digests: Digests) -> Tensor:
 
 
 def lowest_of_groups(scores: Tensor, group: Tensor, budgets: Tensor, digests: Digests) -> Tensor:
-    """Mark the lowest edges of all groups, each as by :func:`lowest_edges` with its budget.
+    """Mark the lowest edges of each group as :func:`lowest_edges`, with a budget per group.
 
     Args:
         scores: float64 ``[M]``.
         group: int64 ``[M]``, ascending.
-        budgets: int64 ``[G]``, at most the edges that a group has.
-        digests: From numbers of edges to the hashes of their ends within their group.
+        budgets: int64 ``[G]``, at most the number of edges of each group.
+        digests: Function from edge indices to the hashes of their ends within the group.
 
     Example:
         >>> digests = index_digests(torch.tensor([[0, 0, 1], [1, 2, 2]]))
@@ -66,10 +65,10 @@ def lowest_of_groups(scores: Tensor, group: Tensor, budgets: Tensor, digests: Di
         tensor([False,  True,  True])
     """
     if torch.isnan(scores).any():
-        raise InputError("an edge score is nan, expected a number for every edge")
+        raise InputError("an edge score is nan, expected a number for each edge")
     if not scores.numel():
         return torch.zeros_like(scores, dtype=torch.bool)
-    # By group, then by score: a group's place k - 1 holds the k-th lowest of it.
+    # Sorted by group, then by score: entry k - 1 of a group is its k-th lowest score.
     ordered = scores[torch.from_numpy(np.lexsort((scores.cpu(), group.cpu()))).to(scores.device)]
     first = torch.searchsorted(group, torch.arange(budgets.numel(), device=group.device))
     threshold = ordered[(first + budgets - 1).clamp(0, scores.numel() - 1)]
@@ -77,33 +76,33 @@ def lowest_of_groups(scores: Tensor, group: Tensor, budgets: Tensor, digests: Di
     marked = scores < threshold
     missing = budgets - torch.bincount(group[marked], minlength=budgets.numel())
     ties = ((scores == threshold) & (missing[group] > 0)).nonzero().flatten()
-    of_tie = group[ties]
-    whole = torch.bincount(of_tie, minlength=budgets.numel()) == missing
-    marked[ties[whole[of_tie]]] = True
-    ties, of_tie = ties[~whole[of_tie]], of_tie[~whole[of_tie]]
+    tie_group = group[ties]
+    whole = torch.bincount(tie_group, minlength=budgets.numel()) == missing
+    marked[ties[whole[tie_group]]] = True
+    ties, tie_group = ties[~whole[tie_group]], tie_group[~whole[tie_group]]
     if ties.numel():
-        order = np.lexsort((digests(ties), of_tie.cpu()))
+        order = np.lexsort((digests(ties), tie_group.cpu()))
         ties = ties[torch.from_numpy(order).to(ties.device)]
-        place = torch.arange(ties.numel(), device=ties.device)
-        before = torch.searchsorted(of_tie, of_tie)  # ties of the groups before
-        marked[ties[place - before < missing[of_tie]]] = True
+        position = torch.arange(ties.numel(), device=ties.device)
+        before = torch.searchsorted(tie_group, tie_group)  # ties of the groups before
+        marked[ties[position - before < missing[tie_group]]] = True
     return marked
 
 
 def index_digests(pairs: Tensor) -> Digests:
-    """Hashes of edges by the indices of their ends ``[2, M]``, the lower one first."""
+    """Return the hashes of edges by the indices of their ends ``[2, M]``, the lower one first."""
 
     def digests(edges: Tensor) -> NDArray[np.bytes_]:
-        # In a set of graphs many have the same numbers.
-        known, place = torch.unique(pairs[:, edges], dim=1, return_inverse=True)
-        found: NDArray[np.bytes_] = pair_digests(*known.cpu().numpy())[place.cpu().numpy()]
-        return found
+        # In a set of graphs many edges have the same indices.
+        unique, index = torch.unique(pairs[:, edges], dim=1, return_inverse=True)
+        hashes: NDArray[np.bytes_] = pair_digests(*unique.cpu().numpy())[index.cpu().numpy()]
+        return hashes
 
     return digests
 
 
 def pair_text(low: int | str, high: int | str) -> str:
-    """The text of an edge that is hashed; no two edges have the same.
+    """Return the text of an edge to hash, unique for each edge.
 
     Example:
         >>> pair_text(3, 12), pair_text("a-b", "c")
@@ -113,13 +112,13 @@ def pair_text(low: int | str, high: int | str) -> str:
 
 
 def pair_digests(lows: Ids, highs: Ids, prefix: str = "") -> NDArray[np.bytes_]:
-    """md5 of each pair in hexadecimal digits, ``S32 [P]``, which sort as the numbers do.
+    """Return the md5 of each pair in hexadecimal digits, ``S32 [P]``, which sort as numbers.
 
     Args:
-        lows: Ids of one end, of an undirected edge the lower; large arrays are hashed by a
-            compiled kernel where numba is installed.
+        lows: Ids of one end, the lower one of an undirected edge; large arrays are hashed by a
+            compiled kernel if numba is installed.
         highs: Ids of the other end.
-        prefix: Text before that of each pair.
+        prefix: Text before each pair.
 
     Example:
         >>> pair_digests([0, 0], [1, 2]).tolist()

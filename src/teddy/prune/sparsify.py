@@ -1,4 +1,4 @@
-"""Pruning as a PyG transform."""
+"""Edge pruning as a PyG transform."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from teddy.sparsity import check_sparsity
 
 @functional_transform("sparsify_edges")
 class SparsifyEdges(BaseTransform):
-    r"""Keep the edges that matter, from the `"TEDDY: Trimming Edges with Degree-based
+    r"""Removes the edges of lowest score, as in the `"TEDDY: Trimming Edges with Degree-based
     Discrimination strategY" <https://openreview.net/forum?id=4UIBysXjVq>`_ paper (Eq. 6 to 8)
     (functional name: :obj:`sparsify_edges`).
 
-    All attributes of a removed edge are removed with it (``edge_attr``, ``edge_weight``, edge
-    masks). All nodes stay, and all links to predict (``edge_label_index``, ``edge_label``). The
-    relations of a ``HeteroData`` and the graphs of a ``Batch`` or a list are pruned as by
-    :func:`teddy.prune_edges`.
+    Exactly :math:`\lceil p_g M \rceil` of the :math:`M` undirected edges are removed, with their
+    attributes (``edge_attr``, ``edge_weight``, edge masks). All nodes are kept, and all links to
+    predict (``edge_label_index``, ``edge_label``). A ``HeteroData``, a ``Batch`` or a list of
+    graphs is pruned as by :func:`teddy.prune_edges`.
 
     Args:
-        sparsity: Share of undirected edges to remove, in [0, 1].
-        score: Name of a score in ``teddy.prune.SCORES``. A score that reads more than the graph
-            takes ``data.x``, ``data.logits``, ... (:class:`~teddy.prune.scores.score.Signals`).
+        sparsity: Share :math:`p_g` of undirected edges to remove, in [0, 1].
+        score: Name of a score in ``teddy.prune.SCORES``. A score with node signals
+            reads ``data.x``, ``data.logits``, ... (:class:`~teddy.prune.scores.score.Signals`).
         seed: Seed of random scores.
         budget: ``each``: the sparsity holds for each relation and for each graph of a batch;
             ``all``: for all of them together.
-        weighted: Whether degrees are sums of ``edge_weight``. Columns of the same edge count with
-            their mean weight.
+        weighted: True for degrees that are sums of ``edge_weight``. An edge has the mean weight of
+            its columns.
 
     Example:
         >>> import torch, teddy
@@ -57,7 +57,7 @@ class SparsifyEdges(BaseTransform):
         weighted: bool = False,
     ) -> None:
         self.sparsity = check_sparsity(sparsity)
-        SCORES[score]  # an unknown name is an error here, not at the first graph
+        SCORES[score]  # raises for an unknown name
         if weighted:
             check_weighted(score)
         self.score = score
@@ -66,7 +66,7 @@ class SparsifyEdges(BaseTransform):
         self.weighted = weighted
 
     def forward(self, data: Any) -> Any:
-        """Return the graph with fewer edges (called through ``transform(data)``, on a copy)."""
+        """Return a copy of the graph with the kept edges; called by ``transform(data)``."""
         keep = prune_edges(
             data, self.sparsity, self.score, seed=self.seed, budget=self.budget,
             weighted=self.weighted,

@@ -1,4 +1,1 @@
-"""Files: atomic writes, tensors with a checksum, folders that resume, and a cache.
-
-Everything that the library keeps on disk is written and read here.
-"""
+"""Files on disk: atomic writes, tensors with a checksum, resumable folders, and a cache."""

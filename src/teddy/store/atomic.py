@@ -1,4 +1,4 @@
-"""Atomic writes: files that are whole or not there."""
+"""Atomic writes: a file is complete or does not exist."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import psutil
 
 from teddy.errors import InputError
 
-#: Beginning of the names of unfinished files.
+#: Prefix of the names of unfinished files.
 UNFINISHED = ".teddy-"
 
 StrPath = str | os.PathLike[str]
 
 
 def write_atomically(path: StrPath, content: bytes) -> None:
-    """Write a file so that its name never stands for a part of it.
+    """Write a file in full or not at all.
 
     Raises:
-        InputError: if it can't be written; a file of that name stays as it was.
+        InputError: if it can't be written; an existing file is unchanged.
 
     Example:
         >>> import tempfile, pathlib
@@ -34,7 +34,7 @@ def write_atomically(path: StrPath, content: bytes) -> None:
     """
     target, temporary = _target(path), None
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=_own_prefix(os.getpid()))
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=_process_prefix(os.getpid()))
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
@@ -49,22 +49,22 @@ def write_atomically(path: StrPath, content: bytes) -> None:
 
 
 def remove_unfinished(folder: StrPath) -> None:
-    """Delete files within a folder that a killed process of this machine has not finished."""
-    ours = re.compile(re.escape(_own_prefix("")[:-1]) + r"(\d+)-")
+    """Delete unfinished files in a folder that killed processes of this machine have left."""
+    ours = re.compile(re.escape(_process_prefix("")[:-1]) + r"(\d+)-")
     for path in Path(folder).rglob(f"{UNFINISHED}*"):
         written_by = ours.match(path.name)
         if written_by is not None and not psutil.pid_exists(int(written_by[1])):
             path.unlink(missing_ok=True)
 
 
-def _own_prefix(process: int | str) -> str:
-    """Beginning of the names of unfinished files of a process of this machine."""
+def _process_prefix(process: int | str) -> str:
+    """Prefix of the names of unfinished files of a process of this machine."""
     machine = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
     return f"{UNFINISHED}{machine}-{process}-"
 
 
 def check_writable(path: StrPath) -> None:
-    """Raise now if :func:`write_atomically` would raise.
+    """Raise if :func:`write_atomically` would raise.
 
     Example:
         >>> check_writable("no-such-folder/a.ticket")
@@ -81,11 +81,11 @@ def check_writable(path: StrPath) -> None:
 
 
 def _target(path: StrPath) -> Path:
-    """The file behind links, or raise."""
+    """Return the path with symbolic links resolved, or raise."""
     target = Path(os.path.realpath(path))
     try:
         if target.exists() and not target.is_file():
-            raise InputError(f"{path}: is not a file, expected one or a new name")
+            raise InputError(f"{path}: is not a file, expected a file or a new name")
     except OSError as error:
         raise InputError(f"{path}: can't be written ({error.strerror})") from None
     if not target.parent.is_dir():

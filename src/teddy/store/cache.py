@@ -1,4 +1,4 @@
-"""Tensors that are costly to compute, kept on disk from one process to the next."""
+"""Disk cache of tensors that are costly to compute."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from teddy.sparsity import check_number
 from teddy.store.atomic import UNFINISHED, write_atomically
 from teddy.store.tensors import Entry, entry_bytes, read_entry
 
-_GIB = 2.0  # of all files together, where TEDDY_CACHE_GIB doesn't say otherwise
-_ABANDONED = 86_400.0  # seconds after which an unfinished file is nobody's
+_GIB = 2.0  # default of TEDDY_CACHE_GIB, the limit for all files together
+_ABANDONED = 86_400.0  # seconds after which an unfinished file is deleted
 
 
 def folder() -> Path:
     """Folder of the files: in ``TEDDY_CACHE``, by default ``~/.cache/teddy``."""
-    named, home = os.environ.get("TEDDY_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    if named:
-        return Path(named).expanduser() / "tensors"
+    cache, home = os.environ.get("TEDDY_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    if cache:
+        return Path(cache).expanduser() / "tensors"
     return (Path(home) if home else Path("~/.cache").expanduser()) / "teddy" / "tensors"
 
 
 def load(key: str) -> dict[str, Tensor] | None:
-    """Return the tensors saved under a key; None if there are none, or the file is damaged."""
+    """Return the tensors saved under a key; None without a file, or if it is damaged."""
     entry = read_entry(_path(key))
     if entry is None or entry.metadata.get("key") != key:
         return None
@@ -38,10 +38,10 @@ def load(key: str) -> dict[str, Tensor] | None:
 
 
 def save(key: str, tensors: dict[str, Tensor]) -> None:
-    """Keep tensors under a key.
+    """Save tensors under a key; do nothing if the folder can't be written.
 
-    All files together take at most ``TEDDY_CACHE_GIB`` (2 by default): those unused for longest
-    are deleted. Where nothing can be written nothing is kept, and nothing else happens.
+    All files together take at most ``TEDDY_CACHE_GIB`` (2 by default): the least recently used
+    ones are deleted.
 
     Example:
         >>> import tempfile, unittest.mock
@@ -50,13 +50,13 @@ def save(key: str, tensors: dict[str, Tensor]) -> None:
         ...     load("one")
         {'x': tensor([1.])}
     """
-    most = check_number(os.environ.get("TEDDY_CACHE_GIB", _GIB), "TEDDY_CACHE_GIB") * 2**30
-    if sum(tensor.nbytes for tensor in tensors.values()) > most:
+    limit = check_number(os.environ.get("TEDDY_CACHE_GIB", _GIB), "TEDDY_CACHE_GIB") * 2**30
+    if sum(tensor.nbytes for tensor in tensors.values()) > limit:
         return
     content, path = entry_bytes(Entry(tensors, {"key": key})), _path(key)
     with contextlib.suppress(OSError, InputError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        _make_room(path.parent, most - len(content), path)
+        _delete_oldest(path.parent, limit - len(content), path)
         write_atomically(path, content)
 
 
@@ -64,10 +64,10 @@ def _path(key: str) -> Path:
     return folder() / f"{hashlib.sha256(key.encode()).hexdigest()}.safetensors"
 
 
-def _make_room(place: Path, left: float, replaced: Path) -> None:
-    """Delete the files unused for longest until the others take at most ``left`` bytes."""
+def _delete_oldest(folder: Path, limit: float, replaced: Path) -> None:
+    """Delete the least recently used files until the others take at most ``limit`` bytes."""
     files = []
-    for path in place.iterdir():
+    for path in folder.iterdir():
         with contextlib.suppress(OSError):  # another process deleted it
             state = path.stat()
             if path.suffix == ".safetensors" and path != replaced:
@@ -76,7 +76,7 @@ def _make_room(place: Path, left: float, replaced: Path) -> None:
                 path.unlink()
     total = sum(size for _, size, _ in files)
     for _, size, path in sorted(files):
-        if total <= left:
+        if total <= limit:
             break
         with contextlib.suppress(OSError):
             path.unlink()

@@ -1,4 +1,4 @@
-"""Folders that one run owns and resumes from: a record of its settings, and locks."""
+"""Folders of resumable runs: a record of the settings, and locks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ FORMAT = 1
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and its parents, or raise."""
+    """Create a folder and its parents, or raise."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{path}: can't be made ({error.strerror})") from None
+        raise InputError(f"{path}: can't be created ({error.strerror})") from None
 
 
 def check_owner(path: Path, record: str, others: Iterable[str], kind: str) -> None:
@@ -29,9 +29,9 @@ def check_owner(path: Path, record: str, others: Iterable[str], kind: str) -> No
 
     Args:
         path: The folder.
-        record: Name of the file that records the settings.
+        record: Name of the file with the settings.
         others: Names of files that may be written before the record.
-        kind: The kind of run, for the message.
+        kind: Kind of run, for the message.
 
     Example:
         >>> import tempfile
@@ -55,7 +55,7 @@ def check_owner(path: Path, record: str, others: Iterable[str], kind: str) -> No
 
 
 def check_same(path: Path, before: Mapping[str, Any], now: Mapping[str, Any], content: str) -> None:
-    """Raise if a folder was filled with other settings; the message names the first that differs.
+    """Raise if a folder has results of other settings; the message names the first that differs.
 
     Example:
         >>> check_same(Path("runs"), {"epochs": 4}, {"epochs": 5}, "results")
@@ -87,13 +87,13 @@ def write_record(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Read what :func:`write_record` wrote; raise if it is damaged.
+    """Read a file of :func:`write_record`; raise if it is damaged.
 
     Example:
         >>> read_record(Path("no-such-file"))
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: no-such-file: damaged, not a whole file (...); delete it
+        teddy.errors.InputError: no-such-file: file is damaged (...); delete it
     """
     try:
         content = json.loads(path.read_bytes())
@@ -103,11 +103,14 @@ def read_record(path: Path) -> dict[str, Any]:
         return record
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"{path}: damaged, not a whole file ({reason}); delete it") from None
+        raise InputError(f"{path}: file is damaged ({reason}); delete it") from None
 
 
 def try_lock(lock: FileLock, seconds: float = 0.0) -> bool:
-    """Take a lock if it is free within some seconds; the system releases it with the process."""
+    """Acquire a lock within some seconds and return True, or return False.
+
+    The system releases it when the process ends.
+    """
     try:
         lock.acquire(timeout=seconds)
         return True

@@ -1,4 +1,4 @@
-"""Tensors on disk: in one file with metadata and a checksum, as bits, or larger than memory."""
+"""Tensors on disk: files with metadata and a checksum, packed masks, and mapped matrices."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from teddy.store.atomic import StrPath, write_atomically
 
 @dataclass(frozen=True)
 class Entry:
-    """Tensors and plain numbers that belong together."""
+    """Tensors and their metadata."""
 
     tensors: dict[str, Tensor]
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
 def entry_bytes(entry: Entry) -> bytes:
-    """The bytes of an entry's file, which depend on the entry alone."""
+    """Return the content of an entry's file; equal entries give equal bytes."""
     tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in entry.tensors.items()}
     # One metadata key: safetensors doesn't keep the order of several.
-    facts = {**entry.metadata, "sha256": content_digest(entry.metadata, tensors)}
-    content: bytes = to_safetensors(tensors, {"teddy": json.dumps(facts, sort_keys=True)})
+    metadata = {**entry.metadata, "sha256": content_digest(entry.metadata, tensors)}
+    content: bytes = to_safetensors(tensors, {"teddy": json.dumps(metadata, sort_keys=True)})
     return content
 
 
 def write_entry(path: StrPath, entry: Entry) -> None:
-    """Write an entry to a file, whole or not at all.
+    """Write an entry to a file, in full or not at all.
 
     Example:
         >>> import tempfile, pathlib
@@ -50,21 +50,22 @@ def write_entry(path: StrPath, entry: Entry) -> None:
 
 
 def read_entry(path: StrPath) -> Entry | None:
-    """Read a file; None if there is none, it is another kind of file, or it is damaged."""
+    """Read an entry; None if the file is missing, damaged or of another kind."""
     try:
         with safe_open(path, framework="pt") as file:
-            metadata = file.metadata()
+            header = file.metadata()
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        facts = json.loads(metadata["teddy"])
-        claimed = facts.pop("sha256")
-        return Entry(tensors, facts) if claimed == content_digest(facts, tensors) else None
+        metadata = json.loads(header["teddy"])
+        checksum = metadata.pop("sha256")
+        intact = checksum == content_digest(metadata, tensors)
+        return Entry(tensors, metadata) if intact else None
     except (OSError, RuntimeError, SafetensorError, KeyError, TypeError, AttributeError,
             ValueError):  # fmt: skip
         return None
 
 
 def content_digest(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
-    """Return the sha256 of a header and tensors, however they are stored."""
+    """Return the sha256 of a header and tensors; their layout in memory does not matter."""
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(tensors):
         tensor = tensors[name]
@@ -74,7 +75,7 @@ def content_digest(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> 
 
 
 def pack(mask: Tensor) -> Tensor:
-    """Put eight entries of a mask into a byte.
+    """Pack eight entries of a mask into a byte.
 
     Example:
         >>> pack(torch.tensor([True, False, True]))
@@ -84,7 +85,7 @@ def pack(mask: Tensor) -> Tensor:
 
 
 def unpack(packed: Tensor, count: int) -> Tensor:
-    """Return ``count`` entries of a mask from its bytes.
+    """Unpack ``count`` entries of a mask from its bytes.
 
     Example:
         >>> unpack(torch.tensor([160], dtype=torch.uint8), 3)
@@ -96,9 +97,9 @@ def unpack(packed: Tensor, count: int) -> Tensor:
 
 
 def scratch(rows: int, columns: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """A matrix of zeros in a file in ``TMPDIR``, mapped into memory.
+    """Return a matrix of zeros in a file in ``TMPDIR``, mapped into memory.
 
-    The file has no name, so it is gone with the tensor, or with the process, however that ends.
+    The file has no name, so the system deletes it with the tensor or the process.
 
     Example:
         >>> matrix = scratch(2, 3)
@@ -110,7 +111,7 @@ def scratch(rows: int, columns: int, dtype: torch.dtype = torch.float32) -> Tens
     if rows * columns == 0:
         return torch.zeros(rows, columns, dtype=dtype)
     with tempfile.TemporaryFile(prefix="teddy-") as file:
-        # A disk that is full is an error here, not a signal when a page is written.
+        # On a full disk this raises an error; otherwise a later write would be a signal.
         os.posix_fallocate(file.fileno(), 0, rows * columns * kind.itemsize)
         array = np.memmap(file, kind, "r+", shape=(rows, columns))
     return torch.from_numpy(array)

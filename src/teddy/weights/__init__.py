@@ -1,6 +1,6 @@
-"""Sparse weights: projection onto l0 balls, an optimizer that ends a step with it, masks.
+"""Sparse weights: the l0 projection, an optimizer that ends each step with it, and masks.
 
-A weight budget divides the sparsity among matrices (budget, pools).
+A weight budget divides the sparsity among matrices.
 """
 
 from teddy.settings import WeightBudget

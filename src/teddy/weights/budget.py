@@ -1,4 +1,4 @@
-"""The weight budget: excluded parameters, and parameters that share a budget."""
+"""Weight budget: excluded parameters, and parameters that share a budget."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from teddy.sparsity import num_kept_weights
 
 
 def excluded_parameters(model: nn.Module, exclude: Sequence[ExcludeLike]) -> set[str]:
-    """Names of the parameters that patterns match.
+    """Return the names of the parameters that patterns match.
 
-    A pattern matches a parameter by its name, by the name of a module that it is part of, or by
-    the name of such a module's class. A class matches parameters of its instances.
+    A pattern matches the name of a parameter, of a module that contains it, or of such a module's
+    class. A class matches parameters of its instances.
 
     Args:
         model: The model.
@@ -41,30 +41,30 @@ def excluded_parameters(model: nn.Module, exclude: Sequence[ExcludeLike]) -> set
         owners[name] = [modules[path] for path in inside]
         classes = {kind.__name__ for owner in owners[name] for kind in type(owner).__mro__}
         names[name] = {name, *inside} | (classes - {"Module", "object"})
-    found: set[str] = set()
+    excluded: set[str] = set()
     for item in exclude_items(exclude):
         matched = {
             name
             for name in names
             if (
-                any(fnmatchcase(word, item) for word in names[name])
+                any(fnmatchcase(text, item) for text in names[name])
                 if isinstance(item, str)
                 else any(isinstance(owner, item) for owner in owners[name])
             )
         }
         if not matched:
-            text = item if isinstance(item, str) else item.__name__
+            pattern = item if isinstance(item, str) else item.__name__
             first = ", ".join(list(names)[:6])
             raise InputError(
-                f"weight_exclude '{text}' matches no parameter of the {type(model).__name__}, "
+                f"weight_exclude '{pattern}' matches no parameter of the {type(model).__name__}, "
                 f"expected patterns of names such as {first}, or module classes"
             )
-        found |= matched
-    return found
+        excluded |= matched
+    return excluded
 
 
 def check_scope(scope: str) -> str:
-    """A known scope, or raise."""
+    """Return the scope, or raise if it is unknown."""
     if scope not in SCOPES:
         raise InputError(f"weight_scope is '{scope}', expected one of: {', '.join(SCOPES)}")
     return scope
@@ -72,10 +72,10 @@ def check_scope(scope: str) -> str:
 
 @dataclass(frozen=True)
 class Pool:
-    """Parameters whose largest entries are kept, compared with each other.
+    """Parameters that share a budget: their largest entries together are kept.
 
     Attributes:
-        places: Their indices in the list of all parameters.
+        places: Indices of the parameters in the list of all parameters.
         num_kept: Number of kept entries.
     """
 
@@ -84,7 +84,7 @@ class Pool:
 
 
 def pools(shapes: Sequence[Sequence[int]], scope: str, sparsity: float) -> list[Pool]:
-    """Parameters that share a budget, and their budgets, by a scope of :class:`WeightBudget`.
+    """Divide parameters into pools with a budget each, by a scope of :class:`WeightBudget`.
 
     Example:
         >>> shapes = [[64, 8], [8], [8, 2]]  # weight, bias, weight
@@ -108,7 +108,7 @@ def pools(shapes: Sequence[Sequence[int]], scope: str, sparsity: float) -> list[
 
 
 def balanced_counts(shapes: Sequence[Sequence[int]], total: int) -> list[int]:
-    r"""Entries kept of each matrix, in proportion to the sum of its dimensions.
+    r"""Return the number of kept entries per matrix, in proportion to the sum of its dimensions.
 
     This is the Erdos-Renyi allocation of `Mocanu et al. (2018)
     <https://arxiv.org/abs/1707.04780>`_: a matrix of :math:`n \times m` entries keeps

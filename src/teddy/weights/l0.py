@@ -1,4 +1,4 @@
-r"""The projection onto the :math:`\ell_0` ball, Eq. 10 of the paper, and masks of weights."""
+r"""Projection onto the :math:`\ell_0` ball (Eq. 10 of the paper), and masks of weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from teddy.kernels.selection import BLOCK, scan_band
 from teddy.sparsity import check_sparsity, num_kept_weights
 from teddy.weights.budget import pools
 
-# Reach of the widest band, as a share of the cut.
+# Half width of the widest band, relative to the threshold.
 _WIDEST = 0.05
 
 
@@ -30,18 +30,18 @@ def project_l0_(
         \mathrm{proj}_{\mathcal C_h}(\Theta) = \operatorname*{argmin}_{\|\Theta'\|_0 \le h}
         \|\Theta' - \Theta\|_2^2, \qquad h = \lceil (1 - p_\theta) d \rceil
 
-    The :math:`h` entries of largest magnitude stay, the others become zero. Among equal
-    magnitudes at the cut, those that come first in the order of ``parameters`` stay.
+    The :math:`h` entries of largest magnitude are kept, the others become zero. Among equal
+    magnitudes at the threshold, the first in the order of ``parameters`` are kept.
 
     Args:
-        parameters: A tensor or several, all on one device.
+        parameters: One or several tensors, all on one device.
         sparsity: Share :math:`p_\theta` of all entries to set to zero, in [0, 1].
-        scope: ``global``, all entries together as above; or ``matrix`` or ``balanced``, each
-            parameter with two or more dimensions by itself, see
+        scope: ``global``: all entries together as above; ``matrix`` or ``balanced``: each
+            parameter with two or more dimensions separately, see
             :class:`~teddy.settings.WeightBudget`.
 
     Raises:
-        InputError: if an entry is nan or infinite; nothing is changed then.
+        InputError: if an entry is nan or infinite; then no parameter changes.
 
     Example:
         >>> import torch, teddy
@@ -57,9 +57,9 @@ def project_l0_(
 def projections(
     parameters: Tensor | Iterable[Tensor], sparsity: float, scope: str
 ) -> list[L0Projection]:
-    """The projections of all pools of a weight budget."""
+    """Return the projections of all pools of a weight budget."""
     tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-    share = check_sparsity(sparsity, "weight sparsity")
+    share = check_sparsity(sparsity, "weight_sparsity")
     return [
         L0Projection([tensors[place] for place in pool.places], num_kept=pool.num_kept)
         for pool in pools([tensor.shape for tensor in tensors], scope, share)
@@ -67,11 +67,11 @@ def projections(
 
 
 class L0Projection:
-    """:func:`project_l0_` with its work space, for use after every step of a training.
+    """Projection of :func:`project_l0_` with cached buffers, for use after every training step.
 
-    From one step to the next the cut moves little, so the next search starts in a narrow band
-    around the last cut: one pass counts the magnitudes above it and collects those in it. Only if
-    the cut left the band are all magnitudes partitioned. ``num_kept`` replaces the sparsity.
+    The threshold moves little between steps, so the search starts in a narrow band around the last
+    one: a pass counts the magnitudes above the band and collects those in it. All magnitudes are
+    partitioned only if the threshold left the band. ``num_kept`` replaces the sparsity.
 
     Example:
         >>> weight = torch.tensor([3.0, -1.0, 2.0])
@@ -91,7 +91,7 @@ class L0Projection:
         self._tensors = tensors
         total = sum(tensor.numel() for tensor in tensors)
         if num_kept is None:
-            num_kept = num_kept_weights(check_sparsity(sparsity, "weight sparsity"), total)
+            num_kept = num_kept_weights(check_sparsity(sparsity, "weight_sparsity"), total)
         self.num_kept = num_kept
         self.num_zero = total - self.num_kept
         dtype = max((t.dtype for t in tensors), key=lambda d: d.itemsize, default=torch.float32)
@@ -100,32 +100,32 @@ class L0Projection:
         ranges = [
             (i, a, b) for i, tensor in enumerate(tensors) for a, b in jit.split(tensor.numel())
         ]
-        # Magnitudes of all parameters, end to end, or of those in the band.
-        room = torch.empty(total + len(ranges) * BLOCK, dtype=dtype, device=device)
-        self._buffer = room[:total]
+        # Magnitudes of all parameters, concatenated, or of those in the band.
+        space = torch.empty(total + len(ranges) * BLOCK, dtype=dtype, device=device)
+        self._buffer = space[:total]
         self._slices = self._buffer.split([tensor.numel() for tensor in tensors])
-        # Tensor, begin, end, and room for what lies in the band.
+        # Tensor, begin, end, and buffer for the magnitudes in the band.
         self._pieces: list[tuple[int, int, int, Any]] = []
-        if room.device.type == "cpu" and dtype.itemsize >= 4:
-            rooms = room.split([b - a + BLOCK for _, a, b in ranges])
-            self._pieces = [(*r, space.numpy()) for r, space in zip(ranges, rooms, strict=True)]
+        if space.device.type == "cpu" and dtype.itemsize >= 4:
+            buffers = space.split([b - a + BLOCK for _, a, b in ranges])
+            self._pieces = [(*r, part.numpy()) for r, part in zip(ranges, buffers, strict=True)]
         self._last_cut: float | None = None
         self._reach = 0.01
 
     @property
     def parameters(self) -> list[Tensor]:
-        """The tensors as they are now: a parameter's storage may have been replaced."""
+        """Current tensors: the storage of a parameter may have been replaced."""
         return [tensor.detach() for tensor in self._tensors]
 
     @torch.no_grad()
     def __call__(self) -> None:
-        """Project the parameters as they are now."""
+        """Project the parameters in place."""
         if self._buffer.numel() == 0:
             return
-        cut, ties_to_drop = self._cut_in_band() or self._cut_of_all()
+        cut, ties_to_drop = self._threshold_in_band() or self._threshold_of_all()
         if self._last_cut and math.isfinite(cut):
-            # Half as far again as the cut moved this time or, fading, before; beyond 5% a band
-            # doesn't pay.
+            # 1.5 times the last move of the threshold, or earlier moves with decay; a band beyond 5%
+            # is not worth it.
             moved = abs(cut / self._last_cut - 1)
             before = 0.95 * self._reach if self._reach <= _WIDEST else 0.0
             self._reach = max(1e-3, 1.5 * moved, before)
@@ -137,39 +137,39 @@ class L0Projection:
         if ties_to_drop:
             self._drop_last_ties(cut, ties_to_drop)
 
-    def _cut_of_all(self) -> tuple[float, int]:
-        """The smallest kept magnitude, and the number of equal ones to remove."""
+    def _threshold_of_all(self) -> tuple[float, int]:
+        """Return the smallest kept magnitude, and the number of equal ones to remove."""
         for magnitudes, tensor in zip(self._slices, self.parameters, strict=True):
             torch.abs(tensor.to(magnitudes.dtype), out=magnitudes.view_as(tensor))
         if not math.isfinite(float(self._buffer.amax())):
-            self._refuse()
+            self._raise_not_finite()
         if self.num_kept == 0:
             return math.inf, 0
         return _cut_at(self._buffer, self.num_zero)
 
-    def _cut_in_band(self) -> tuple[float, int] | None:
-        """The same from a band around the last cut; None if the cut isn't in it."""
+    def _threshold_in_band(self) -> tuple[float, int] | None:
+        """Return the same from a band around the last threshold; None if it is not in the band."""
         if not self._last_cut or math.isinf(self._last_cut) or self._reach > _WIDEST:
             return None
-        if not jit.available(*self.parameters) or not self._alike():
+        if not jit.available(*self.parameters) or not self._same_layout():
             return None
         kind = self._buffer.numpy().dtype.type
         ends = [kind(self._last_cut * (1 + side * self._reach)) for side in (-1, 1)]
         flat = [tensor.view(-1).numpy() for tensor in self.parameters]
-        pieces = [(flat[index][a:b], *ends, room) for index, a, b, room in self._pieces]
+        pieces = [(flat[index][a:b], *ends, part) for index, a, b, part in self._pieces]
         above, counts, finite = zip(*jit.run_parts(scan_band, pieces), strict=True)
         if not all(finite):
-            self._refuse()
+            self._raise_not_finite()
         if min(counts) < 0:
             return None
-        inside = [room[:n] for (*_, room), n in zip(self._pieces, counts, strict=True)]
+        inside = [part[:n] for (*_, part), n in zip(self._pieces, counts, strict=True)]
         band = torch.from_numpy(np.concatenate(inside))
-        missing = self.num_kept - sum(above)  # largest in the band that stay
+        missing = self.num_kept - sum(above)  # kept entries in the band
         if not 0 < missing <= band.numel():
             return None
         return _cut_at(band, band.numel() - missing)
 
-    def _alike(self) -> bool:
+    def _same_layout(self) -> bool:
         return all(t.is_contiguous() and t.dtype == self._buffer.dtype for t in self.parameters)
 
     def _drop_last_ties(self, cut: float, count: int) -> None:
@@ -179,7 +179,7 @@ class L0Projection:
             tensor[tuple(last.t())] = 0
             count -= len(last)
 
-    def _refuse(self) -> None:
+    def _raise_not_finite(self) -> None:
         bad = next(float(t[~t.isfinite()][0]) for t in self.parameters if not t.isfinite().all())
         raise InputError(f"a weight is {bad}, expected finite weights to project")
 
@@ -190,7 +190,7 @@ def count_nonzero(parameters: Iterable[Tensor]) -> int:
 
 
 def _cut_at(magnitudes: Tensor, index: int) -> tuple[float, int]:
-    """Return the magnitude of that rank, and how many of lower rank equal it; reorders them."""
+    """Return the magnitude at a rank, and the number of equal ones below; reorders the tensor."""
     if magnitudes.device.type == "cpu" and magnitudes.dtype.itemsize >= 4:
         magnitudes.numpy().partition(index)  # one index: linear time
     else:
@@ -201,7 +201,7 @@ def _cut_at(magnitudes: Tensor, index: int) -> tuple[float, int]:
 
 
 def _zero_below_(tensor: Tensor, cut: float, dtype: torch.dtype) -> None:
-    """Set the entries of magnitude below ``cut``, a number of this type, to zero."""
+    """Set the entries of magnitude below ``cut`` to zero."""
     if tensor.dtype == dtype and dtype.itemsize >= 4:
         # One pass: hardshrink keeps what is above its threshold.
         below = torch.tensor(cut, dtype=dtype).nextafter(torch.tensor(0.0, dtype=dtype)).item()
@@ -211,7 +211,7 @@ def _zero_below_(tensor: Tensor, cut: float, dtype: torch.dtype) -> None:
 
 
 def largest_entries(magnitudes: Sequence[Tensor], count: int) -> list[Tensor]:
-    """Mark the ``count`` largest entries of several tensors together; of equal ones the first.
+    """Mark the ``count`` largest entries of several tensors together; ties keep the first.
 
     Example:
         >>> largest_entries([torch.tensor([3.0, 1.0]), torch.tensor([1.0, 2.0])], 3)
@@ -222,13 +222,13 @@ def largest_entries(magnitudes: Sequence[Tensor], count: int) -> list[Tensor]:
         flat = flat.float()
     total = flat.numel()
     if not 0 <= count <= total:
-        raise InputError(f"asked for {count} of {total} weights, expected 0 to {total}")
+        raise InputError(f"count must be from 0 to {total}, got {count}")
     if torch.isnan(flat).any():
-        raise InputError("a mask is nan, expected numbers")
+        raise InputError("magnitudes contain nan, expected numbers")
     marked = torch.ones(total, dtype=torch.bool)
     if count < total:
         cut = float(np.partition(flat.numpy(), total - count - 1)[total - count - 1])
-        marked = flat > cut  # what equals the largest that goes is a tie
+        marked = flat > cut  # entries equal to the largest removed one are ties
         ties = (flat == cut).nonzero().flatten()[: count - int(marked.sum())]
         marked[ties] = True
     parts = marked.split([m.numel() for m in magnitudes])
@@ -236,10 +236,10 @@ def largest_entries(magnitudes: Sequence[Tensor], count: int) -> list[Tensor]:
 
 
 class FixedMask:
-    r"""The projection onto the weights that a mask keeps: :math:`\Theta \odot m`, in place.
+    r"""Projection onto the weights that a mask keeps: :math:`\Theta \odot m`, in place.
 
-    Called after every step of an optimizer that treats each weight by itself, as Adam does, it is
-    the same as training :math:`f(\Theta \odot m)`.
+    Called after every step of an element-wise optimizer such as Adam, it is equivalent to training
+    :math:`f(\Theta \odot m)`.
 
     Example:
         >>> weight = torch.tensor([3.0, -1.0])
@@ -253,6 +253,6 @@ class FixedMask:
 
     @torch.no_grad()
     def __call__(self) -> None:
-        """Set the other weights to zero."""
+        """Set the removed weights to zero."""
         for parameter, mask in self._pairs:
             parameter.mul_(mask)

@@ -1,4 +1,4 @@
-"""An optimizer whose every step ends with the projection."""
+"""Optimizer wrapper whose every step ends with the projection."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class L0Projected(Optimizer):
     .. math::
         \Theta_{t+1} = \mathrm{proj}_{\mathcal C_h}\big(\Theta_t - \eta \nabla \mathcal L\big)
 
-    The wrapped optimizer's moments aren't masked, so a removed weight can come back. Both objects
-    share one set of ``param_groups`` and ``state``: parameter groups, closures, step hooks and
+    The wrapped optimizer's moments are not masked, so a removed weight can become non-zero again.
+    Both objects share one set of ``param_groups`` and ``state``: parameter groups, closures, step hooks and
     learning-rate schedulers work as with the optimizer itself.
 
-    Pruned are parameters that require a gradient and have received one. A parameter group with
+    It prunes parameters that require a gradient and have received one. A parameter group with
     its own ``sparsity`` has its own budget, and ``sparsity=0.0`` leaves a group dense.
     ``optimizer.sparsity`` may be set at any time; it is part of :meth:`state_dict`, with the
     progress of a schedule.
@@ -36,20 +36,20 @@ class L0Projected(Optimizer):
     non-zero weights than the model: project it with :func:`teddy.project_l0_` before use.
 
     Args:
-        optimizer: The optimizer that makes the step.
-        sparsity: Share of the weights to keep at zero, in [0, 1].
+        optimizer: The wrapped optimizer.
+        sparsity: Share of the weights to set to zero, in [0, 1].
         units: Project onto whole units of these hidden layers, such as ``model.units()`` of a
             GCN, instead of single weights; see :class:`~teddy.weights.units.UnitProjection`.
-        scope: ``balanced``: parameters with two or more dimensions are pruned each by itself,
-            small ones less, and vectors such as biases stay dense. ``matrix``: the same share of
-            each. ``global``, the paper's choice: all parameters together, which can remove whole
-            layers if their scales differ. See :class:`~teddy.settings.WeightBudget`.
-        exclude: Parameters that stay dense and are no part of the budget: name patterns
+        scope: ``balanced``: parameters with two or more dimensions are pruned separately, small
+            ones less, and vectors such as biases stay dense. ``matrix``: the same share of each.
+            ``global``, the paper's choice: all parameters together, which can remove whole layers
+            if their scales differ. See :class:`~teddy.settings.WeightBudget`.
+        exclude: Parameters that stay dense and are not counted in the budget: name patterns
             (``"*.bias"``) and module classes (``nn.Embedding``) of ``model``.
-        model: The model whose names ``exclude`` refers to.
-        schedule: ``constant``, or ``linear`` or ``cubic``: the sparsity rises from 0, see
+        model: The model, required with ``exclude``.
+        schedule: ``constant``; or ``linear`` or ``cubic``: the sparsity rises from 0, see
             :func:`~teddy.settings.weights.reached_share`.
-        ramp_steps: Steps after which a rising sparsity is full.
+        ramp_steps: Steps after which the full sparsity is reached.
 
     Example:
         >>> import torch, teddy
@@ -88,7 +88,7 @@ class L0Projected(Optimizer):
             check_count(ramp_steps, "ramp_steps")
         if exclude and model is None:
             raise InputError(
-                "exclude came without model, expected the model that it names parts of"
+                "exclude needs model, expected model=... with the parameters to exclude"
             )
         names = excluded_parameters(model, exclude) if model is not None and exclude else set()
         self.excluded = [p for n, p in model.named_parameters() if n in names] if model else []
@@ -98,48 +98,48 @@ class L0Projected(Optimizer):
         self._check_any()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Let the wrapped optimizer step, then project."""
+        """Run a step of the wrapped optimizer, then project."""
         loss = self.optimizer.step() if closure is None else self.optimizer.step(closure)
         self._project()
         return loss
 
     @property
     def current_sparsity(self) -> float:
-        """Sparsity of the last step; below ``sparsity`` while a schedule rises."""
+        """Sparsity of the last step; below ``sparsity`` during a ramp."""
         return self.sparsity * self._reached
 
     @property
     def _reached(self) -> float:
-        """Share of every sparsity that the schedule has reached."""
+        """Share of each sparsity that the schedule has reached."""
         if self.ramp_steps is None:
             return 1.0
         return reached_share(self.schedule, self.steps_done / self.ramp_steps)
 
     @property
     def sparsity(self) -> float:
-        """Share of the weights to keep at zero."""
+        """Share of the weights to set to zero."""
         return self._sparsity
 
     @sparsity.setter
     def sparsity(self, sparsity: float) -> None:
-        self._sparsity = check_sparsity(sparsity, "weight sparsity")
+        self._sparsity = check_sparsity(sparsity, "weight_sparsity")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients."""
         self.optimizer.zero_grad(set_to_none)
 
     def state_dict(self) -> dict[str, Any]:
-        """The wrapped optimizer's state, and under ``l0`` the sparsity and the steps done."""
-        own = {"sparsity": self.sparsity, "steps_done": self.steps_done}
-        return {**self.optimizer.state_dict(), "l0": own}
+        """Return the wrapped optimizer's state, with sparsity and number of steps under ``l0``."""
+        state = {"sparsity": self.sparsity, "steps_done": self.steps_done}
+        return {**self.optimizer.state_dict(), "l0": state}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore what :meth:`state_dict` or the wrapped optimizer has saved."""
+        """Load a state of :meth:`state_dict` or of the wrapped optimizer."""
         state_dict = dict(state_dict)
-        own = state_dict.pop("l0", {})
+        state = state_dict.pop("l0", {})
         self.optimizer.load_state_dict(state_dict)
-        self.sparsity = own.get("sparsity", self.sparsity)
-        self.steps_done = own.get("steps_done", self.steps_done)
+        self.sparsity = state.get("sparsity", self.sparsity)
+        self.steps_done = state.get("steps_done", self.steps_done)
         self._share()
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -159,21 +159,22 @@ class L0Projected(Optimizer):
         self._projections: list[Callable[[], None]] = []
 
     def _groups(self) -> list[tuple[float, list[Tensor]]]:
-        """Budgets: a sparsity and the trainable parameters that it holds for."""
+        """Return the budgets: each a sparsity and its trainable parameters."""
         excluded = {id(parameter) for parameter in self.excluded}
         common: list[Tensor] = []
-        found = [(self.sparsity, common)]
+        budgets = [(self.sparsity, common)]
         for group in self.param_groups:
             trainable = [p for p in group["params"] if p.requires_grad and id(p) not in excluded]
-            own = group.get("sparsity")
-            if own is None:
+            sparsity = group.get("sparsity")
+            if sparsity is None:
                 common += trainable
             else:
-                found.append((check_sparsity(own, "sparsity of a parameter group"), trainable))
-        return found
+                sparsity = check_sparsity(sparsity, "sparsity of a parameter group")
+                budgets.append((sparsity, trainable))
+        return budgets
 
     def _check_any(self) -> None:
-        """Raise if there is nothing that a sparsity could hold for."""
+        """Raise if a budget has no parameters to prune."""
         for index, (sparsity, parameters) in enumerate(self._groups()):
             if sparsity == 0 or not parameters:
                 continue
@@ -194,7 +195,7 @@ class L0Projected(Optimizer):
         groups = [(self._reached * sparsity, parameters) for sparsity, parameters in self._groups()]
         for _, parameters in groups:
             self._received |= {id(p) for p in parameters if p.grad is not None}
-        groups = [(s, [p for p in found if id(p) in self._received]) for s, found in groups]
+        groups = [(s, [p for p in params if id(p) in self._received]) for s, params in groups]
         made_for = [(sparsity, [id(p) for p in parameters]) for sparsity, parameters in groups]
         if made_for != self._made_for:
             self._made_for, self._projections = made_for, []

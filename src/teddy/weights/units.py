@@ -1,4 +1,4 @@
-r"""Whole hidden units as groups of weights, those that your own module declares among them."""
+r"""Whole hidden units as groups of weights, including units declared by your own module."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ from teddy.weights.l0 import largest_entries
 
 @dataclass(frozen=True)
 class Part:
-    """A tensor with ``width`` neighbouring entries along a dimension for each unit, in order."""
+    """Weights of units in a tensor: ``width`` adjacent entries along a dimension for each unit."""
 
     tensor: Tensor
     dim: int
     width: int = 1
 
     def squares(self, count: int) -> Tensor:
-        """Sum of squares of each unit's entries."""
-        own = self.tensor.detach().narrow(self.dim, 0, count * self.width)
-        others = [d for d in range(own.dim()) if d != self.dim]
-        squares = own.square().sum(dim=others) if others else own.square()
+        """Return the sum of squares of each unit's entries."""
+        entries = self.tensor.detach().narrow(self.dim, 0, count * self.width)
+        others = [d for d in range(entries.dim()) if d != self.dim]
+        squares = entries.square().sum(dim=others) if others else entries.square()
         return squares.view(count, self.width).sum(dim=1)
 
     def zero_(self, units: Tensor) -> None:
         """Set the entries of the units that a mask marks to zero."""
-        own = self.tensor.detach().narrow(self.dim, 0, units.numel() * self.width)
-        shape = [1] * own.dim()
+        entries = self.tensor.detach().narrow(self.dim, 0, units.numel() * self.width)
+        shape = [1] * entries.dim()
         shape[self.dim] = -1
-        stays = (~units).to(own).repeat_interleave(self.width).view(shape)
-        own.mul_(stays)
+        kept = (~units).to(entries).repeat_interleave(self.width).view(shape)
+        entries.mul_(kept)
 
 
 @dataclass(frozen=True)
 class Units:
-    """The hidden units of a layer, or features, or whole heads, and their weights.
+    """Hidden units of a layer, features or whole attention heads, and their weights.
 
-    Your own module declares them in a method ``units()``, which returns a list of these, one for
-    each hidden layer.
+    Your own module declares them in a method ``units()``, which returns a list with one ``Units``
+    for each hidden layer.
 
     Attributes:
         count: Number of units.
-        incoming: Weights that compute a unit: where all are zero, it is zero.
-        outgoing: Weights that a unit is multiplied with: where all are zero, it has no effect.
-        own: Weights without a meaning once the unit is gone.
-        buffers: Tensors that aren't learned and have entries for each unit, such as running
-            statistics; they are made smaller along with the weights.
+        incoming: Weights that compute a unit: if all are zero, it is zero.
+        outgoing: Weights that multiply a unit: if all are zero, it has no effect.
+        own: Other weights that are removed with the unit, such as attention vectors.
+        buffers: Tensors that are not learned and have entries for each unit, such as running
+            statistics; compaction shrinks them with the weights.
 
     Example:
         >>> class Own(torch.nn.Module):
@@ -77,11 +77,11 @@ class Units:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """All places of their weights."""
+        """All weights of the units."""
         return self.incoming + self.own + self.outgoing
 
     def squares(self) -> Tensor:
-        """Squared norm of each unit's weights."""
+        """Return the squared norm of each unit's weights."""
         total = self.parts[0].squares(self.count)
         for part in self.parts[1:]:
             total = total + part.squares(self.count)
@@ -96,10 +96,10 @@ class Units:
 def num_kept_units(
     layers: Sequence[Units], parameters: Iterable[Tensor], sparsity: float
 ) -> list[int]:
-    r"""Kept units of each layer, with at most :math:`\lceil (1-p_\theta) d\rceil` weights.
+    r"""Number of kept units per layer, with at most :math:`\lceil (1-p_\theta) d\rceil` weights.
 
-    The same share of each layer, and at least one unit, even where that is more. A weight counts
-    if the units at both of its ends are kept; weights of no unit always count.
+    Each layer keeps the same share, and at least one unit, even if that exceeds the budget. A
+    weight counts if the units at both of its ends are kept; weights of no unit always count.
 
     Example:
         >>> first, last = torch.ones(5, 4), torch.ones(4, 2)
@@ -108,12 +108,12 @@ def num_kept_units(
         [2]
     """
     tensors = list(parameters)
-    ends: dict[tuple[int, int], tuple[int, int]] = {}  # of a dimension: its layer, a unit's width
+    ends: dict[tuple[int, int], tuple[int, int]] = {}  # layer and unit width of a dimension
     for index, units in enumerate(layers):
         for part in units.parts:
             ends[id(part.tensor), part.dim % part.tensor.dim()] = index, part.width
     budget = num_kept_weights(
-        check_sparsity(sparsity, "weight sparsity"), sum(t.numel() for t in tensors)
+        check_sparsity(sparsity, "weight_sparsity"), sum(t.numel() for t in tensors)
     )
 
     def weights(kept: list[int]) -> int:
@@ -135,7 +135,7 @@ def num_kept_units(
 
 
 class UnitProjection:
-    r"""The projection onto few hidden units, for use after every step of a training.
+    r"""Projection onto few hidden units, for use after every training step.
 
     A group :math:`G_j` is all weights of unit :math:`j` of a hidden layer: its incoming weights (a
     column), its outgoing weights (a row) and, of a head, its attention vectors. In a network with
@@ -148,11 +148,11 @@ class UnitProjection:
     keeps the :math:`k` groups of largest :math:`\|\Theta_{G_j}\|_2`, the first of equal ones, and
     sets the others to zero. A weight between two hidden layers is in two groups, and the nearest
     point is a hard problem; there the layers are projected one after the other, from the first,
-    so a weight removed with the unit at one end doesn't count at the other.
+    so a weight removed with the unit at one end does not count at the other.
 
     Args:
         layers: The units of each hidden layer.
-        parameters: All weights, in the budget; those of no unit are kept.
+        parameters: All weights of the budget; those of no unit are kept.
         sparsity: Share of the weights to remove.
 
     Example:
@@ -172,17 +172,17 @@ class UnitProjection:
 
     @torch.no_grad()
     def __call__(self) -> None:
-        """Project the weights as they are now."""
+        """Project the weights in place."""
         for units, count in zip(self.layers, self.num_kept, strict=True):
             squares = units.squares()
             if not math.isfinite(float(squares.sum())):
-                raise InputError("a weight isn't finite, expected finite weights to project")
+                raise InputError("a weight is nan or infinite, expected finite weights to project")
             if count < units.count:
                 units.zero_(~largest_entries([squares], count)[0])
 
 
 def declared_units(model: nn.Module) -> list[Units]:
-    """The hidden units that a module's method ``units()`` returns, checked; none without one.
+    """Return the checked hidden units of a module's method ``units()``; none without the method.
 
     Raises:
         InputError: if it returns something else, or a part isn't of this module or doesn't have an
@@ -234,7 +234,7 @@ def _check_part(part: Any, units: Units, known: dict[int, str], where: str) -> N
     tensor, needed = part.tensor, units.count * part.width
     described = f"'{known[id(tensor)]}' {list(tensor.shape)}"
     if not -tensor.dim() <= part.dim < tensor.dim():
-        raise InputError(f"{where} is {described}, which has no dimension {part.dim}")
+        raise InputError(f"{where} is {described} without a dimension {part.dim}")
     if units.count < 1 or part.width < 1 or tensor.size(part.dim) < needed:
         raise InputError(
             f"{where} is {described}, expected {units.count} units of {part.width} in "

@@ -1,9 +1,9 @@
-"""One file a score. A score says how much each edge matters; the lowest go first.
+"""Edge scores, one file each. Edges of lowest score are removed first.
 
 A score is a function ``(edges, signals, seed) -> float64 [M]``, a number for each edge of the
-simple graph. It must not depend on how the edges were listed. One that reads features, or outputs
-of the dense model, is a :class:`Score` that names them as ``needs``; one that is made of a value
-per node is a :func:`node_score`.
+simple graph. It must not depend on the order of ``edge_index``. A score of features or of outputs
+of the dense model is a :class:`Score` with their names in ``needs``; a score made of one value per
+node is a :func:`node_score`.
 """
 
 from __future__ import annotations

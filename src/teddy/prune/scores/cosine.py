@@ -15,7 +15,7 @@ from teddy.prune.scores.teddy import teddy_score
 
 
 def cosine_values(graph: Edges, signals: Signals) -> Tensor:
-    r"""Cosine of the angle between the features of an edge's ends; 0 where one has none.
+    r"""Cosine of the angle between the features of an edge's ends; 0 if one has no features.
 
     Example:
         >>> path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
@@ -37,13 +37,13 @@ def cosine_values(graph: Edges, signals: Signals) -> Tensor:
     return torch.from_numpy(products).to(graph.pairs.device)
 
 
-def weighed_cosine(graph: Edges, signals: Signals, seed: int = 0) -> Tensor:
+def weighted_cosine(graph: Edges, signals: Signals, seed: int = 0) -> Tensor:
     r"""Similarity times TEDDY's score (Eq. 6 to 8), :math:`\max(\cos(x_i, x_j), 0) \, T_{ij}`."""
     return cosine_values(graph, signals).clamp(min=0) * teddy_score(graph)
 
 
 def _unit_rows(x: Tensor) -> NDArray[np.float64] | csr_matrix:
-    """Rows of length 1, in NumPy or SciPy; a row without features stays as it is."""
+    """Return rows of length 1, in NumPy or SciPy; rows of zeros don't change."""
     if x.layout == torch.strided:
         rows = x.detach().cpu().double().numpy()
         return rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(min=1e-300)
@@ -56,4 +56,4 @@ def _unit_rows(x: Tensor) -> NDArray[np.float64] | csr_matrix:
 
 
 #: Prune edges between nodes of different features, or between hubs, first.
-cosine = Score(weighed_cosine, ("x",))
+cosine = Score(weighted_cosine, ("x",))

@@ -1,4 +1,4 @@
-"""The one-hop edge degree of Section 4, (deg(i) + deg(j)) / 2, pruned from either end."""
+"""One-hop edge degree of Section 4, (deg(i) + deg(j)) / 2; lowest or highest removed first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from teddy.prune.scores.score import Graph, node_score
 
 
 def half_degree(graph: Graph | WeightedGraph) -> Tensor:
-    r"""An end's share of :math:`(|N_i| + |N_j|) / 2`; or of :math:`(\deg(i) + \deg(j)) / 2`.
+    r"""Part of one end in :math:`(|N_i| + |N_j|) / 2`, or in :math:`(\deg(i) + \deg(j)) / 2`.
 
     Example:
         >>> from teddy.graph import Edges

@@ -1,4 +1,4 @@
-"""Values of edges that several scores are made of; those of NetworKit need an optional extra."""
+"""Edge values shared by several scores; those of NetworKit need an optional extra."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AT_ONCE = 2**24
 
 
 def parts(count: int, width: int) -> Iterator[slice]:
-    """Slices of ``count`` rows that together have at most 2^24 numbers, ``width`` in a row."""
+    """Yield slices of ``count`` rows of ``width`` numbers, with at most 2^24 numbers each."""
     step = max(1, _AT_ONCE // max(width, 1))
     return (slice(start, start + step) for start in range(0, count, step))
 
@@ -45,29 +45,29 @@ def ranks(graph: Edges, values: Tensor) -> Tensor:
 
     Args:
         graph: The graph.
-        values: ``[2, M]``: row 0 is the edge's value for ``pairs[0]``, row 1 for ``pairs[1]``.
+        values: ``[2, M]``: row 0 has the values for ``pairs[0]``, row 1 those for ``pairs[1]``.
 
     Example:
         >>> star = Edges(4, torch.tensor([[0, 0, 0], [1, 2, 3]]))
         >>> ranks(star, torch.tensor([[5.0, 7.0, 5.0], [1.0, 1.0, 1.0]])).tolist()
         [[2, 1, 2], [1, 1, 1]]
     """
-    ends, worth = graph.pairs.flatten().cpu().numpy(), values.flatten().cpu().numpy()
-    order = np.lexsort((-worth, ends))
-    ends, worth = ends[order], worth[order]
+    ends, flat = graph.pairs.flatten().cpu().numpy(), values.flatten().cpu().numpy()
+    order = np.lexsort((-flat, ends))
+    ends, flat = ends[order], flat[order]
     position = np.arange(ends.size)
     # A run is the edges of one end and one value; their rank is that of the first.
     new_end = np.diff(ends, prepend=-1) != 0
-    new_run = new_end | (np.diff(worth, prepend=np.inf) != 0)
+    new_run = new_end | (np.diff(flat, prepend=np.inf) != 0)
     first_of_end = np.maximum.accumulate(np.where(new_end, position, 0))
     first_of_run = np.maximum.accumulate(np.where(new_run, position, 0))
-    place = np.empty(ends.size, dtype=np.int64)
-    place[order] = first_of_run - first_of_end + 1
-    return torch.from_numpy(place.reshape(2, -1)).to(graph.pairs.device)
+    rank = np.empty(ends.size, dtype=np.int64)
+    rank[order] = first_of_run - first_of_end + 1
+    return torch.from_numpy(rank.reshape(2, -1)).to(graph.pairs.device)
 
 
 def import_networkit(score: str) -> Any:
-    """Import NetworKit, or say which score needs it and how to get it."""
+    """Import NetworKit, or raise with the command that installs it."""
     try:
         import networkit
     except ModuleNotFoundError as error:
@@ -78,16 +78,16 @@ def import_networkit(score: str) -> Any:
 
 
 def networkit_graph(networkit: Any, graph: Edges, order: Tensor | None = None) -> Any:
-    """Build NetworKit's graph of the same edges; an edge's id is its index in ``graph.pairs``.
+    """Return NetworKit's graph of the same edges; an edge's id is its index in ``graph.pairs``.
 
-    With another order of the edges, int64 ``[M]``, ids are indices in it. Nodes without edges are
-    left out: no edge score depends on them, but a fire that starts at one would cost time.
+    With another order of the edges, int64 ``[M]``, ids are indices in it. Isolated nodes are left
+    out: no edge score depends on them, but a fire that starts at one would cost time.
     """
     has_edges = graph.degree > 0
     label = has_edges.cumsum(dim=0) - 1
     pairs = graph.pairs if order is None else graph.pairs[:, order]
     low, high = label[pairs].cpu().numpy()
-    # Indexed from the start, edges are numbered as they are added; `indexEdges` would go by node.
+    # With edgesIndexed edges are numbered in the order given; `indexEdges` would number by node.
     return networkit.GraphFromCoo((low, high), n=int(has_edges.sum()), edgesIndexed=True)
 
 

@@ -1,4 +1,4 @@
-"""Label propagation: how much of the training labels reaches both ends of an edge."""
+"""Label propagation: agreement of the propagated training labels at both ends of an edge."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from teddy.graph.edges import Edges
 from teddy.prune.scores.score import Score, Signals, max_degree
 from teddy.prune.scores.teddy import fraction_bits
 
-#: Of `"Learning with local and global consistency" (Zhou et al. 2003)`.
+#: From `"Learning with local and global consistency" (Zhou et al. 2003)`.
 STEPS, ALPHA = 10, 0.9
 
 
 def label_propagation_values(graph: Edges, signals: Signals, seed: int = 0) -> Tensor:
-    r"""Propagated labels that both ends share, times the edge's weight in the propagation.
+    r"""Product of the propagated labels of both ends, times the edge's weight in the propagation.
 
     .. math::
         F^{(t+1)} = \alpha \hat A F^{(t)} + (1 - \alpha) Y \qquad
         s_{ij} = \hat A_{ij} \, F_i^\top F_j \qquad \hat A = D^{-1/2} A D^{-1/2}
 
     with :math:`Y` the labels of the training nodes, zero elsewhere; ten steps. An edge that no
-    label reaches has 0. Sums run over integers, as those of TEDDY's score do
-    (:func:`~teddy.prune.scores.teddy.node_values`): no row of :math:`D^{-1/2} F` is above 1.
+    label reaches has score 0. Sums run over integers, as in TEDDY's score
+    (:func:`~teddy.prune.scores.teddy.node_values`): no entry of :math:`D^{-1/2} F` is above 1.
 
     Example:
         >>> path = Edges(4, torch.tensor([[0, 1, 2], [1, 2, 3]]))
@@ -44,8 +44,8 @@ def label_propagation_values(graph: Edges, signals: Signals, seed: int = 0) -> T
     spread, unit = start, 2.0 ** fraction_bits(max_degree(graph))
     for _ in range(STEPS):
         whole = (spread * scale[:, None]).mul_(unit).floor_().long()
-        got = torch.zeros_like(whole).index_add_(0, receiver, whole[sender]).double() / unit
-        spread = ALPHA * got * scale[:, None] + (1 - ALPHA) * start
+        sums = torch.zeros_like(whole).index_add_(0, receiver, whole[sender]).double() / unit
+        spread = ALPHA * sums * scale[:, None] + (1 - ALPHA) * start
     one, other = graph.pairs
     return scale[one] * scale[other] * (spread[one] * spread[other]).sum(dim=1)
 

@@ -1,4 +1,4 @@
-"""Local degree: every node keeps the edges to its hubs. Computed by NetworKit."""
+"""Local degree: every node keeps the edges to its hubs, computed by NetworKit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from teddy.prune.scores.score import Score, Signals
 
 
 def local_degree_values(graph: Edges, signals: Signals | None = None, seed: int = 0) -> Tensor:
-    r"""Score an edge by the lowest exponent with which one of its ends keeps it.
+    r"""One minus the lowest exponent with which one end keeps the edge.
 
     From `"Structure-preserving sparsification methods for social networks"
     <https://doi.org/10.1007/s13278-016-0332-2>`_ (Hamann et al. 2016), where each node keeps the
@@ -28,9 +28,9 @@ def local_degree_values(graph: Edges, signals: Signals | None = None, seed: int 
 
     where :math:`r_i(j)` is the rank of :math:`j` among the neighbours of :math:`i`, the highest
     degree first, from 1. The edges with :math:`s_{ij} \ge 1 - \alpha` are those kept at
-    :math:`\alpha`. Every node that has edges has one of score 1.
+    :math:`\alpha`. Every node with edges has one of score 1.
 
-    NetworKit ranks neighbours of one degree in the order of the edges, which is therefore random:
+    NetworKit ranks neighbours of equal degree in the order of the edges, which is therefore random:
     by node id, early nodes, in many data sets the training nodes, would keep more edges.
     """
     networkit = import_networkit("local-degree")

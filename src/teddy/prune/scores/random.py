@@ -1,4 +1,4 @@
-"""Random order: the random baseline."""
+"""Random baseline: edges in random order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from teddy.prune.scores.score import Score, Signals
 
 
 def random_order(edges: Edges, signals: Signals | None = None, seed: int = 0) -> Tensor:
-    """Draw a uniform number for each edge, as DropEdge does once; the same seed, the same numbers.
+    """Draw a uniform number for each edge, as DropEdge does once; the seed fixes the numbers.
 
     Example:
         >>> path = Edges(3, torch.tensor([[0, 1], [1, 2]]))

@@ -1,4 +1,4 @@
-"""Effective resistance of an edge, by the degrees of its ends."""
+"""Effective resistance of an edge, approximated by the degrees of its ends."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from teddy.prune.scores.score import Graph, node_score
 
 
 def inverse_degrees(graph: Graph) -> Tensor:
-    r""":math:`1 / \deg(v)`, of which an edge has the sum of its ends'.
+    r"""Inverse degrees :math:`1 / \deg(v)`; the score is the sum over both ends.
 
     .. math::
         R_{ij} \approx \frac{1}{\deg(i)} + \frac{1}{\deg(j)}
 
-    is what the effective resistance of an edge tends to in large dense graphs (`von Luxburg et al.
-    2014 <https://jmlr.org/papers/v15/vonluxburg14a.html>`_), and half of it a lower bound in any.
-    Sampling by effective resistance preserves the Laplacian (Spielman and Srivastava 2011).
+    is the limit of the effective resistance of an edge in large dense graphs (`von Luxburg et al.
+    2014 <https://jmlr.org/papers/v15/vonluxburg14a.html>`_), and half of it is a lower bound in any
+    graph. Sampling by effective resistance preserves the Laplacian (Spielman and Srivastava 2011).
 
     Example:
         >>> from teddy.graph import Edges

@@ -1,4 +1,4 @@
-"""Edge score: one protocol for scores of degrees, of the graph, and of signals of the nodes."""
+"""Edge scores: one protocol for scores of degrees, of the graph, and of node signals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from teddy.tensors import as_integers, as_tensor, shape_text
 
 
 class Graph(Protocol):
-    """Inputs of node values: degrees, and the degrees of neighbours."""
+    """Inputs of node values: degrees, and sums over neighbours."""
 
     @property
     def num_nodes(self) -> int:
@@ -26,29 +26,30 @@ class Graph(Protocol):
 
     @property
     def degree(self) -> Tensor:
-        """int64 ``[N]``: number of neighbours."""
+        """Number of neighbours, int64 ``[N]``."""
 
     def sum_over_neighbours(self, table: Tensor) -> Tensor:
-        """int64 ``[N]``: the sum of ``table[deg(u)]`` over the neighbours u of each node."""
+        """Sum ``table[deg(u)]`` over the neighbours u of each node, int64 ``[N]``."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """A number for each edge, from a graph, signals of its nodes and a seed; the lowest are pruned.
+    """Edge score: a number for each edge, from a graph, node signals and a seed.
 
-    A score of the ends alone also has ``node_values`` and ``join``: then a large sorted graph is
-    scored and pruned in one pass. See :func:`node_score`.
+    Edges of lowest score are removed first. A score made of one value per node also has
+    ``node_values`` and ``join``: then a large sorted graph is scored and pruned in one pass. See
+    :func:`node_score`.
 
     Args:
         values: ``(edges, signals, seed) -> float64 [M]``, in the order of ``edges.pairs``.
-        needs: Fields of :class:`Signals` that it reads.
-        draws: Whether the seed matters.
-        of_graph: Whether an edge between two nodes has one value in a graph; False: one each time
-            that it is listed, as in several relations.
-        node_values: From a graph to numbers ``[N]``; finite, except for nodes without edges.
+        needs: Names of the fields of :class:`Signals` that it needs.
+        draws: True if the score depends on the seed.
+        of_graph: True if the score depends on the two nodes of an edge only; False if edges of
+            several relations between the same nodes have separate scores.
+        node_values: Function from a graph to numbers ``[N]``, finite except for isolated nodes.
         join: ``torch.mul`` or ``torch.add``, from the values of both ends to the score.
-        weighted: As ``node_values``, from weighted degrees; with weights of 1 the very same
-            numbers. None: the score has no such form.
+        weighted: As ``node_values``, from weighted degrees; equal to it with weights of 1. None if
+            the score does not support weights.
 
     Example:
         >>> import torch
@@ -68,20 +69,20 @@ class Score:
     weighted: Callable[[WeightedGraph], Tensor] | None = None
 
     def __call__(self, edges: Edges, signals: Signals | None = None, seed: int = 0) -> Tensor:
-        """Score all edges, float64 ``[M]``."""
+        """Return the score of each edge, float64 ``[M]``."""
         if not edges.num_edges:
             return torch.empty_like(edges.pairs[0], dtype=torch.float64)
-        found = self.values(edges, signals or Signals(), seed)
-        if not isinstance(found, Tensor) or found.shape != edges.pairs[0].shape:
-            got = list(found.shape) if isinstance(found, Tensor) else f"a {type(found).__name__}"
-            raise InputError(f"a score gave {got}, expected a number for each of the "
-                             f"{edges.num_edges} edges: a tensor [{edges.num_edges}]")  # fmt: skip
-        return found.double()
+        scores = self.values(edges, signals or Signals(), seed)
+        if not isinstance(scores, Tensor) or scores.shape != edges.pairs[0].shape:
+            got = list(scores.shape) if isinstance(scores, Tensor) else f"a {type(scores).__name__}"
+            raise InputError(f"the score returned {got}, expected a tensor [{edges.num_edges}] "
+                             "with a number for each edge")  # fmt: skip
+        return scores.double()
 
     def of_pairs(self, graph: Graph | WeightedGraph, pairs: Tensor) -> Tensor:
-        """Score pairs of nodes ``[2, P]`` by the values of both ends; others are infinity.
+        """Return scores of node pairs ``[2, P]``; infinity for a score without node values.
 
-        A self-loop (i, i) is no edge, and is never pruned.
+        For self-loops (i, i), which are never pruned.
         """
         compute: Any = self.weighted if isinstance(graph, WeightedGraph) else self.node_values
         if compute is None or self.join is None:
@@ -95,12 +96,12 @@ def node_score(
     join: Callable[[Tensor, Tensor], Tensor],
     weighted: Callable[[WeightedGraph], Tensor] | None = None,
 ) -> Score:
-    """Return the score that joins a value of each of an edge's two ends.
+    """Return a score that joins the node values of both ends of an edge.
 
     Args:
-        node_values: See :class:`Score`, as for the others.
-        join: A symmetric operation.
-        weighted: The same from weighted degrees.
+        node_values: Function from a graph to numbers ``[N]``.
+        join: A symmetric operation, ``torch.mul`` or ``torch.add``.
+        weighted: As ``node_values``, from weighted degrees.
 
     Example:
         >>> import torch
@@ -111,30 +112,30 @@ def node_score(
     """
 
     def values(edges: Edges, signals: Signals, seed: int) -> Tensor:
-        own = node_values(edges).double()
-        return join(own[edges.pairs[0]], own[edges.pairs[1]])
+        by_node = node_values(edges).double()
+        return join(by_node[edges.pairs[0]], by_node[edges.pairs[1]])
 
     return Score(values, node_values=node_values, join=join, weighted=weighted)
 
 
-def as_score(found: Score | Callable[[Edges, Signals, int], Tensor]) -> Score:
-    """Return a registered score; a plain function is one that draws.
+def as_score(entry: Score | Callable[[Edges, Signals, int], Tensor]) -> Score:
+    """Return a registered entry as a score; a plain function may depend on the seed.
 
     Example:
         >>> as_score(lambda edges, signals, seed: edges.degree[edges.pairs[0]]).draws
         True
     """
-    return found if isinstance(found, Score) else Score(found, draws=True)
+    return entry if isinstance(entry, Score) else Score(entry, draws=True)
 
 
 def max_degree(graph: Graph) -> int:
-    """The highest degree, 0 without nodes."""
+    """Return the highest degree, 0 without nodes."""
     return int(graph.degree.max()) if graph.num_nodes else 0
 
 
 @dataclass(frozen=True)
 class Signals:
-    """Signals of the nodes; a score declares which it needs.
+    """Node signals; a score declares the ones that it needs.
 
     Attributes:
         x: Features ``[N, F]``, dense or sparse.
@@ -155,33 +156,34 @@ class Signals:
     labels: Tensor | None = None
 
     def checked(self, num_nodes: int, score: str, needs: tuple[str, ...]) -> Signals:
-        """The needed signals with a row for each node, sparse ``x`` as CSR, or raise."""
-        found = {}
+        """Return the needed signals with a row for each node, sparse ``x`` as CSR, or raise."""
+        checked = {}
         for name in needs:
             value = getattr(self, name)
             if value is None:
                 raise InputError(f"score {score} needs {name}, pass {name}=...")
-            found[name] = _of_nodes(name, value, num_nodes)
-        widths = [found[name].size(1) for name in ("logits", "isolated_logits") if name in found]
+            checked[name] = _check_signal(name, value, num_nodes)
+        outputs = ("logits", "isolated_logits")
+        widths = [checked[name].size(1) for name in outputs if name in checked]
         if len(set(widths)) > 1:
             raise InputError(
                 f"isolated_logits has {widths[1]} columns, expected {widths[0]} as logits"
             )
-        if widths and "labels" in found and (found["labels"] >= widths[0]).any():
-            most = int(found["labels"].max())
+        if widths and "labels" in checked and (checked["labels"] >= widths[0]).any():
+            most = int(checked["labels"].max())
             raise InputError(
-                f"labels go up to {most}, expected classes of logits, below {widths[0]}"
+                f"labels go up to {most}, expected classes below {widths[0]}, the columns of logits"
             )
-        return Signals(**found)
+        return Signals(**checked)
 
     def to(self, device: torch.device) -> Signals:
-        """The same on a device."""
+        """Return the same signals on a device."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return Signals(**{n: None if v is None else v.to(device) for n, v in values.items()})
 
 
-def _of_nodes(name: str, value: Tensor, num_nodes: int) -> Tensor:
-    """A signal as scores take it, or raise unless it has a row for each node."""
+def _check_signal(name: str, value: Tensor, num_nodes: int) -> Tensor:
+    """Return a signal in the layout for scores, or raise unless it has a row for each node."""
     value = as_tensor(value, name, "a row for each node", "signals").detach()
     if value.dim() != (1 if name == "labels" else 2) or value.size(0) != num_nodes:
         raise InputError(

@@ -11,7 +11,7 @@ from teddy.prune.scores.score import Graph, max_degree, node_score
 
 
 def node_values(graph: Graph) -> Tensor:
-    r"""Value of a node: low where it or its neighbours have high degrees.
+    r"""Node values :math:`\tilde g`, low for nodes and neighbours of high degree (Eq. 6, 7).
 
     .. math::
         g(v) = \frac{1}{\sqrt{\deg(v)}} \qquad
@@ -20,7 +20,7 @@ def node_values(graph: Graph) -> Tensor:
 
     The sum of Eq. 6 runs over integers (``g`` in units of :math:`2^{-s}`, rounded down, with
     :math:`s` such that no sum can overflow). Integer sums don't depend on their order, and square
-    root, division and product are correctly rounded everywhere, so every engine and device gives
+    root, division and product are correctly rounded everywhere, so every engine and device returns
     the same bits. A node without edges has :math:`\tilde g = 0`.
 
     Example:
@@ -34,7 +34,7 @@ def node_values(graph: Graph) -> Tensor:
 
 
 def fraction_bits(highest: int) -> int:
-    """Binary places of ``g`` that no sum over neighbours can overflow, by the highest degree.
+    """Return the binary places of ``g`` with which no sum over neighbours can overflow.
 
     Example:
         >>> fraction_bits(3)
@@ -44,21 +44,20 @@ def fraction_bits(highest: int) -> int:
 
 
 def g_of_degrees(highest: int) -> Tensor:
-    r"""int64 ``[highest + 1]``: :math:`g = 1 / \sqrt{\deg}` of each degree, in integers.
+    r"""Return :math:`g = 1 / \sqrt{\deg}` of each degree, in integers, int64 ``[highest + 1]``.
 
     Example:
         >>> (g_of_degrees(4).double() * 2.0 ** -fraction_bits(4)).tolist()
         [1.0, 1.0, 0.707106781186547..., 0.577350269189625..., 0.5]
     """
     degrees = np.arange(highest + 1, dtype=np.float64).clip(min=1)
-    # torch.sqrt isn't correctly rounded on every CPU (it gives a neighbour of the root of 2 where
-    # MKL computes it); NumPy's is.
+    # torch.sqrt isn't correctly rounded on every CPU (with MKL not for 2); NumPy's is.
     g = np.floor(1.0 / np.sqrt(degrees) * 2.0 ** fraction_bits(highest))
     return torch.from_numpy(g.astype(np.int64))
 
 
 def value_of_sums(sums: Tensor, degree: Tensor, bits: int) -> Tensor:
-    r""":math:`\tilde g` of nodes, from the integer sums over their neighbours.
+    r"""Return :math:`\tilde g` of nodes, from the integer sums over their neighbours.
 
     Example:
         >>> value_of_sums(torch.tensor([8]), torch.tensor([2]), 3)
@@ -70,14 +69,14 @@ def value_of_sums(sums: Tensor, degree: Tensor, bits: int) -> Tensor:
 
 
 def weighted_node_values(graph: WeightedGraph) -> Tensor:
-    r"""Value of a node where edges have weights: degrees are weighted, and Eq. 6's mean likewise.
+    r"""Node values with edge weights: weighted degrees, and a weighted mean in Eq. 6.
 
     .. math::
         \deg(v) = \sum_{u \in N_v} w_{uv} \qquad g(v) = \frac{1}{\sqrt{\deg(v)}} \qquad
         \bar g(v) = \frac{1}{\deg(v)} \sum_{u \in N_v} w_{uv} \, g(u) \qquad
         \tilde g(v) = \frac{\bar g(v)}{\deg(v)}
 
-    With weights of 1 these are the bits of :func:`node_values`.
+    With weights of 1 they equal :func:`node_values` bit for bit.
 
     Example:
         >>> from teddy.graph import Edges
@@ -87,7 +86,7 @@ def weighted_node_values(graph: WeightedGraph) -> Tensor:
     """
     degree = graph.degree.masked_fill(graph.degree == 0, 1.0)
     g = torch.from_numpy(1.0 / np.sqrt(degree.cpu().numpy())).to(degree.device)
-    # What g of the heaviest edge's ends would be without other edges; 1 where all weights are.
+    # g of the ends of the heaviest edge without other edges; 1 if all weights are 1.
     heaviest = float(1.0 / np.sqrt(maximum(graph.weight) or 1.0))
     g_bar = graph.sum_over_neighbours(g, max(maximum(g), heaviest)).div_(degree)  # Eq. 6
     return g_bar.div_(degree)  # Eq. 7

@@ -10,7 +10,7 @@ from teddy.prune.scores.score import Graph, max_degree, node_score
 
 
 def half_neighbour_degree(graph: Graph) -> Tensor:
-    r"""An end's share of the mean degree of the neighbours of an edge's ends.
+    r"""Part of one end in the mean degree of the neighbours of both ends.
 
     .. math::
         \big(\mathbb E_{a \in N_i} |N_a| + \mathbb E_{b \in N_j} |N_b|\big) / 2
@@ -27,7 +27,7 @@ def half_neighbour_degree(graph: Graph) -> Tensor:
 
 
 def half_neighbour_weight(graph: WeightedGraph) -> Tensor:
-    r"""The same of weighted degrees, with the mean weighted likewise.
+    r"""Part of one end with weighted degrees and a weighted mean.
 
     .. math::
         \frac{1}{2 \deg(v)} \sum_{u \in N_v} w_{uv} \deg(u)
