@@ -157,7 +157,7 @@ def test_the_users_own_tables_from_find_to_predict(tmp_path):
     table = (tmp_path / "nodes.csv").read_text()
     (tmp_path / "nodes.csv").write_text(table.replace("emu", "ant"))
     renamed = run_here("predict", "a.ticket", "edges.csv", *arguments, cwd=tmp_path)
-    assert "label is 'ant', expected a class that the model has learned" in refused(renamed)
+    assert "label is 'ant', expected a class of the model" in refused(renamed)
 
 
 def test_datasets_lists_what_there_is(tmp_path):

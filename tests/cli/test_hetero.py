@@ -239,7 +239,7 @@ def test_relations_as_they_are_listed(folder, tmp_path):
         (["find", "my-library", "--model", "gcn"], "model gcn does not support a HeteroData"),
         (["find", "my-library", *NET, "--target", "book"], "target is 'book', expected a type wi"),
         (["find", "my-library", *NET, "--target", "author"], "author.csv: no column 'label', got"),
-        (["find", "my-library", *NET, "--nodes", "x.csv"], "expected only beside an edge list"),
+        (["find", "my-library", *NET, "--nodes", "x.csv"], "expected only with an edge list"),
         (["find", "my-library", *NET, "--task", "link-prediction"], "several kinds of nodes, exp"),
         (["find", "citeseer", "--target", "paper"], "citeseer: has one kind of node"),
         (["predict", "a.ticket", "my-library"], "(--module FILE.py:NAME)"),

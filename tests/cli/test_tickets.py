@@ -213,7 +213,7 @@ def test_predict_refuses_other_features_and_classes(home, tmp_path):
     assert line(renamed).endswith("has learned from: missing 'f0', new 'size'")
     assert line(lambda rows: dropped(rows, "f3")).endswith("has learned from: missing 'f3'")
     strange = line(lambda rows: [*rows[:-1], rows[-1] | {"label": "yak"}])
-    assert "row 40: label is 'yak', expected a class that the model has learned" in strange
+    assert "row 40: label is 'yak', expected a class of the model" in strange
     for names, split, said in (
         (("label", "split"), "40/30/30", "no labels, expected some to draw the split '40/30/30'"),
         (("split",), "public", "no split came with it, pass split as"),

@@ -84,14 +84,14 @@ ERRORS = {
     "no y": (without("y"), "no y, expected an integer label for each node"),
     "y float": (
         changed(y=torch.zeros(6)),
-        "y is float32, expected integers (classes); numbers have the task regression, 0 and 1 for "
-        "each of several labels the task multilabel",
+        "y is float32, expected integers (classes); use the task regression for numbers, "
+        "multilabel for 0 and 1 of several labels",
     ),
     "y short": (changed(y=torch.zeros(5).long()), "y has shape [5], expected [6]"),
     "y many": (
         changed(y=torch.zeros(6, 3).long()),
-        "y has shape [6, 3], expected [6] (a class); several labels have the task multilabel, "
-        "several numbers regression",
+        "y has shape [6, 3], expected [6] (a class); use the task multilabel for several labels, "
+        "regression for several numbers",
     ),
     "y negative": (
         changed(y=labels(5, -2)),
@@ -129,7 +129,7 @@ ERRORS = {
         changed(train_mask=torch.stack([mask(0, 1), mask(0, 2, 1)], 1)),
         "node 2 is in train_mask[:, 1] and val_mask, expected one of them",
     ),
-    "mask empty": (changed(val_mask=mask()), "val_mask holds no node, expected at least one"),
+    "mask empty": (changed(val_mask=mask()), "val_mask has no node, expected at least one"),
     "masks overlap": (
         changed(test_mask=mask(1, 4)),
         "node 1 is in train_mask and test_mask, expected one of them",
@@ -140,7 +140,7 @@ ERRORS = {
     ),
     "one class": (
         changed(train_mask=mask(0), val_mask=mask(1, 2)),
-        "every training label is 0, expected at least two classes",
+        "all training labels are 0, expected at least two classes",
     ),
 }
 

@@ -20,12 +20,12 @@ NODES = "id,label,f\n0,0,1\n1,1,2\n"
 def test_paths(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
-    assert message(folder) == f"{folder}: neither is there, expected edges.csv or edges.parquet"
+    assert message(folder) == f"{folder}: has no edges table, expected edges.csv or edges.parquet"
     assert message(tmp_path / "no.npz") == f"{tmp_path / 'no.npz'}: no such file or folder"
     assert message("some/where") == "some/where: no such file or folder"
     (folder / "edges.csv").write_text(EDGES)
     expected = (
-        f"{folder}: neither is there, expected nodes.csv or nodes.parquet, "
+        f"{folder}: has no nodes table, expected nodes.csv or nodes.parquet, "
         "or the node table as nodes (--nodes FILE)"
     )
     assert message(folder) == message(folder / "edges.csv") == expected
@@ -37,14 +37,14 @@ def test_paths(tmp_path):
     expected = "people.txt: ends in '.txt', expected .npz, .csv, .parquet, .pt or .pth, or a folder"
     assert message(folder / "people.txt") == expected
     (folder / "edges.parquet").write_bytes(b"")
-    assert message(folder) == f"{folder}: both are there, expected edges.csv or edges.parquet"
+    assert message(folder) == f"{folder}: has two edges tables, expected edges.csv or edges.parquet"
 
 
 def test_nodes_beside_something_that_has_its_own(tmp_path):
     np.savez(tmp_path / "graph.npz")
     for name in ("citeseer", tmp_path / "graph.npz"):
         text = message(name, nodes="n.csv")
-        assert text == "nodes (--nodes) is 'n.csv', expected only beside an edge list"
+        assert text == "nodes (--nodes) is 'n.csv', expected only with an edge list"
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"hello", pickle.dumps({"x": 1})])

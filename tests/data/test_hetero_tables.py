@@ -99,7 +99,7 @@ def test_the_target_is_a_choice_where_several_have_labels(tmp_path):
     labelled = "id,label,split,age\n7,a,train,30\n3,b,val,40\n5,b,train,1\n6,a,test,2\n"
     write(tmp_path, **{"nodes/author.csv": labelled})
     text = message(tmp_path)
-    assert "target is not given, and a column 'label' have author and paper, expected" in text
+    assert "target is missing and author and paper have a column 'label', expected" in text
     assert load_dataset(tmp_path, target="author")["author"].y.tolist() == [0, 1, 1, 0]
     papers = load_dataset(tmp_path, target="paper")
     assert "y" not in papers["author"]
@@ -192,15 +192,15 @@ WRONG = {
     ),
     "two parts": (
         {"edges/author_paper.csv": EDGES},
-        "edges/author_paper.csv: expected a name of two types and their relation, such as author__",
+        "edges/author_paper.csv: invalid name, expected two types and their relation, such as aut",
     ),
     "empty part": (
         {"edges/author____paper.csv": EDGES},
-        "edges/author____paper.csv: expected a name of two types",
+        "edges/author____paper.csv: invalid name, expected two types",
     ),
     "type without relations": (
         {"nodes/papers.csv": "id,f\n1,2\n"},
-        "nodes/papers.csv: no relation in",
+        "nodes/papers.csv: type 'papers' is in no relation of",
     ),
     "no table": (
         {"edges/notes.txt": "hello"},
@@ -212,11 +212,11 @@ WRONG = {
     ),
     "no features": (
         {"nodes/paper.csv": "id,label\np1,x\np2,y\np3,x\np4,y\np5,x\n"},
-        "paper.csv: no feature columns, expected one or more beside id, label, split",
+        "paper.csv: no feature columns, expected columns other than id, label, split",
     ),
     "no labels": (
         {"nodes/paper.csv": "id,f1\np1,1\np2,2\np3,3\np4,4\np5,5\n"},
-        "target is not given, and a column 'label' has none, expected one of: author, paper",
+        "target is missing and no type has a column 'label', expected one of: author, paper",
     ),
     "word as a feature": (
         {"nodes/author.csv": "id,age\n7,old\n3,40\n"},
@@ -228,7 +228,7 @@ WRONG = {
     ),
     "no validation": (
         {"nodes/paper.csv": PAPERS.replace("val", "")},
-        "'paper': val_mask holds no node, expected at least one",
+        "'paper': val_mask has no node, expected at least one",
     ),
     "no split": (
         {"nodes/paper.csv": "id,label,f\np1,x,1\np2,y,2\np3,x,3\np4,y,4\np5,x,5\n"},
@@ -250,4 +250,4 @@ def test_an_unknown_target_and_empty_folders(tmp_path):
     assert expected in message(tmp_path, target="venue")
     (tmp_path / "empty" / "edges").mkdir(parents=True)
     text = message(tmp_path / "empty")
-    assert "edges: there are no tables, expected one or more such as author__writes__pap" in text
+    assert "edges: has no tables, expected one or more such as author__writes__pap" in text

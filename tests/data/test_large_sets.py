@@ -105,5 +105,5 @@ def test_arxiv_surrogate(shared_data):
 
 
 def test_no_surrogate_without_its_file(tmp_path):
-    with pytest.raises(InputError, match=r"arxiv-surrogate: there is no download; pass --data-dir"):
+    with pytest.raises(InputError, match=r"arxiv-surrogate: no download; pass --data-dir"):
         load_dataset("arxiv-surrogate", data_dir=tmp_path)

@@ -19,7 +19,7 @@ NPZ_ERRORS = {
     "nan": ({"x": np.full((6, 2), np.nan)}, "x[0, 0] is nan, expected finite features"),
     "objects": (
         {"y": np.array([0, 1, None, 1, 0, 1], dtype=object)},
-        "y holds Python objects, expected numbers",
+        "y has Python objects, expected numbers",
     ),
     "text": ({"y": np.array(list("abcabc"))}, "y is <U1, expected numbers"),
     "complex": ({"x": np.ones((6, 1), dtype=complex)}, "x is complex128, expected numbers"),
@@ -32,7 +32,7 @@ NPZ_ERRORS = {
     ),
     "num_nodes": ({"num_nodes": 7}, "x has 6 rows, expected 7 (num_nodes)"),
     "num_nodes list": ({"num_nodes": [6, 6]}, "num_nodes has shape [2], expected one number"),
-    "no indices": (CSR | {"x_indices": None}, "no x_indices, expected it beside x_indptr"),
+    "no indices": (CSR | {"x_indices": None}, "no x_indices, expected it with x_indptr"),
     "float indices": (
         CSR | {"x_indices": [0.0, 1.0, 2.0]},
         "x_indices is float64 of shape [3], expected integers in one dimension",
@@ -86,7 +86,7 @@ def test_one_bare_array(tmp_path):
     with io.BytesIO() as buffer:
         np.save(buffer, np.ones(3))
         (tmp_path / "graph.npz").write_bytes(buffer.getvalue())
-    assert message(tmp_path / "graph.npz").startswith("graph.npz: holds one bare array")
+    assert message(tmp_path / "graph.npz").startswith("graph.npz: has a single array")
 
 
 def test_zip_of_something_else(tmp_path):

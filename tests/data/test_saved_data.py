@@ -21,7 +21,8 @@ def test_a_saved_file_runs_no_code(payload, tmp_path, monkeypatch):
     torch.save(payload, "graph.pt")
     text = message("graph.pt")
     assert text == (
-        "graph.pt: damaged or holds more than tensors, expected a PyG Data saved with torch.save"
+        "graph.pt: damaged or has objects other than tensors, "
+        "expected a PyG Data saved with torch.save"
     )
     assert not (tmp_path / "evil-was-here").exists()
 
@@ -29,5 +30,5 @@ def test_a_saved_file_runs_no_code(payload, tmp_path, monkeypatch):
 @pytest.mark.parametrize("payload", [{"x": torch.ones(2)}, [1], torch.ones(2), GlobalStorage()])
 def test_something_else_saved(payload, tmp_path):
     torch.save(payload, tmp_path / "graph.pth")
-    expected = f"graph.pth: holds a {type(payload).__name__}, expected a PyG Data, or a list"
+    expected = f"graph.pth: has a {type(payload).__name__}, expected a PyG Data, or a list"
     assert message(tmp_path / "graph.pth").startswith(expected)

@@ -77,7 +77,7 @@ def test_public_returns_the_masks():
 @pytest.mark.parametrize(
     ("split", "message"),
     [
-        ("public", "split is 'public' but none came with the data, expected 'random' or perc"),
+        ("public", "split is 'public', not in these data, expected 'random' or perc"),
         ("20/40/30", "split '20/40/30' sums to 90, expected 100"),
         (
             "20/40",

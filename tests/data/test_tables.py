@@ -53,10 +53,10 @@ NODE_ERRORS = {
     "column without a name": (
         "f2",
         "",
-        "column '' is an index of pandas, expected a table written with index=False",
+        "column '' is a pandas index, expected a table written with index=False",
     ),
-    "one class": ("1,1,train", "1,0,train", "every training label is 0, expected at least two"),
-    "no validation node": ("2,0,val", "2,0,", "val_mask holds no node, expected at least one"),
+    "one class": ("1,1,train", "1,0,train", "all training labels are 0, expected at least two"),
+    "no validation node": ("2,0,val", "2,0,", "val_mask has no node, expected at least one"),
 }
 
 
@@ -118,7 +118,7 @@ def test_content_that_is_no_table(file, content, expected, tmp_path):
 
 def test_every_label_empty(tmp_path):
     path = write(tmp_path, nodes="id,label,f\n0,,1\n1,,2\n2,,3\n3,,4\n")
-    assert message(path) == "nodes.csv: every label is empty, expected two classes"
+    assert message(path) == "nodes.csv: all labels are empty, expected two classes"
 
 
 def labelled(folder, labels):
@@ -138,7 +138,7 @@ def labelled(folder, labels):
 def test_numbers_with_fractions_are_no_classes(labels, found, tmp_path):
     assert message(labelled(tmp_path, labels)) == (
         f"nodes.csv: {found}, expected an integer or a name (a class); "
-        "numbers have the task regression"
+        "use the task regression for numbers"
     )
 
 
@@ -177,12 +177,12 @@ def test_no_split_in_the_tables(column, tmp_path):
         ("id", [0, 1, 1, 3], "row 3: id is 1 as in row 2, expected a new id"),
         ("label", [0.0, 1.0, 0.5, 1.0], "row 3: label is 0.5, expected an integer or a name"),
         ("label", [[0], [1], [0], [1]], "can't be read as a node table ("),
-        ("label", [None] * 4, "every label is empty, expected two classes"),
+        ("label", [None] * 4, "all labels are empty, expected two classes"),
         ("f", [[0.5], [1], [0], [1]], "row 1: feature 'f' is [0.5], expected a number"),
         ("f", ["1", "2", "x", "4"], "row 3: feature 'f' is 'x', expected a number"),
         ("f", [1.0, None, 2.0, 3.0], "row 2: feature 'f' is empty, expected a number"),
         ("split", [1, 2, 3, 4], "row 1: split is 1, expected train, val, test or an empty cell"),
-        ("__index_level_0__", [1, 2, 3, 4], "column '__index_level_0__' is an index of pandas"),
+        ("__index_level_0__", [1, 2, 3, 4], "column '__index_level_0__' is a pandas index"),
     ],
 )
 def test_parquet_columns(column, values, expected, tmp_path):

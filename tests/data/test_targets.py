@@ -32,7 +32,7 @@ ERRORS = {
     ),
     "labels of numbers": (
         "multilabel", with_y(LABELS * 2),
-        "y[0, 0] is 2, expected 0 or 1, nan or -1 where it isn't known",
+        "y[0, 0] is 2, expected 0 or 1, or nan or -1 for unknown",
     ),
     "labels unknown": (
         "multilabel", with_y(LABELS, **PARTS),
@@ -47,7 +47,7 @@ ERRORS = {
     "numbers complex": ("regression", with_y(NUMBERS.cfloat()), "y is complex64, expected numbers"),
     "numbers infinite": (
         "regression", with_y(torch.tensor([1.0, 2, 3, -math.inf, 5, 6])),
-        "y[3] is -inf, expected finite numbers, or nan where one isn't known",
+        "y[3] is -inf, expected finite numbers, or nan for unknown",
     ),
     "numbers short": (
         "regression", with_y(NUMBERS[:5]), "y has shape [5], expected [6] or [6, numbers]",
@@ -101,7 +101,7 @@ def test_splits_leave_out_nodes_without_a_target():
     labels = torch.full((20, 2), NAN)
     labels[:8, 0] = 1
     assert sum(int(part[:8].sum()) for part in split_nodes(labels, "50/25/25")) == 8
-    with pytest.raises(InputError, match="split 'random' draws 20 nodes a class"):
+    with pytest.raises(InputError, match="split 'random' needs classes"):
         split_nodes(y, "random")
 
 

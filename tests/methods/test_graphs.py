@@ -356,7 +356,7 @@ def test_a_module_of_the_wrong_shape_is_named(graphs):
 
 
 def test_other_data_are_refused(graphs, ticket):
-    with pytest.raises(teddy.InputError, match=r"is 40 graphs with a y each, expected one graph"):
+    with pytest.raises(teddy.InputError, match="has 40 graphs with one y each"):
         find(teddy.graph_set(graphs), task="classification")
     with pytest.raises(teddy.InputError, match="y has shape"):
         find(small_graph())

@@ -135,7 +135,7 @@ class Weighing(Convs):
 def test_weights_of_edges_under_another_name(tmp_path, recwarn):
     data, fast = small_graph(), {"epochs": 2, "hidden_channels": 8}
     data.weight = torch.ones(data.num_edges)
-    message = "data.weight is not used; rename it to edge_weight to weigh edges, or delete it"
+    message = "data.weight is not used; rename it to edge_weight to use edge weights, or delete it"
     with pytest.warns(TeddyWarning, match=message):
         teddy.find_ticket(data, "gcn", **fast)
     torch.save(data, tmp_path / "weights.pt")

@@ -127,7 +127,7 @@ def of(**changed: Tensor) -> Data:
         (
             small_graph(),
             1,
-            "data: split is 1, expected 0, the only one that data have; "
+            "data: split is 1, expected 0, the only split of the data; "
             "load_dataset(split=...) draws another",
         ),
         (
@@ -146,7 +146,7 @@ def test_one_line(data, split, message):
 def test_a_ticket_of_another_split_and_links():
     data = wide_graph()
     ticket = teddy.find_ticket(narrow(data, 0), **FAST)
-    with pytest.raises(InputError, match=r"masks are of 10 splits, and the ticket is of the split"):
+    with pytest.raises(InputError, match=r"masks have 10 splits, but the ticket has the split"):
         ticket.evaluate(data)
     few = of(**wide_masks(splits=2))
     with pytest.raises(InputError, match=r"^data: split is 5, expected 0 to 1$"):

@@ -156,7 +156,7 @@ def test_a_score_of_features_sees_them():
         (([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], 1.5), r"sparsity must be in"),
         (
             ([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)], 0.5, "gain"),
-            "gain reads .*of nodes",
+            "gain needs .* does not support",
         ),
     ],
 )

@@ -87,7 +87,7 @@ CASES = {
     "several classes": ([graph(y=torch.tensor([0, 1]))], r"graphs\[0\]: y has shape \[2\], ex"),
     "no class": ([Data(x=torch.ones(1, 2), edge_index=torch.empty(2, 0).long())], "graphs: no y"),
     "a number": ([graph(y=0.5), graph(y=1.5)], "graphs: y is float32, expected integers"),
-    "one class": ([graph() for _ in range(20)], "every training label is 0, expected at least two"),
+    "one class": ([graph() for _ in range(20)], "all training labels are 0, expected at least two"),
     "few": ([graph(y=0), graph(y=1)], "leaves no validation graph out of 2 labelled ones"),
     "one mask": ([graph(y=i % 2, train_mask=True) for i in range(9)], "train_mask but no val_mask"),
     "some masks": ([graph(train_mask=True), graph()], r"graphs\[1\]: train_mask is missing"),
@@ -113,7 +113,7 @@ def test_splits_that_cant_be():
         ((["a"], [2], [3]), "isn't numbers of graphs"),
         (5, "graphs: split is 5, expected the numbers of graphs"),
         (([0, 1], [1], [2]), "graph 1 is in train_mask and val_mask"),
-        (([0, 1], [], [2]), "val_mask holds no graph"),
+        (([0, 1], [], [2]), "val_mask has no graph"),
     ):
         with pytest.raises(InputError, match=message):
             graph_set(graphs, split)

@@ -198,7 +198,7 @@ def test_a_seed_of_numpy_is_a_number_as_any_other():
         ({"pair": (3, 3)}, r"edge_label_index\[:, 0\] is node 3 twice, expected two nodes"),
         ({"pair": (3, 99)}, r"data: edge_label_index\[1, 0\] is 99, expected a node from 0 to 39"),
         ({"val_mask": None}, "no val_mask, expected three bool masks"),
-        ({"val_mask": False}, "val_mask holds no link, expected at least one"),
+        ({"val_mask": False}, "val_mask has no link, expected at least one"),
         ({"val_mask": "train_mask"}, "link 0 is in train_mask and val_mask, expected one of them"),
     ],
 )

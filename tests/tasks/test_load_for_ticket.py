@@ -103,8 +103,7 @@ def test_a_class_that_is_not_known(tmp_path):
     with pytest.raises(InputError) as caught:
         load_to_predict(write(tmp_path), classes=["0", "2"])
     assert str(caught.value) == (
-        "nodes.csv: row 2: label is '1', expected a class that the model has learned ('0', '2'), "
-        "or an empty cell"
+        "nodes.csv: row 2: label is '1', expected a class of the model ('0', '2'), or an empty cell"
     )
 
 

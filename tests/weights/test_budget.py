@@ -98,7 +98,7 @@ def test_the_sparsity_may_be_set_at_any_time():
         optimizer.step()
         assert count_nonzero([weight]) == round(100 * (1 - sparsity))
         assert f"sparsity={sparsity}" in repr(optimizer)
-    with pytest.raises(teddy.InputError, match=r"weight sparsity must be in \[0, 1\], got 3"):
+    with pytest.raises(teddy.InputError, match=r"^sparsity must be in \[0, 1\], got 3"):
         optimizer.sparsity = 3
 
 

@@ -162,5 +162,5 @@ def test_what_is_not_an_optimizer_or_a_share_is_said():
     model, _ = problem()
     with pytest.raises(teddy.InputError, match="got a Sequential"):
         teddy.L0Projected(model, 0.5, scope="global")
-    with pytest.raises(teddy.InputError, match=r"weight sparsity must be in \[0, 1\], got 2"):
+    with pytest.raises(teddy.InputError, match=r"^sparsity must be in \[0, 1\], got 2"):
         teddy.L0Projected(torch.optim.SGD(model.parameters(), lr=0.1), 2)

@@ -122,7 +122,7 @@ def test_units_of_several_neighbouring_places_and_places_after_them():
 def test_weights_that_are_not_finite_are_refused():
     first, last = torch.tensor([[torch.nan, 1.0]]), torch.ones(2, 1)
     project = UnitProjection([Units(2, (Part(first, 1),), (Part(last, 0),))], [first, last], 0.5)
-    with pytest.raises(teddy.InputError, match="isn't finite"):
+    with pytest.raises(teddy.InputError, match="nan or infinite"):
         project()
 
 

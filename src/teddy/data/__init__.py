@@ -1,6 +1,6 @@
-"""Graphs by name or from your own files, as they came, and the splits of their nodes.
+"""Graphs by name or from your own files, and splits of their nodes.
 
-Features, edges, targets and masks of one graph are checked here.
+Readers return a graph unchanged; :func:`check_data` checks features, edges, targets and masks.
 """
 
 from teddy.data.catalog import DATASETS, list_datasets

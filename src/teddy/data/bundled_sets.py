@@ -1,4 +1,4 @@
-"""Data sets that come with the package; ``tools/build_bundled.py`` makes their files."""
+"""Data sets included in the package; ``tools/build_bundled.py`` creates their files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FOLDER = Path(__file__).with_name("bundled")
 
 
 def read_bundled(name: str) -> Callable[[Path | None], Data]:
-    """Return the reader of a bundled set: public Planetoid split, rows of ``x`` that sum to 1.
+    """Return the reader of a bundled set, with the public Planetoid split; rows of ``x`` sum to 1.
 
     Example:
         >>> read_bundled("citeseer")(None).y.shape
@@ -55,7 +55,7 @@ def _features(arrays: dict[str, np.ndarray]) -> csr_matrix:
     return csr_matrix(parts, shape=tuple(arrays["x_shape"]))
 
 
-#: What the classes of solubility in water are called.
+#: Names of the classes of solubility in water.
 CLASSES = ("low", "medium", "high")
 
 _SYMBOLS = {1: "H", 6: "C", 7: "N", 8: "O", 9: "F", 15: "P", 16: "S", 17: "Cl", 35: "Br", 50: "Sn",
@@ -63,10 +63,10 @@ _SYMBOLS = {1: "H", 6: "C", 7: "N", 8: "O", 9: "F", 15: "P", 16: "S", 17: "Cl", 
 
 
 def read_solubility(data_dir: Path | None = None) -> Batch:
-    """Return 1,282 molecules as graphs of their atoms, with a class of solubility in water each.
+    """Return 1,282 molecules as graphs of atoms, each with a class of solubility in water.
 
     ``x`` has the element of an atom (one of 11), its number of bonds, the sum of their orders and
-    its charge; ``edge_attr`` whether a bond is single, double or triple.
+    its charge; ``edge_attr`` has the bond order: single, double or triple.
 
     Example:
         >>> pentane = read_solubility()[0]
@@ -94,7 +94,7 @@ def read_solubility(data_dir: Path | None = None) -> Batch:
         mask[arrays[key.removesuffix("_mask")]] = True
         parts[key] = mask.split(1)
     each = zip(*parts.values(), strict=True)
-    batch = Batch.from_data_list([Data(**dict(zip(parts, own, strict=True))) for own in each])
+    batch = Batch.from_data_list([Data(**dict(zip(parts, one, strict=True))) for one in each])
     batch.class_names = list(CLASSES)
     symbols = [_SYMBOLS[number] for number in arrays["elements"].tolist()]
     batch.feature_names = [*symbols, "bonds", "orders", "charge"]
@@ -102,7 +102,7 @@ def read_solubility(data_dir: Path | None = None) -> Batch:
 
 
 def _atoms(arrays: dict[str, Tensor]) -> Tensor:
-    """Features of atoms, float32 ``[N, 14]``."""
+    """Return the features of atoms, float32 ``[N, 14]``."""
     ends, charge = arrays["pairs"].flatten(), arrays["charge"]
     count = torch.bincount(ends, minlength=charge.numel())
     orders = torch.zeros_like(charge).index_add_(0, ends, arrays["order"].repeat(2))

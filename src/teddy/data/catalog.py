@@ -1,4 +1,4 @@
-"""The data sets known by name: one line each."""
+"""Catalogue of data sets by name, one line each."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """Sizes of a data set, known before it is read.
+    """Sizes of a data set, available before it is read.
 
     Attributes:
         name: The name that :func:`teddy.load_dataset` takes.
         edges: Number of undirected edges of the simple graph.
-        bundled: Whether it comes with the package.
-        graphs: Number of graphs; above 1, the other numbers are of all together.
+        bundled: True if the package includes it.
+        graphs: Number of graphs; above 1, the other numbers are totals.
     """
 
     name: str
@@ -39,7 +39,7 @@ class DatasetInfo:
 
 @dataclass(frozen=True)
 class DatasetEntry:
-    """A data set, and a function that reads it from the user's folder of raw files, or None."""
+    """Sizes of a data set, and its reader, which takes a folder of raw files or None."""
 
     info: DatasetInfo
     read: Callable[[Path | None], Data]
@@ -49,7 +49,7 @@ DATASETS: Registry[DatasetEntry] = Registry("data set")
 
 
 def list_datasets() -> list[DatasetInfo]:
-    """Return the sizes of every data set known by name.
+    """Return the sizes of all data sets in the catalogue.
 
     Example:
         >>> [info.name for info in list_datasets() if info.bundled]

@@ -1,4 +1,4 @@
-"""Checks of a graph before anything is computed on it."""
+"""Checks of input graphs."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from teddy.tensors import are_integers, as_tensor, dtype_text, shape_text
 
 _LAYOUTS = (torch.strided, torch.sparse_csr, torch.sparse_coo, torch.sparse_csc)
 MASKS = ("train_mask", "val_mask", "test_mask")
-#: What ``Ticket.apply`` notes in a graph, so that no ticket prunes it a second time.
+#: Field that ``Ticket.apply`` adds to a graph, so that no ticket prunes it a second time.
 PRUNED_BY = "pruned_by"
 
 
 def check_data(
     data: Data, source: str = "data", targets: Targets = CLASSES, integers: bool = False
 ) -> Data:
-    """Return ``data`` if a ticket can be found on it, else raise with the first thing wrong.
+    """Return ``data`` if it is valid for a search, else raise an error with the first problem.
 
-    Edges, features, labels and masks are looked at. Integer types become int64, features float32,
-    sparse features CSR, and a ``[N, 1]`` ``y`` of classes loses its second dimension: where that
-    changes something, a shallow copy is returned. The caller's object stays as it is.
+    Edges, features, labels and masks are checked. Integers become int64, features float32, sparse
+    features CSR, and ``y`` of classes loses a second dimension of 1. If that changes a field, a
+    shallow copy is returned; the input object does not change.
 
     Args:
         data: A graph with ``x``, ``edge_index``, ``y`` and the three masks, ``[N]``, or ``[N, K]``
             for K splits, each of which is checked.
-        source: Where it came from, for the message.
-        targets: What ``y`` has to be like.
-        integers: Whether integer features stay integers, see :func:`check_features`.
+        source: Name of the data in errors.
+        targets: Checks of ``y``.
+        integers: True to keep integer features as ids, see :func:`check_features`.
 
     Raises:
-        InputError: One line: the source, the index, the value, and what was expected.
+        InputError: with the source, the index, the value, and what was expected.
 
     Example:
         >>> data = Data(
@@ -72,14 +72,14 @@ def check_graph(
     labelled: bool = True,
     integers: bool = False,
 ) -> Data:
-    """The part of :func:`check_data` that needs no masks: features, edges and labels.
+    """Check features, edges and labels of a graph, as in :func:`check_data`, without masks.
 
     Args:
         data: The graph.
-        source: Where it came from, for the message.
-        targets: What ``y`` has to be like.
-        labelled: Whether there has to be a ``y``.
-        integers: Whether integer features stay integers, see :func:`check_features`.
+        source: Name of the data in errors.
+        targets: Checks of ``y``.
+        labelled: True if ``y`` is required.
+        integers: True to keep integer features as ids, see :func:`check_features`.
     """
     if not isinstance(data, Data):
         raise InputError(
@@ -90,7 +90,7 @@ def check_graph(
     y = _get(data, "y")
     if isinstance(data, Batch) and isinstance(y, Tensor) and len(y) == data.num_graphs < num_nodes:
         raise InputError(
-            f"{source}: is {len(y)} graphs with a y each, expected one graph, or the task "
+            f"{source}: has {len(y)} graphs with one y each, expected one graph, or the task "
             "graph-classification (--task)"
         )
     declared = _get(data, "num_nodes")
@@ -115,9 +115,9 @@ def check_features(features: Any, source: str = "data", integers: bool = False) 
 
     Args:
         features: The features.
-        source: Where they came from, for the message.
-        integers: Whether those of an integer type are ids that a module looks up, ``[N]`` or
-            ``[N, F]``: they are returned as int64, dense. A float32 has room for 2^24 ids only.
+        source: Name of the data in errors.
+        integers: True if integer features are ids for an embedding, ``[N]`` or ``[N, F]``. They
+            are returned as dense int64, since float32 is exact up to 2^24 only.
 
     Example:
         >>> check_features(torch.tensor([7, 2**24 + 1]), integers=True)
@@ -131,20 +131,20 @@ def check_features(features: Any, source: str = "data", integers: bool = False) 
     if x.is_complex():
         raise InputError(f"{source}: x is {dtype_text(x)}, expected real numbers")
     if x.layout not in _LAYOUTS:
-        raise InputError(f"{source}: x is laid out as {x.layout}, expected dense, CSR, COO or CSC")
+        raise InputError(f"{source}: x has layout {x.layout}, expected dense, CSR, COO or CSC")
     if x.layout not in (torch.strided, torch.sparse_csr):
         x = x.to_sparse_csr()
     as_float = x.to(torch.float32)
     stored = as_float if as_float.layout is torch.strided else as_float.values()
     finite = stored.isfinite()
     if not finite.all():
-        place = (~finite).nonzero()[0]
+        index = (~finite).nonzero()[0]
         if as_float.layout is torch.strided:
-            row, column = place.tolist()
+            row, column = index.tolist()
             value = x[row, column].item()
         else:
-            row = int(torch.searchsorted(x.crow_indices(), place, right=True)) - 1
-            column, value = int(x.col_indices()[place]), x.values()[place].item()
+            row = int(torch.searchsorted(x.crow_indices(), index, right=True)) - 1
+            column, value = int(x.col_indices()[index]), x.values()[index].item()
         limit = " of at most 3.4e38" if math.isfinite(value) else ""
         raise InputError(
             f"{source}: x[{row}, {column}] is {value}, expected finite features{limit}"
@@ -155,13 +155,13 @@ def check_features(features: Any, source: str = "data", integers: bool = False) 
 def check_masks(
     data: Data, source: str = "data", targets: Targets = CLASSES, several: bool = False
 ) -> None:
-    """Raise unless the masks are disjoint, filled, and have targets to learn from and measure.
+    """Raise unless the masks are disjoint and non-empty, and their rows have valid targets.
 
     Args:
-        data: With ``y`` and the masks.
-        source: Where it came from, for the message.
-        targets: What ``y`` is.
-        several: Whether masks may be ``[N, K]``, one column a split; then each split is checked.
+        data: A graph with ``y`` and the masks.
+        source: Name of the data in errors.
+        targets: Checks of ``y``.
+        several: True if masks may be ``[N, K]``, one column per split; then all are checked.
     """
     known = targets.known(data.y)
     masks = {key: check_mask(data, key, known.size(0), source, several) for key in MASKS}
@@ -181,16 +181,16 @@ def _check_split(
 ) -> None:
     for key, mask in masks.items():
         if not mask.any():
-            raise InputError(f"{source}: {key} holds no {targets.of}, expected at least one")
+            raise InputError(f"{source}: {key} has no {targets.row_name}, expected at least one")
         unlabelled = mask & ~known
         if unlabelled.any():
             row = int(unlabelled.nonzero()[0])
-            got, what = y[row].tolist(), targets.of
-            raise InputError(f"{source}: y[{row}] is {got}, expected a label: {what} is in {key}")
+            got, name = y[row].tolist(), targets.row_name
+            raise InputError(f"{source}: y[{row}] is {got}, expected a label: {name} is in {key}")
     for one, other in combinations(masks, 2):
         both = masks[one] & masks[other]
         if both.any():
-            where = f"{targets.of} {int(both.nonzero()[0])}"
+            where = f"{targets.row_name} {int(both.nonzero()[0])}"
             raise InputError(f"{source}: {where} is in {one} and {other}, expected one of them")
     for key, mask in masks.items():
         targets.check_part(y[mask], key, source)
@@ -199,7 +199,7 @@ def _check_split(
 def check_mask(
     data: Data, key: str, num_nodes: int, source: str = "data", several: bool = False
 ) -> Tensor:
-    """Return a mask, or raise unless it is bool ``[N]``; of several splits ``[N, K]``."""
+    """Return a mask, or raise unless it is bool ``[N]``, or ``[N, K]`` with several splits."""
     mask = as_tensor(_get(data, key), key, f"three bool masks: {', '.join(MASKS)}", source)
     if mask.dtype != torch.bool:
         raise InputError(f"{source}: {key} is {dtype_text(mask)}, expected bool")
@@ -213,9 +213,9 @@ def check_mask(
 
 
 def count_splits(masks: Mapping[str, Tensor], source: str = "data") -> int:
-    """Return the number of splits that masks have, or raise if it differs.
+    """Return the number of splits in masks, or raise if it differs.
 
-    A mask ``[N]`` beside others of ``[N, K]`` belongs to each of the K splits.
+    A mask ``[N]`` among others of ``[N, K]`` belongs to each of the K splits.
 
     Example:
         >>> wide = torch.ones(4, 10, dtype=torch.bool)
@@ -248,13 +248,11 @@ def _get(data: Data, key: str) -> Any:
 
 
 def warn_of_weight(data: Data, source: str = "data") -> None:
-    """Warn if edges have a ``weight`` and no ``edge_weight``.
-
-    ``torch_geometric.utils.from_networkx`` calls weights of edges so.
+    """Warn if edges have a ``weight``, as by ``from_networkx``, and no ``edge_weight``.
 
     Args:
         data: A graph.
-        source: Where it came from, for the message.
+        source: Name of the data in errors.
 
     Example:
         >>> import torch
@@ -266,4 +264,4 @@ def warn_of_weight(data: Data, source: str = "data") -> None:
         return
     if edges.dim() == 2 and weight.numel() == edges.size(1) == weight.size(0):
         name = "data.weight" if source == "data" else f"{source}: weight"
-        warn(f"{name} is not used; rename it to edge_weight to weigh edges, or delete it")
+        warn(f"{name} is not used; rename it to edge_weight to use edge weights, or delete it")

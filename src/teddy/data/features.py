@@ -1,4 +1,4 @@
-"""Node features, their names and those of the nodes."""
+"""Node features, feature names and node ids."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPARSE_BELOW = 0.25
 
 
 def compact(x: Tensor) -> Tensor:
-    """Return ``x`` as ``torch.sparse_csr`` when less than a quarter of it is non-zero, else dense.
+    """Return ``x`` as ``torch.sparse_csr`` if less than a quarter is non-zero, else dense.
 
     Args:
         x: float32 ``[N, F]``, dense or CSR.
@@ -40,7 +40,7 @@ def compact(x: Tensor) -> Tensor:
 
 
 def num_features(x: Tensor) -> int:
-    """Return the number of features of a node: columns of ``[N, F]``, 1 of ids ``[N]``.
+    """Return the number of features: columns of ``[N, F]``, 1 for ids ``[N]``.
 
     Example:
         >>> num_features(torch.eye(3)), num_features(torch.arange(3))
@@ -50,7 +50,7 @@ def num_features(x: Tensor) -> int:
 
 
 def normalise_rows(matrix: csr_matrix) -> csr_matrix:
-    """Divide each row by its sum; a row of zeros stays as it is.
+    """Divide each row by its sum; rows of zeros do not change.
 
     Example:
         >>> normalise_rows(csr_matrix([[1, 3], [0, 0]])).toarray().tolist()
@@ -70,7 +70,7 @@ def csr_tensor(matrix: csr_matrix) -> Tensor:
         tensor([2.])
     """
     with warnings.catch_warnings():
-        # Once a process PyTorch calls the layout a beta; nothing that a user could act on.
+        # PyTorch warns once per process that the layout is a beta; users can't act on it.
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
         return torch.sparse_csr_tensor(
             torch.from_numpy(matrix.indptr.astype(np.int64)),
@@ -82,7 +82,7 @@ def csr_tensor(matrix: csr_matrix) -> Tensor:
 
 
 def select_rows(x: Tensor, rows: Tensor) -> Tensor:
-    """Some rows of a matrix, dense or CSR.
+    """Return some rows of a dense or CSR matrix.
 
     Args:
         x: ``[N, F]``.
@@ -97,15 +97,15 @@ def select_rows(x: Tensor, rows: Tensor) -> Tensor:
     if x.layout == torch.strided:
         return x[rows]
     lengths = x.crow_indices().diff()
-    stays = rows.repeat_interleave(lengths)
+    kept = rows.repeat_interleave(lengths)
     crow = torch.cat([lengths.new_zeros(1), lengths[rows].cumsum(0)])
     shape = (int(rows.sum()), x.size(1))
-    parts = crow, x.col_indices()[stays], x.values()[stays]
-    return torch.sparse_csr_tensor(*parts, shape, check_invariants=False)  # as good as x
+    parts = crow, x.col_indices()[kept], x.values()[kept]
+    return torch.sparse_csr_tensor(*parts, shape, check_invariants=False)  # as valid as x
 
 
 def take_rows(x: Tensor, index: Tensor) -> Tensor:
-    """Rows of a matrix, dense or CSR, by their numbers, in that order.
+    """Return rows of a dense or CSR matrix by their indices, in that order.
 
     Args:
         x: ``[N, F]``.
@@ -127,7 +127,7 @@ def take_rows(x: Tensor, index: Tensor) -> Tensor:
 
 
 def take_columns(x: Tensor, index: Tensor) -> Tensor:
-    """All columns of a matrix, dense or CSR, in another order.
+    """Return all columns of a dense or CSR matrix in another order.
 
     Args:
         x: ``[N, F]``.
@@ -145,11 +145,11 @@ def take_columns(x: Tensor, index: Tensor) -> Tensor:
     rows = torch.arange(x.size(0), device=x.device).repeat_interleave(crow.diff())
     order = (rows * x.size(1) + columns).argsort()
     parts = crow, columns[order], x.values()[order]
-    return torch.sparse_csr_tensor(*parts, x.shape, check_invariants=False)  # as good as x
+    return torch.sparse_csr_tensor(*parts, x.shape, check_invariants=False)  # as valid as x
 
 
 def _scipy(x: Tensor) -> csr_matrix:
-    """Return a CSR tensor as a SciPy matrix of its own: sorted, no duplicates, no stored zeros."""
+    """Return a copy of a CSR tensor as a SciPy matrix: sorted, without duplicates and zeros."""
     parts = (x.values().numpy(), x.col_indices().numpy(), x.crow_indices().numpy())
     matrix = csr_matrix(parts, shape=tuple(x.shape), copy=True)
     matrix.sum_duplicates()
@@ -158,10 +158,10 @@ def _scipy(x: Tensor) -> csr_matrix:
 
 
 def feature_names(data: Data) -> list[str] | None:
-    """The names of the columns of ``x``, each once; None where they aren't known.
+    """Return the unique names of the columns of ``x``; None if they are unknown.
 
-    A transform that makes other columns leaves the names of those that there were: names that
-    aren't as many are nobody's.
+    Names are ignored if their number differs from that of the columns, as after a transform that
+    changed the columns.
 
     Example:
         >>> import torch
@@ -170,16 +170,16 @@ def feature_names(data: Data) -> list[str] | None:
         >>> feature_names(Data(x=torch.ones(3, 5), feature_names=["age", "height"])) is None
         True
     """
-    given = data.get("feature_names")
-    names = [] if given is None else [str(name) for name in given]
+    values = data.get("feature_names")
+    names = [] if values is None else [str(name) for name in values]
     return names if len(set(names)) == num_features(data.x) == len(names) else None
 
 
 def column_order(names: list[str], expected: list[str]) -> list[int] | None:
-    """Where each column that is expected is; None if all are in their places.
+    """Return the index of each expected column; None if the order is as expected.
 
     Raises:
-        InputError: if they aren't the same columns.
+        InputError: if the columns differ.
 
     Example:
         >>> column_order(["height", "age"], ["age", "height"])
@@ -187,17 +187,17 @@ def column_order(names: list[str], expected: list[str]) -> list[int] | None:
         >>> column_order(["age", "size"], ["age", "height"])
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: features aren't those that the model has learned from: missing
-        'height', new 'size'
+        teddy.errors.InputError: features differ from those of training: missing 'height', new
+        'size'
     """
     if names == expected:
         return None
-    place = {name: number for number, name in enumerate(names)}
-    parts = {"missing": [n for n in expected if n not in place], "new": set(names) - set(expected)}
+    index = {name: number for number, name in enumerate(names)}
+    parts = {"missing": [n for n in expected if n not in index], "new": set(names) - set(expected)}
     if any(parts.values()):
-        differ = ", ".join(f"{part} {_listed(which)}" for part, which in parts.items() if which)
-        raise InputError(f"features aren't those that the model has learned from: {differ}")
-    return [place[name] for name in expected]
+        differences = ", ".join(f"{part} {_listed(n)}" for part, n in parts.items() if n)
+        raise InputError(f"features differ from those of training: {differences}")
+    return [index[name] for name in expected]
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -205,10 +205,10 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def node_ids(data: Data) -> Sequence[Any]:
-    """What the nodes of some data are called: the ids of its table, else their numbers.
+    """Return the node ids: those of the node table, else the node indices.
 
     Raises:
-        InputError: unless there is an id for each node, and each only once.
+        InputError: unless there is one unique id for each node.
 
     Example:
         >>> import torch
@@ -217,13 +217,13 @@ def node_ids(data: Data) -> Sequence[Any]:
         >>> node_ids(Data(num_nodes=2, node_ids=torch.tensor([7, 3])))
         [7, 3]
     """
-    given = data.get("node_ids")
-    if given is None:
+    values = data.get("node_ids")
+    if values is None:
         return range(data.num_nodes)
-    if isinstance(given, str) or getattr(given, "ndim", 1) != 1 or not hasattr(given, "__len__"):
-        kind = type(given).__name__
+    if isinstance(values, str) or getattr(values, "ndim", 1) != 1 or not hasattr(values, "__len__"):
+        kind = type(values).__name__
         raise InputError(f"node_ids is a {kind}, expected a list with an id for each node")
-    ids = given.tolist() if hasattr(given, "tolist") else list(given)
+    ids = values.tolist() if hasattr(values, "tolist") else list(values)
     if len(ids) != data.num_nodes:
         raise InputError(f"node_ids has {len(ids)} ids, expected {data.num_nodes} (num_nodes)")
     seen: set[str] = set()

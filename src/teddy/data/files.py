@@ -1,4 +1,4 @@
-"""A graph from a path: which reader takes it."""
+"""Graphs from a path, with the reader for its format."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def read_path(
     Args:
         path: ``graph.npz``, ``graph.pt``, an edge list, a folder with ``edges.*``, ``nodes.*``, or
             one with the subfolders ``edges`` and ``nodes`` of a heterogeneous graph.
-        nodes: The node table of an edge list; by default ``nodes.*`` beside it.
-        targets: What the labels of a node table are.
+        nodes: The node table of an edge list; by default ``nodes.*`` in the same folder.
+        targets: Checks of the labels of a node table.
         classes: See :func:`teddy.data.tables.read_tables`.
         target: Node type whose labels are read, in a heterogeneous graph.
-        directed: Whether relations of a folder get no reverse.
+        directed: True to add no reverse relations to a folder of tables.
 
     Returns:
-        The graph as it came, or a list of graphs, and the name of the file that holds its nodes,
-        for messages.
+        The unchanged graph, or a list of graphs, and the name of the file with its nodes, for
+        messages.
 
     Example:
         >>> from pathlib import Path
@@ -56,7 +56,7 @@ def read_path(
         raise InputError(f"{path}: no such file or folder")
     if path.is_dir() and is_hetero_folder(path):
         if nodes is not None:
-            raise InputError(f"nodes (--nodes) is '{nodes}', expected only beside an edge list")
+            raise InputError(f"nodes (--nodes) is '{nodes}', expected only with an edge list")
         data = read_hetero_tables(path, target, targets, classes)
         return data if directed else add_reverse_edges(data, path.name), path.name
     if path.is_dir():
@@ -65,7 +65,7 @@ def read_path(
         edges, folder = path, path.parent
     else:
         if nodes is not None:
-            raise InputError(f"nodes (--nodes) is '{nodes}', expected only beside an edge list")
+            raise InputError(f"nodes (--nodes) is '{nodes}', expected only with an edge list")
         return _one_file(path), path.name
     if nodes is None:
         nodes = _table(folder, "nodes", hint=", or the node table as nodes (--nodes FILE)")
@@ -86,8 +86,8 @@ def _one_file(path: Path) -> Data | HeteroData | list[Data]:
 
 
 def _table(folder: Path, stem: str, hint: str = "") -> Path:
-    found = [folder / f"{stem}{kind}" for kind in _TABLES if (folder / f"{stem}{kind}").is_file()]
-    if len(found) == 1:
-        return found[0]
-    here = "both are there" if found else "neither is there"
-    raise InputError(f"{folder}: {here}, expected {stem}.csv or {stem}.parquet{hint}")
+    files = [folder / f"{stem}{kind}" for kind in _TABLES if (folder / f"{stem}{kind}").is_file()]
+    if len(files) == 1:
+        return files[0]
+    problem = f"has two {stem} tables" if files else f"has no {stem} table"
+    raise InputError(f"{folder}: {problem}, expected {stem}.csv or {stem}.parquet{hint}")

@@ -1,10 +1,10 @@
-"""A heterogeneous graph of the user's as a folder of tables, in CSV or Parquet.
+"""Heterogeneous graphs from a folder of tables, in CSV or Parquet.
 
 ::
 
     nodes/paper.csv                     id, label, split and features of the nodes of one type
     nodes/author.parquet                id and features
-    edges/author__writes__paper.csv     source, target and perhaps weight of one relation
+    edges/author__writes__paper.csv     source, target and optional weight of one relation
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TABLES = (".csv", ".parquet")
 
 
 def is_hetero_folder(folder: Path) -> bool:
-    """Whether a folder has tables of relations in its subfolder ``edges``."""
+    """Return True if a folder has a subfolder ``edges`` for tables of relations."""
     return (folder / "edges").is_dir()
 
 
@@ -43,14 +43,14 @@ def read_hetero_tables(
 ) -> HeteroData:
     """Read ``nodes/TYPE.csv`` and ``edges/TYPE__NAME__TYPE.csv``.
 
-    The tables are those of :func:`teddy.data.tables.read_tables`. The target's table has features
-    and labels; ``label`` and ``split`` of other types are left out. A type without a table has the
-    nodes that its relations name, sorted, and no features.
+    The tables are those of :func:`teddy.data.tables.read_tables`. The table of the target
+    has features and labels; ``label`` and ``split`` of other types are ignored. A type without a
+    table has the nodes in its relations, sorted, and no features.
 
     Args:
         folder: The folder.
         target: The type whose labels are read; by default the only one whose table has them.
-        targets: What labels are.
+        targets: Checks of labels.
         classes: See :func:`teddy.data.tables.read_tables`.
 
     Example:
@@ -71,7 +71,7 @@ def read_hetero_tables(
     for ending in _TABLES:
         if (folder / f"edges{ending}").exists():
             raise InputError(
-                f"{folder}: has edges{ending} and the folder edges, expected one of both"
+                f"{folder}: has edges{ending} and a folder edges, expected one of them"
             )
     relations = {_edge_type(file): file for file in _tables(folder / "edges")}
     nodes = {file.stem: file for file in _tables(folder / "nodes")}
@@ -79,7 +79,7 @@ def read_hetero_tables(
     for name, file in nodes.items():
         if name not in types:
             raise InputError(
-                f"{_shown(file)}: no relation in {folder / 'edges'} has the type '{name}', "
+                f"{_shown(file)}: type '{name}' is in no relation of {folder / 'edges'}, "
                 f"expected one of: {', '.join(types)}"
             )
     target = _target(folder, nodes, target)
@@ -103,7 +103,7 @@ def read_hetero_tables(
 
 
 def _tables(folder: Path) -> list[Path]:
-    """The tables of a folder, one for each name, or raise."""
+    """Return the tables of a folder, one for each name, or raise."""
     files = sorted(file for file in folder.glob("*") if not file.name.startswith("."))
     for file in files:
         if file.suffix.lower() not in _TABLES:
@@ -114,7 +114,7 @@ def _tables(folder: Path) -> list[Path]:
             raise InputError(f"{folder}: has two tables '{file.stem}', expected one")
     if not files:
         example = "paper.csv" if folder.name == "nodes" else "author__writes__paper.csv"
-        raise InputError(f"{folder}: there are no tables, expected one or more such as {example}")
+        raise InputError(f"{folder}: has no tables, expected one or more such as {example}")
     return files
 
 
@@ -122,7 +122,7 @@ def _edge_type(file: Path) -> EdgeType:
     parts = file.stem.split("__")
     if len(parts) != 3 or not all(parts):
         raise InputError(
-            f"{_shown(file)}: expected a name of two types and their relation, such as "
+            f"{_shown(file)}: invalid name, expected two types and their relation, such as "
             "author__writes__paper.csv"
         )
     first, name, last = parts
@@ -130,7 +130,7 @@ def _edge_type(file: Path) -> EdgeType:
 
 
 def _target(folder: Path, nodes: dict[str, Path], target: str | None) -> str:
-    """The type whose labels are read, or raise if it has no table or can't be told."""
+    """Return the type whose labels are read; raise if it is ambiguous or has no table."""
     if target is not None:
         if target not in nodes:
             known = ", ".join(sorted(nodes))
@@ -140,16 +140,16 @@ def _target(folder: Path, nodes: dict[str, Path], target: str | None) -> str:
         return target
     labelled = [name for name, file in nodes.items() if "label" in Table.read(file, ("id",)).names]
     if len(labelled) != 1:
-        found = f"have {' and '.join(labelled)}" if labelled else "has none"
+        found = f"{' and '.join(labelled)} have" if labelled else "no type has"
         raise InputError(
-            f"{folder}: target is not given, and a column 'label' {found}, expected one of: "
+            f"{folder}: target is missing and {found} a column 'label', expected one of: "
             f"{', '.join(sorted(nodes))} (--target)"
         )
     return labelled[0]
 
 
 def _named_ids(name: str, tables: dict[EdgeType, Table]) -> pa.ChunkedArray:
-    """The ids by which relations name the nodes of a type, each once, sorted."""
+    """Return the unique ids of the nodes of a type in its relations, sorted."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -165,5 +165,5 @@ def _named_ids(name: str, tables: dict[EdgeType, Table]) -> pa.ChunkedArray:
 
 
 def _shown(file: Path) -> str:
-    """A file as a message names it."""
+    """Return the text of a file for messages."""
     return f"{file.parent.name}/{file.name}"

@@ -1,4 +1,4 @@
-"""The paper's large sets: ogbn-arxiv and Reddit; and arxiv's graph with features that stand in."""
+"""Large data sets of the paper, ogbn-arxiv and Reddit, and arxiv with surrogate features."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STRUCTURE = "ogbn-arxiv/arxiv-structure.npz"
 
 
 def arxiv() -> PygSet:
-    """The citation graph of the Open Graph Benchmark, in its own files, split by years.
+    """Return the reader of the Open Graph Benchmark's citation graph, split by years.
 
     Example:
         >>> arxiv().layout
@@ -44,7 +44,7 @@ def arxiv() -> PygSet:
 
 
 def reddit() -> PygSet:
-    """Posts of Reddit as GraphSAINT has them, PyG's Reddit2.
+    """Return the reader of Reddit posts in GraphSAINT's version, PyG's Reddit2.
 
     Example:
         >>> reddit().layout
@@ -76,15 +76,15 @@ def reddit() -> PygSet:
 
 
 def arxiv_surrogate(data_dir: Path | None = None) -> Data:
-    """The real graph, labels and split of ogbn-arxiv; features are drawn, see below.
+    """Return the graph, labels and split of ogbn-arxiv with features of :func:`class_features`.
 
-    Its file, ``ogbn-arxiv/arxiv-structure.npz``, lies in the folder of raw data sets.
+    Its file is ``ogbn-arxiv/arxiv-structure.npz`` in the folder of raw data sets.
     """
     folder = user_folder(data_dir)
     path = None if folder is None else folder / _STRUCTURE
     if path is None or not path.is_file():
         raise InputError(
-            "arxiv-surrogate: there is no download; pass --data-dir DIR or set TEDDY_DATA=DIR with "
+            "arxiv-surrogate: no download; pass --data-dir DIR or set TEDDY_DATA=DIR with "
             f"DIR/{_STRUCTURE}"
         )
     with reading(path, "the structure of ogbn-arxiv"), np.load(path, allow_pickle=False) as file:
@@ -95,12 +95,12 @@ def arxiv_surrogate(data_dir: Path | None = None) -> Data:
 
 
 def class_features(y: torch.Tensor, features: int = 128, seed: int = 0) -> torch.Tensor:
-    r"""Features that stand in for those of real nodes: :math:`x_i = 2 c_{y_i} + \epsilon_i`.
+    r"""Surrogate features :math:`x_i = 2 c_{y_i} + \epsilon_i`.
 
-    A class has a random direction :math:`c` of length 1, noise is standard normal. Of the 40
-    classes of ogbn-arxiv the best guess from such features alone is right for 57% of the nodes
-    (a network on the real ones: 55.5%, Hu et al. 2020), so that neighbours help as they do there.
-    They are drawn from the labels of all nodes: an accuracy with them says nothing of real data.
+    Each class has a random direction :math:`c` of length 1; noise is standard normal. On the 40
+    classes of ogbn-arxiv the best prediction from such features only is right for 57% of the nodes
+    (a network on the real ones: 55.5%, Hu et al. 2020), so neighbours help as with real features.
+    They depend on the labels of all nodes: an accuracy with them is not one of real data.
 
     Example:
         >>> class_features(torch.tensor([0, 1, 0]), features=4).shape
@@ -114,7 +114,7 @@ def class_features(y: torch.Tensor, features: int = 128, seed: int = 0) -> torch
 
 
 def _numbers(path: Path) -> np.ndarray:
-    """A compressed table of numbers without a header, ``[rows, columns]``."""
+    """Read a compressed table of numbers without a header, ``[rows, columns]``."""
     from pyarrow import csv
 
     table = csv.read_csv(path, read_options=csv.ReadOptions(autogenerate_column_names=True))

@@ -1,4 +1,4 @@
-"""Labels and split of a node table."""
+"""Labels and splits of node tables."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _PARTS = ("train", "val", "test")
 def read_labels(
     table: Table, targets: Targets, classes: Sequence[str] | None
 ) -> tuple[np.ndarray | None, list[str] | None]:
-    """Return the labels, classes or numbers, and the names of the classes if they have any.
+    """Return the labels, classes or numbers, and the names of the classes, if any.
 
     Args:
         table: The node table.
-        targets: What labels are.
+        targets: Checks of labels.
         classes: See :func:`teddy.data.tables.read_tables`.
     """
     if targets.column is None or (classes is not None and _unlabelled(table).all()):
         return None, None
     if targets.column == "labels":
         raise InputError(
-            f"{table.path.name}: a node table has one label of each node, expected graph.npz or "
+            f"{table.path.name}: a node table has one label per node, expected graph.npz or "
             "graph.pt for the task multilabel"
         )
     if targets.column == "numbers":
@@ -43,7 +43,7 @@ def read_labels(
 
 
 def _known_classes(table: Table, classes: Sequence[str]) -> np.ndarray:
-    """Return -1 or the class of each node, as they are numbered already."""
+    """Return the class of each node in the numbering of a model, -1 without a label."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -51,36 +51,36 @@ def _known_classes(table: Table, classes: Sequence[str]) -> np.ndarray:
     if as_integers(labels.drop_null()) is not None:
         labels = labels.cast(pa.int64())
         if not classes:
-            own: np.ndarray = labels.fill_null(-1).to_numpy().copy()
-            return own
+            integers: np.ndarray = labels.fill_null(-1).to_numpy().copy()
+            return integers
     elif not classes:
         raise InputError(
-            f"{table.path.name}: labels are names, expected those of the classes that the model "
-            "has learned, too (classes)"
+            f"{table.path.name}: labels are names, expected the class names of the model, too "
+            "(classes)"
         )
     labels = labels.cast(pa.string())
     y = pc.index_in(labels, value_set=pa.array(classes, pa.string()), skip_nulls=True)
-    strange = np.flatnonzero((y.is_null().to_numpy()) & ~labels.is_null().to_numpy())
-    if len(strange):
-        row = int(strange[0])
+    unknown = np.flatnonzero((y.is_null().to_numpy()) & ~labels.is_null().to_numpy())
+    if len(unknown):
+        row = int(unknown[0])
         known = shorten(", ".join(map(repr, classes)))
         raise table.error(
             row,
-            f"label is {table.value('label', row)}, expected a class that the model has learned "
-            f"({known}), or an empty cell",
+            f"label is {table.value('label', row)}, expected a class of the model ({known}), or an "
+            "empty cell",
         )
     numbers: np.ndarray = y.fill_null(-1).to_numpy().astype(np.int64)
     return numbers
 
 
 def _classes(table: Table) -> tuple[np.ndarray, list[str] | None]:
-    """Return -1 or the class of each node, and the names of the classes if they have any."""
+    """Return the class of each node, -1 without a label, and the names of the classes, if any."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     labels = _label_column(table)
     if len(labels) == labels.null_count:
-        raise InputError(f"{table.path.name}: every label is empty, expected two classes")
+        raise InputError(f"{table.path.name}: all labels are empty, expected two classes")
     integers = as_integers(labels.drop_null())
     if integers is None:
         labels = labels.cast(pa.string())
@@ -103,7 +103,7 @@ def _classes(table: Table) -> tuple[np.ndarray, list[str] | None]:
 
 
 def _no_fractions(table: Table, labels: pa.ChunkedArray) -> None:
-    """Raise if every label is a number and one has a fraction: then they are no names."""
+    """Raise if all labels are numbers and one has a fraction."""
     import pyarrow as pa
 
     try:
@@ -119,12 +119,12 @@ def _no_class(table: Table, row: int) -> InputError:
     return table.error(
         row,
         f"label is {table.value('label', row)}, expected an integer or a name (a class); "
-        "numbers have the task regression",
+        "use the task regression for numbers",
     )
 
 
 def _label_column(table: Table) -> pa.ChunkedArray:
-    """Labels as they are, or integers where pandas, for a missing one, has made 1 to 1.0."""
+    """Return the labels, as integers if pandas changed 1 to 1.0 for a missing value."""
     import pyarrow as pa
 
     labels = table.arrow["label"]
@@ -140,7 +140,7 @@ def _label_column(table: Table) -> pa.ChunkedArray:
 
 
 def _unlabelled(table: Table) -> np.ndarray:
-    """Which rows have no label."""
+    """Return a mask of the rows without a label."""
     if "label" not in table.names:
         return np.ones(table.arrow.num_rows, dtype=bool)
     empty: np.ndarray = table.arrow["label"].is_null(nan_is_null=True).to_numpy()
@@ -148,11 +148,11 @@ def _unlabelled(table: Table) -> np.ndarray:
 
 
 def read_split(table: Table, labelled: bool) -> list[np.ndarray]:
-    """Return the three masks of the ``split`` column, or nothing if there is none.
+    """Return the three masks of the ``split`` column, or an empty list without the column.
 
     Args:
         table: The node table.
-        labelled: Whether nodes of the split must have a label.
+        labelled: True if nodes of the split must have a label.
     """
     if "split" not in table.names:
         return []
@@ -160,8 +160,8 @@ def read_split(table: Table, labelled: bool) -> list[np.ndarray]:
     unlabelled = _unlabelled(table)
     for row, part in enumerate(split):
         if part is not None and part not in _PARTS:
-            what = f"split is {table.value('split', row)}"
-            raise table.error(row, f"{what}, expected train, val, test or an empty cell")
+            got = f"split is {table.value('split', row)}"
+            raise table.error(row, f"{got}, expected train, val, test or an empty cell")
         if labelled and part is not None and unlabelled[row]:
             raise table.error(row, f"label is empty, expected one: split is '{part}'")
     masks = [split == part for part in _PARTS]

@@ -1,4 +1,4 @@
-"""A graph of the user's in one ``.npz`` file."""
+"""Graphs in ``.npz`` files."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _KEYS = ("edge_index", "edge_weight", "x", "y", "num_nodes", *MASKS, *LINK_FIELD
 def read_npz(path: Path) -> Data:
     """Read ``edge_index``, ``edge_weight``, ``x`` (dense, or a CSR matrix), ``y`` and masks.
 
-    Nothing is checked here but that the arrays hold numbers and the CSR parts make a matrix:
-    :func:`teddy.data.check_data` does the rest. Keys that aren't known are left alone.
+    Only the types of the arrays and the CSR matrix are checked; :func:`teddy.data.check_data`
+    checks the rest. Unknown keys are ignored.
 
     Example:
         >>> import tempfile
@@ -58,7 +58,7 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
     with reading(path, "an npz file"):
         file = np.load(path, allow_pickle=False)
         if not isinstance(file, np.lib.npyio.NpzFile):
-            raise InputError(f"{path.name}: holds one bare array, expected an npz file")
+            raise InputError(f"{path.name}: has a single array, expected an npz file")
         with file:
             for key in _KEYS:
                 if key in file.files:
@@ -72,21 +72,21 @@ def _array(file: np.lib.npyio.NpzFile, key: str, path: Path) -> np.ndarray:
     except ValueError as error:
         if "allow_pickle" not in str(error):
             raise
-        raise InputError(f"{path.name}: {key} holds Python objects, expected numbers") from error
+        raise InputError(f"{path.name}: {key} has Python objects, expected numbers") from error
     if array.dtype.kind not in "biuf":
         raise InputError(f"{path.name}: {key} is {array.dtype}, expected numbers")
     return array
 
 
 def _tensor(array: np.ndarray) -> Tensor:
-    # To types that PyTorch has: not every unsigned integer, and the machine's byte order only.
+    # PyTorch does not support all unsigned integers, nor other byte orders.
     types = {"b": np.bool_, "i": np.int64, "u": np.int64, "f": np.float64}
     return torch.from_numpy(array.astype(types[array.dtype.kind]))
 
 
 def _csr(arrays: dict[str, np.ndarray], path: Path) -> csr_matrix:
     if "x_indices" not in arrays:
-        raise InputError(f"{path.name}: no x_indices, expected it beside x_indptr")
+        raise InputError(f"{path.name}: no x_indices, expected it with x_indptr")
     indptr, indices = arrays["x_indptr"], arrays["x_indices"]
     for key in ("x_indptr", "x_indices"):
         if arrays[key].ndim != 1 or arrays[key].dtype.kind not in "iu":
@@ -100,9 +100,9 @@ def _csr(arrays: dict[str, np.ndarray], path: Path) -> csr_matrix:
     with reading(path, "a CSR matrix in x_indptr, x_indices, x_data, x_shape"):
         outside = np.flatnonzero((indices < 0) | (indices >= shape[1]))
         if len(outside):
-            place = outside[0]
+            first = outside[0]
             raise InputError(
-                f"{path.name}: x_indices[{place}] is {indices[place]}, "
+                f"{path.name}: x_indices[{first}] is {indices[first]}, "
                 f"expected a column from 0 to {shape[1] - 1}"
             )
         matrix = csr_matrix((values, indices.astype(np.int64), indptr.astype(np.int64)), shape)

@@ -1,4 +1,4 @@
-"""Data sets that PyG can download, read from its raw files without writing beside them."""
+"""Data sets that PyG can download, read from its raw files; PyG's folders are not modified."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from teddy.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Without it PyG waits for a silent server for minutes, or for ever.
+# Without a timeout PyG can wait forever for a server that does not respond.
 _TIMEOUT_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
 class PygSet:
-    """Reads a set from the user's folder, from the cache, or downloads it into the cache.
+    """Reader of a data set from the user's folder or the cache, with a download into the cache.
 
     Attributes:
-        family: Name of PyG's class, in :mod:`torch_geometric.datasets`.
-        name: PyG's name of the set.
-        files: Its raw files.
-        read_raw: Reads the folder that holds them.
-        fetch: Downloads the set into a folder, and returns the folder with ``raw`` in it; by
-            default by PyG's class.
-        flat: Folder that the authors' repository keeps the files of several sets in, if any.
-        split_file: File under the user's folder that has the numbers of the nodes that ``train``,
-            ``valid`` and ``test``, if any; with it the set has a public split.
+        family: Name of PyG's class in :mod:`torch_geometric.datasets`.
+        name: PyG's name of the data set.
+        files: Names of its raw files.
+        read_raw: Function that reads the folder of raw files.
+        fetch: Function that downloads the data set into a folder and returns the folder that
+            contains ``raw``; by default PyG's class.
+        flat: Folder for the files of several data sets in the authors' repository, if any.
+        split_file: File in the user's folder with the node indices of ``train``, ``valid`` and
+            ``test``, if any; with it the data set has a public split.
     """
 
     family: str
@@ -54,7 +54,7 @@ class PygSet:
     split_file: str | None = None
 
     def __call__(self, data_dir: Path | None = None) -> Data:
-        """Read the set, from under ``data_dir`` or ``TEDDY_DATA`` if it is there."""
+        """Read the data set, from ``data_dir`` or ``TEDDY_DATA`` if it is in that folder."""
         folder = user_folder(data_dir)
         raw = self._find(folder) or self._find(_cache()) or self._download()
         with reading(raw / self.files[0], f"PyG's raw files of {self.name}"):
@@ -62,13 +62,13 @@ class PygSet:
         split = None if folder is None or self.split_file is None else folder / self.split_file
         if split is None or not split.is_file():
             return data
-        kind = "the numbers of nodes in train, valid and test"
+        kind = "node indices train, valid and test"
         with reading(split, kind), np.load(split, allow_pickle=False) as parts:
             return with_split(data, [parts[part] for part in ("train", "valid", "test")])
 
     @property
     def layout(self) -> str:
-        """Where the raw files lie under a data folder."""
+        """Path of the raw files in a data folder."""
         return f"{self.family.lower()}/{self.name}/raw"
 
     def _find(self, folder: Path | None) -> Path | None:
@@ -90,16 +90,16 @@ class PygSet:
         target = _cache() / self.layout
         try:
             _cache().mkdir(parents=True, exist_ok=True)
-            # PyG takes a half-written file for a finished one: only a whole set gets to its place.
+            # PyG would use a partial file: only a complete data set is moved to its folder.
             with tempfile.TemporaryDirectory(dir=_cache(), prefix=".download-") as unfinished:
                 with _timeout(_TIMEOUT_SECONDS):
-                    made = (self.fetch or self._by_class)(Path(unfinished))
-                shutil.rmtree(made / "processed", ignore_errors=True)
+                    downloaded = (self.fetch or self._by_class)(Path(unfinished))
+                shutil.rmtree(downloaded / "processed", ignore_errors=True)
                 # Another process may have been faster.
                 if not target.is_dir():
                     target.parent.parent.mkdir(parents=True, exist_ok=True)
-                    made.replace(target.parent)
-        # From "no such host" to a page of HTML where a pickle should be.
+                    downloaded.replace(target.parent)
+        # Any error: from an unknown host to HTML in place of a pickle.
         except Exception as error:
             silence = f"no answer in {_TIMEOUT_SECONDS:g} seconds"
             why = silence if isinstance(error, TimeoutError) else reason(error)
@@ -118,7 +118,7 @@ class PygSet:
 
 
 def planetoid(name: str) -> PygSet:
-    """A citation graph with the public split; rows of ``x`` sum to 1.
+    """Return the reader of a citation graph with the public split; rows of ``x`` sum to 1.
 
     Example:
         >>> planetoid("Cora").layout
@@ -136,7 +136,7 @@ def planetoid(name: str) -> PygSet:
 
 
 def amazon(name: str) -> PygSet:
-    """A co-purchase graph; it has no split of its own.
+    """Return the reader of a co-purchase graph without a split.
 
     Example:
         >>> amazon("Photo").files
@@ -146,7 +146,7 @@ def amazon(name: str) -> PygSet:
 
 
 def coauthor(name: str) -> PygSet:
-    """A co-authorship graph; it has no split of its own.
+    """Return the reader of a co-authorship graph without a split.
 
     Example:
         >>> coauthor("Physics").files
@@ -161,7 +161,7 @@ def _benchmark(family: str, name: str, file: str) -> PygSet:
             x, adjacency = _matrix(arrays, "attr"), _matrix(arrays, "adj").tocoo()
             y = torch.from_numpy(arrays["labels"].astype(np.int64))
         x.sum_duplicates()  # sorts the columns, too; those of Photo's file are not sorted
-        # As PyG reads it, whether a word occurs; but never dense, which takes 1 GB for Physics.
+        # Binary as in PyG, but sparse: dense features take 1 GB for Physics.
         x.data[x.data > 0] = 1
         edge_index = torch.from_numpy(np.stack([adjacency.row, adjacency.col]).astype(np.int64))
         return Data(x=csr_tensor(x), edge_index=edge_index, y=y)
@@ -171,7 +171,7 @@ def _benchmark(family: str, name: str, file: str) -> PygSet:
 
 
 def heterophilous(name: str) -> PygSet:
-    """A graph of Platonov et al. (2023), most of whose edges join different classes; ten splits.
+    """Return the reader of a heterophilous graph of Platonov et al. (2023) with ten splits.
 
     Args:
         name: Stem of its file, such as ``roman_empire``. PyG's class has no ``*_filtered`` ones.
@@ -206,7 +206,7 @@ def heterophilous(name: str) -> PygSet:
 
 
 def with_split(data: Data, parts: list[np.ndarray]) -> Data:
-    """Add the masks of the nodes that train, validate and test, given by their numbers."""
+    """Add the training, validation and test masks from node indices."""
     for mask, nodes in zip(MASKS, parts, strict=True):
         data[mask] = torch.zeros(data.x.size(0), dtype=torch.bool)
         data[mask][torch.from_numpy(nodes.astype(np.int64))] = True
@@ -219,14 +219,14 @@ def _matrix(arrays: np.lib.npyio.NpzFile, key: str) -> csr_matrix:
 
 
 def user_folder(data_dir: Path | None) -> Path | None:
-    """The folder of raw data sets that the user named, if any."""
-    named = os.environ.get("TEDDY_DATA") if data_dir is None else data_dir
-    if not named:
+    """Return the user's folder of raw data sets, if any."""
+    path = os.environ.get("TEDDY_DATA") if data_dir is None else data_dir
+    if not path:
         return None
-    folder = Path(named).expanduser()
+    folder = Path(path).expanduser()
     if not folder.is_dir():
-        given_by = "TEDDY_DATA" if data_dir is None else "data_dir (--data-dir)"
-        raise InputError(f"{given_by} is '{named}', expected a folder that exists")
+        source = "TEDDY_DATA" if data_dir is None else "data_dir (--data-dir)"
+        raise InputError(f"{source} is '{path}', expected an existing folder")
     return folder
 
 
@@ -237,7 +237,7 @@ def _cache() -> Path:
 
 @contextmanager
 def _timeout(seconds: float) -> Iterator[None]:
-    """Limit the wait for an answer in both of PyG's ways to download: urllib and fsspec."""
+    """Limit the wait for a response in urllib and fsspec, which PyG downloads with."""
     from aiohttp import ClientTimeout
     from fsspec.config import conf  # type: ignore[import-untyped]
 

@@ -1,4 +1,4 @@
-"""One kind of error for every file that can't be read."""
+"""Uniform errors for files that cannot be read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def reading(path: Path, kind: str) -> Iterator[None]:
-    """Turn whatever a reader raises on a damaged file into one line.
+    """Turn any error of a reader on a damaged file into an :class:`InputError` of one line.
 
     Example:
         >>> from pathlib import Path
@@ -28,13 +28,13 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         yield
     except InputError:
         raise
-    # A damaged zip, CSV or pickle can raise nearly anything, by the byte that is wrong.
+    # A damaged zip, CSV or pickle can raise nearly any exception.
     except Exception as error:
         raise InputError(f"{path.name}: can't be read as {kind} ({reason(error)})") from error
 
 
 def reason(error: BaseException) -> str:
-    """Return the first line of an error's text, cut to a length that fits a message.
+    """Return the first line of an error's text, shortened for a message.
 
     Example:
         >>> reason(KeyError())
@@ -47,7 +47,7 @@ def reason(error: BaseException) -> str:
 
 
 def shorten(text: str, length: int = 120) -> str:
-    """Cut a text that would make a message unreadable.
+    """Return a text, truncated to a length.
 
     Example:
         >>> shorten("abcdef", 5)

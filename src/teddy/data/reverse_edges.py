@@ -1,4 +1,4 @@
-"""Reverse messages of the relations of a heterogeneous graph."""
+"""Reverse relations of a heterogeneous graph."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from teddy.graph.groups import EdgeType, relation_text
 
 
 def add_reverse_edges(data: HeteroData, source: str = "data") -> HeteroData:
-    """The graph with messages in both directions, as PyG's ``ToUndirected`` names them.
+    """Return the graph with messages in both directions, named as by PyG's ``ToUndirected``.
 
-    A relation ``(a, r, b)`` gets its reverse ``(b, rev_r, a)``; one within a type both directions
-    of each edge. A relation whose reverse is there, by that name or by its edges, stays as it is.
+    A relation ``(a, r, b)`` gets its reverse ``(b, rev_r, a)``; a relation within a type gets both
+    directions of each edge. A relation with an existing reverse, by name or by edges, is unchanged.
 
     Args:
-        data: The graph, with ``edge_index`` and perhaps ``edge_weight`` of each relation.
-        source: Where it came from, for the message.
+        data: The graph, with ``edge_index`` and optionally ``edge_weight`` of each relation.
+        source: Name of the data in errors.
 
     Example:
         >>> data = HeteroData(author={"num_nodes": 2}, paper={"num_nodes": 3})
@@ -32,7 +32,7 @@ def add_reverse_edges(data: HeteroData, source: str = "data") -> HeteroData:
         >>> both["paper", "cites", "paper"].edge_index.tolist()
         [[0, 2], [2, 0]]
     """
-    found = copy.copy(data)
+    result = copy.copy(data)
     for kind in data.edge_types:
         if any(_is_reverse(data, kind, other) for other in data.edge_types if other != kind):
             continue
@@ -46,15 +46,15 @@ def add_reverse_edges(data: HeteroData, source: str = "data") -> HeteroData:
                 )
             except InputError as error:
                 raise InputError(f"{source} {relation_text(kind)}: {error}") from None
-            found[kind].update({"edge_index": edges.edge_index, **edges.messages.values})
+            result[kind].update({"edge_index": edges.edge_index, **edges.messages.values})
         else:
             reverse = {"edge_index": store.edge_index.flip(0), **values}
-            found[last, f"rev_{name}", first].update(reverse)
-    return found
+            result[last, f"rev_{name}", first].update(reverse)
+    return result
 
 
 def _is_reverse(data: HeteroData, one: EdgeType, other: EdgeType) -> bool:
-    """Whether two relations are each other's reverse, by name or by all of their edges."""
+    """Return True if two relations are reverses of each other, by name or by all edges."""
     if (one[0], one[2]) != (other[2], other[0]):
         return False
     if one[1] == f"rev_{other[1]}" or other[1] == f"rev_{one[1]}":

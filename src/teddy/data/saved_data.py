@@ -1,4 +1,4 @@
-"""A PyG ``Data`` of the user's, saved with ``torch.save``."""
+"""PyG data saved with ``torch.save``."""
 
 from __future__ import annotations
 
@@ -23,19 +23,18 @@ _CONTAINERS = [
 ]  # fmt: skip
 
 
-#: What is read of nodes and edges.
+#: Fields of nodes and edges that are read.
 _FIELDS = ("x", "edge_index", "edge_weight", "y", "num_nodes", *MASKS)
-#: What is read of a HeteroData beside: values of relations, and names.
+#: Fields of each type and of the graph that are read from a HeteroData.
 _OF_TYPES = (*_FIELDS, "edge_attr", "node_ids", "feature_names")
 _OF_HETERO = ("class_names", PRUNED_BY)
 
 
 def read_saved_data(path: Path) -> Data | HeteroData | list[Data]:
-    """Read the graph, its weights, features, labels and masks; whatever else is left out.
+    """Read edges, weights, features, labels and masks; other fields are ignored.
 
-    A list of graphs is returned as it is.
-
-    Only tensors and PyG's own containers are unpickled: the file can't run code.
+    A list of graphs is returned unchanged. Only tensors and PyG's containers are unpickled: the
+    file can't run code.
 
     Example:
         >>> import tempfile
@@ -52,7 +51,7 @@ def read_saved_data(path: Path) -> Data | HeteroData | list[Data]:
                 saved = torch.load(path, weights_only=True, map_location="cpu")
         except pickle.UnpicklingError as error:
             raise InputError(
-                f"{path.name}: damaged or holds more than tensors, "
+                f"{path.name}: damaged or has objects other than tensors, "
                 "expected a PyG Data saved with torch.save"
             ) from error
         if isinstance(saved, HeteroData):
@@ -61,7 +60,7 @@ def read_saved_data(path: Path) -> Data | HeteroData | list[Data]:
             return saved
         if not isinstance(saved, Data):
             raise InputError(
-                f"{path.name}: holds a {type(saved).__name__}, "
+                f"{path.name}: has a {type(saved).__name__}, "
                 "expected a PyG Data, or a list of them, or a HeteroData, saved with torch.save"
             )
         keys = (*_FIELDS, PRUNED_BY, *LINK_FIELDS)
@@ -70,7 +69,7 @@ def read_saved_data(path: Path) -> Data | HeteroData | list[Data]:
 
 
 def _chosen_fields(saved: HeteroData) -> HeteroData:
-    """The same graph with the fields that are read."""
+    """Return a copy of the graph with the supported fields."""
     data = HeteroData()
     for key in _OF_HETERO:
         if key in saved._global_store:

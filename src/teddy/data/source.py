@@ -1,4 +1,4 @@
-"""Data as they came, by name or from a path."""
+"""Unchanged graphs by name or from a path."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def read_source(
     target: str | None = None,
     directed: bool = False,
 ) -> tuple[Data | HeteroData | list[Data], str, str]:
-    """Read a data set by its name, or a file or folder of the user's.
+    """Read a data set by its name, or from a file or folder.
 
     Args:
-        name: See :func:`teddy.load_dataset`, as for the others.
+        name: See :func:`teddy.load_dataset`.
         data_dir: Folder of raw data sets.
         nodes: Node table of an edge list.
-        targets: What labels of a table are.
+        targets: Checks of the labels of a table.
         classes: See :func:`teddy.data.tables.read_tables`.
-        target: Node type with labels, of a heterogeneous graph.
-        directed: Whether relations of a folder get no reverse.
+        target: Node type with labels in a heterogeneous graph.
+        directed: True to add no reverse relations to a folder of tables.
 
     Returns:
-        The graph, or graphs, as they came; their name in messages; their name.
+        The graph or graphs, their name in messages, and their name.
     """
     key = name.lower() if isinstance(name, str) else ""
     if key not in DATASETS and is_path(name):
@@ -49,6 +49,6 @@ def read_source(
     else:
         entry = DATASETS[key]
         if nodes is not None:
-            raise InputError(f"nodes (--nodes) is '{nodes}', expected only beside an edge list")
+            raise InputError(f"nodes (--nodes) is '{nodes}', expected only with an edge list")
         raw, source, label = entry.read(None if data_dir is None else Path(data_dir)), key, key
     return raw, source, label

@@ -1,4 +1,4 @@
-"""Nodes that train, validate and test: splits that are drawn, and one of several that came."""
+"""Training, validation and test splits: random ones, and one of several in the data."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def split_nodes(
 ) -> Masks:
     """Return the masks of the training, validation and test nodes.
 
-    - ``"public"``: the masks that the data came with.
-    - ``"random"``: as in Planetoid, 20 nodes a class, 500 and 1000. A class of fewer than 40 nodes
-      gives half of them (at least one) to training. Where fewer than 1500 nodes are then left,
-      a third of those validate and the rest test.
+    - ``"public"``: the masks in the data.
+    - ``"random"``: as in Planetoid, 20 nodes per class for training, 500 for validation and 1000
+      for test. A class of fewer than 40 nodes gives half of them (at least one) to training. If
+      fewer than 1500 nodes are then left, a third is for validation and the rest for test.
     - ``"A/B/C"``: percentages of the labelled nodes that sum to 100. The cuts are at A% and (A+B)%
       of the nodes, rounded.
 
-    Nodes without a label are in none of them. The same seed gives the same masks.
+    Nodes without a label are in no mask. The same seed gives the same masks.
 
     Args:
-        y: Integer ``[N]``, -1 for no label; or, of nodes that have no class but several labels or
-            numbers, float ``[N]`` or ``[N, D]``, nan where nothing is known.
+        y: Classes as integers ``[N]``, -1 for no label; or several labels or numbers as floats
+            ``[N]`` or ``[N, D]``, nan for unknown values.
         split: One of the above.
-        seed: For the drawn ones.
-        public: The masks that the data came with.
-        of: What is split, for messages.
+        seed: Seed of random splits.
+        public: The masks in the data.
+        of: Name of a row in errors.
 
     Returns:
         Three bool masks ``[N]``: train, validation, test.
@@ -56,15 +56,15 @@ def split_nodes(
     """
     if split == "public":
         if public is None:
-            raise InputError(f"split is 'public' but none came with the data, expected {CHOICES}")
+            raise InputError(f"split is 'public', not in these data, expected {CHOICES}")
         return public
     if not 0 <= seed < 2**63:
         raise InputError(f"seed is {seed}, expected 0 to 2^63 - 1")
     generator = torch.Generator().manual_seed(seed)
     if y.is_floating_point() and split == "random":
         raise InputError(
-            "split 'random' draws 20 nodes a class, expected percentages such as '60/20/20' where "
-            "there are no classes"
+            "split 'random' needs classes, expected percentages such as '60/20/20' for numbers or "
+            "several labels"
         )
     known = ~y.view(y.size(0), -1).isnan().all(dim=1) if y.is_floating_point() else y >= 0
     labelled = known.nonzero().squeeze(1).cpu()
@@ -81,7 +81,7 @@ def split_nodes(
 
 
 def split_number(split: Any) -> int | None:
-    """Return the number of a split, ``3`` or ``"3"``; None for a split that has another name.
+    """Return the index of a split, ``3`` or ``"3"``; None for a split with another name.
 
     Example:
         >>> split_number("3"), split_number("20/40/40")
@@ -93,15 +93,15 @@ def split_number(split: Any) -> int | None:
 def one_split(
     data: Data, split: int | str | None = None, seed: int = 0, source: str = "data"
 ) -> Data:
-    """Return data with the masks ``[N]`` of one split, of those whose masks are ``[N, K]``.
+    """Return a copy of the data with the masks ``[N]`` of one of K splits, masks ``[N, K]``.
 
-    The copy has ``split``, the number as a text. Data with one split stay as they are.
+    The copy has ``split``, the index as text. Data with one split are returned unchanged.
 
     Args:
-        data: With the three masks, checked.
-        split: Number of the split; by default ``seed`` modulo K.
-        seed: For the default.
-        source: Where it came from, for the message.
+        data: Data with the three masks, checked.
+        split: Index of the split; by default ``seed`` modulo K.
+        seed: Seed for the default.
+        source: Name of the data in errors.
 
     Example:
         >>> wide = torch.eye(3, dtype=torch.bool)
@@ -120,7 +120,7 @@ def one_split(
         known = (
             f"0 to {count - 1}"
             if count > 1
-            else "0, the only one that data have; load_dataset(split=...) draws another"
+            else "0, the only split of the data; load_dataset(split=...) draws another"
         )
         raise InputError(f"{source}: split is {split}, expected {known}")
     if all(mask.dim() == 1 for mask in masks.values()):
@@ -137,14 +137,14 @@ def same_split(data: Data, split: str, source: str = "data") -> Data:
     """Return data with the masks of the split that a ticket was found on.
 
     Args:
-        data: With the three masks; of several splits one is taken.
-        split: What the ticket calls it.
-        source: Where it came from, for the message.
+        data: Data with the three masks, ``[N]`` or ``[N, K]``.
+        split: Name of the split in the ticket.
+        source: Name of the data in errors.
     """
     count = count_splits({key: data[key] for key in MASKS}, source)
     if count > 1 and split_number(split) is None:
         raise InputError(
-            f"{source}: masks are of {count} splits, and the ticket is of the split '{split}'; "
+            f"{source}: masks have {count} splits, but the ticket has the split '{split}', "
             "expected masks of one split, such as train_mask[:, 0]"
         )
     return one_split(data, split if count > 1 else None, source=source)
@@ -167,11 +167,11 @@ def _planetoid(shuffled: Tensor, y: Tensor) -> Masks:
 def shares_of(
     split: str, expected: str = f"'public', {CHOICES}"
 ) -> tuple[Fraction, Fraction, Fraction]:
-    """Percentages that train, validate and test, or raise unless they sum to 100.
+    """Return the three percentages of a split, or raise unless they sum to 100.
 
     Args:
         split: Such as ``"85/5/10"``.
-        expected: What may be asked for, for the message.
+        expected: Supported splits, for the error.
 
     Example:
         >>> [float(share) for share in shares_of("85/5/10")]

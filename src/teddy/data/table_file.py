@@ -1,6 +1,6 @@
-"""Columns of a CSV or Parquet table as ids, classes and numbers, with errors that name the row.
+"""CSV and Parquet tables: columns as ids, classes or numbers, with errors that name the row.
 
-Rows are counted from 1, the header not among them.
+Errors count rows from 1, without the header.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Table:
-    """A table and the file it came from.
+    """Table and its file.
 
     Attributes:
         path: The file.
-        arrow: Its content. Text has no blanks around it, and an empty cell is null.
+        arrow: Content, with trimmed text and null for empty cells.
     """
 
     path: Path
@@ -36,7 +36,7 @@ class Table:
 
     @staticmethod
     def read(path: Path, required: tuple[str, ...]) -> Table:
-        """Read a file and raise unless it has rows and the columns that are required."""
+        """Read a file, or raise unless it has rows and the required columns."""
         with reading(path, "a table"):
             if path.stat().st_size == 0:
                 raise InputError(f"{path.name}: is empty, expected columns {_list(required)}")
@@ -46,8 +46,8 @@ class Table:
                 if name not in names:
                     raise InputError(f"{path.name}: no column '{name}', got {_list(names)}")
             if len(set(names)) < len(names):
-                twice = next(name for name in names if names.count(name) > 1)
-                raise InputError(f"{path.name}: column {twice!r} occurs twice, expected it once")
+                repeated = next(name for name in names if names.count(name) > 1)
+                raise InputError(f"{path.name}: column {repeated!r} occurs twice, expected it once")
             if arrow.num_rows == 0:
                 raise InputError(f"{path.name}: no rows, expected at least one")
             columns = [_plain(column) for column in arrow.itercolumns()]
@@ -63,11 +63,11 @@ class Table:
         return InputError(f"{self.path.name}: row {row + 1}: {problem}")
 
     def value(self, name: str, row: int) -> str:
-        """Return a cell as a message shows it."""
+        """Return the text of a cell for messages."""
         return shorten(repr(self.arrow[name][row].as_py()), 60)
 
     def ids(self, name: str, expected: str) -> pa.ChunkedArray:
-        """Return a column of node ids, int64 or string, none of them empty."""
+        """Return a column of node ids, int64 or string; raise if one is empty."""
         import pyarrow as pa
 
         column = self.arrow[name]
@@ -84,9 +84,9 @@ class Table:
         """Return a column as finite float32 ``[rows]``.
 
         Args:
-            name: Of the column.
-            what: What it is, in messages; by default a feature.
-            optional: Whether cells may be empty, and are then nan.
+            name: Name of the column.
+            what: Text for messages; by default the name of a feature.
+            optional: True if cells may be empty; they become nan.
         """
         import pyarrow as pa
 
@@ -119,7 +119,7 @@ class Table:
 
 
 def as_integers(column: pa.ChunkedArray) -> pa.ChunkedArray | None:
-    """Return int64 if every value is an integer written the usual way, else ``None``.
+    """Return int64 if every value is an integer in its usual form, else None.
 
     Example:
         >>> import pyarrow as pa
@@ -145,7 +145,7 @@ def _read_csv(path: Path) -> pa.Table:
     except pa.ArrowInvalid:
         pass
     try:
-        return _read_text(path, threads=False)  # several can't say which row is wrong
+        return _read_text(path, threads=False)  # with several the error has no row
     except pa.ArrowInvalid as error:
         ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
         if ragged is None:
@@ -159,7 +159,7 @@ def _read_text(path: Path, threads: bool = True) -> pa.Table:
     from pyarrow import csv
 
     options = csv.ReadOptions(use_threads=threads)
-    # As text: the guessed type of a column can change after a megabyte, and 007 is no number.
+    # As text: the inferred type of a column can change after a megabyte, and 007 is not a number.
     with csv.open_csv(path, options) as start:
         types = dict.fromkeys(start.schema.names, pa.string())
     return csv.read_csv(path, options, convert_options=csv.ConvertOptions(column_types=types))
@@ -172,7 +172,7 @@ def _read_parquet(path: Path) -> pa.Table:
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Undo dictionaries and the variants of text; trim text and make empty cells null."""
+    """Decode dictionaries and large strings, trim text, and set empty cells to null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""A graph of the user's as two tables: an edge list and a node table, in CSV or Parquet."""
+"""Graphs from two tables, an edge list and a node table, in CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def read_tables(
 ) -> Data:
     """Read ``source``, ``target`` from one table and ``id``, ``label``, features from the other.
 
-    A ``weight`` beside source and target becomes ``edge_weight``. Labels are classes, or
-    numbers. Nodes keep the order of their table. Ids that aren't 0, 1, 2, ...
-    in that order are kept as ``node_ids``, and classes that aren't 0 to k-1 as ``class_names``;
-    names of features as ``feature_names``.
+    A column ``weight`` of the edge list becomes ``edge_weight``. Labels are classes or numbers.
+    Nodes keep the order of their table. Ids other than 0, 1, 2, ... in that order are returned as
+    ``node_ids``, classes other than 0 to k-1 as ``class_names``, and names of features as
+    ``feature_names``.
 
     Args:
         edges: The edge list.
         nodes: The node table.
-        targets: What labels are.
-        classes: Of a model that is to predict labels, which may then be missing: its classes in the
-            order of their numbers, none if they have no names or it predicts something else.
+        targets: Checks of labels.
+        classes: Class names of the model that will predict these nodes, in order; empty if it has
+            none. Labels may then be missing. None: no model.
 
     Example:
         >>> import tempfile
@@ -65,7 +65,7 @@ def read_tables(
 def read_nodes(
     nodes: Path, targets: Targets, classes: Sequence[str] | None
 ) -> tuple[Table, pa.ChunkedArray, dict[str, Any]]:
-    """Read a node table: the table, its ids, and the fields of nodes with labels."""
+    """Read a node table; return the table, its ids, and the fields of the nodes."""
     table = Table.read(nodes, ("id", "label") if classes is None else ("id",))
     with reading(nodes, "a node table"):
         ids = _node_ids(table)
@@ -82,7 +82,7 @@ def read_nodes(
 
 
 def read_plain_nodes(nodes: Path) -> tuple[Table, pa.ChunkedArray, dict[str, Any]]:
-    """Read a node table without targets: ``label`` and ``split`` are left out."""
+    """Read a node table without its columns ``label`` and ``split``."""
     table = Table.read(nodes, ("id",))
     with reading(nodes, "a node table"):
         ids = _node_ids(table)
@@ -91,7 +91,7 @@ def read_plain_nodes(nodes: Path) -> tuple[Table, pa.ChunkedArray, dict[str, Any
 
 
 def name_fields(ids: pa.ChunkedArray) -> dict[str, Any]:
-    """``node_ids``, unless they are 0, 1, 2, ..."""
+    """Return ``node_ids``, unless they are 0, 1, 2, ..."""
     integers = as_integers(ids)
     if integers is not None and np.array_equal(integers.to_numpy(), np.arange(len(ids))):
         return {}
@@ -99,32 +99,32 @@ def name_fields(ids: pa.ChunkedArray) -> dict[str, Any]:
 
 
 def feature_fields(table: Table, needed: bool = True) -> dict[str, Any]:
-    """``x`` and ``feature_names``; nothing if there are none, and none are needed."""
+    """Return ``x`` and ``feature_names``; raise without features if they are needed."""
     names = [name for name in table.names if name not in ("id", "label", "split")]
     if not names and not needed:
         return {}
     if not names:
         raise InputError(
-            f"{table.path.name}: no feature columns, expected one or more beside id, label, split"
+            f"{table.path.name}: no feature columns, expected columns other than id, label, split"
         )
     for name in names:
         if not name or name.startswith("__index_level_"):
             raise InputError(
-                f"{table.path.name}: column {name!r} is an index of pandas, expected a table "
+                f"{table.path.name}: column {name!r} is a pandas index, expected a table "
                 "written with index=False"
             )
     x = np.empty((table.arrow.num_rows, len(names)), dtype=np.float32)
-    for place, name in enumerate(names):
-        x[:, place] = table.numbers(name)
+    for index, name in enumerate(names):
+        x[:, index] = table.numbers(name)
     return {"x": torch.from_numpy(x), "feature_names": names}
 
 
 def edge_fields(table: Table, *known: tuple[pa.ChunkedArray, str]) -> dict[str, Any]:
-    """``edge_index``, and ``edge_weight`` where there is a weight.
+    """Return ``edge_index``, and ``edge_weight`` if the table has a column ``weight``.
 
     Args:
         table: The edge list.
-        known: The ids of sources, then of targets, each with the words for one in messages.
+        known: Ids of sources, then of targets, each with the description of an id in errors.
     """
     fields = {"edge_index": torch.from_numpy(_edge_index(table, *known))}
     if "weight" in table.names:
@@ -154,9 +154,9 @@ def _edge_index(table: Table, *known: tuple[pa.ChunkedArray, str]) -> np.ndarray
         column = table.ids(name, expected)
         if column.type != ids.type:
             column, ids = column.cast(pa.string()), ids.cast(pa.string())
-        found = pc.index_in(column, value_set=ids.combine_chunks())
-        if found.null_count:
-            row = int(np.flatnonzero(found.is_null().to_numpy())[0])
+        nodes = pc.index_in(column, value_set=ids.combine_chunks())
+        if nodes.null_count:
+            row = int(np.flatnonzero(nodes.is_null().to_numpy())[0])
             raise table.error(row, f"{name} {table.value(name, row)} is not {expected}")
-        ends.append(found.to_numpy().astype(np.int64))
+        ends.append(nodes.to_numpy().astype(np.int64))
     return np.stack(ends)

@@ -1,4 +1,4 @@
-"""Targets ``y`` of a task: one class of each row, several labels, numbers, or links."""
+"""Targets ``y`` of tasks: a class, several labels or numbers per row, or links."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from torch import Tensor
 from teddy.errors import InputError
 from teddy.tensors import as_integers, as_tensor, dtype_text, shape_text
 
-# The last layer has a weight per class: a label such as a year-month-day is a mistake, not a class.
+# The last layer has weights for each class: a label such as a date is a mistake, not a class.
 _MOST_CLASSES = 100_000
 
 
 class Targets(ABC):
     """Checks of the ``y`` that a task takes."""
 
-    #: What a row of it belongs to.
-    of: ClassVar[str] = "node"
-    #: Column ``label`` of a node table: ``classes``, ``numbers`` or ``labels``; None: not read.
+    #: Name of a row in errors.
+    row_name: ClassVar[str] = "node"
+    #: Content of ``label`` in a node table: ``classes``, ``numbers``, ``labels``; None: not read.
     column: ClassVar[str | None] = "classes"
 
     @abstractmethod
     def check(self, labels: Any, num_nodes: int, source: str = "data") -> Tensor:
-        """Return labels in the type that the task computes with, or raise."""
+        """Return labels in the type of the task, or raise."""
 
     @abstractmethod
     def known(self, y: Tensor) -> Tensor:
-        """Which nodes have a target, bool ``[N]``."""
+        """Return a mask of the rows with a target, bool ``[N]``."""
 
     @abstractmethod
     def check_part(self, y: Tensor, part: str, source: str = "data") -> None:
-        """Raise if nothing can be learned from, or be measured on, the nodes of a mask.
+        """Raise if the rows of a mask are not sufficient to train or evaluate.
 
         Args:
-            y: Their targets.
-            part: The mask's name.
-            source: Where they came from, for the message.
+            y: Targets of the rows.
+            part: Name of the mask.
+            source: Name of the data in errors.
         """
 
 
 class Classes(Targets):
-    """One class of each node: integers ``[N]``, -1 for no label.
+    """One class per node: integers ``[N]``, -1 for no label.
 
     Example:
         >>> Classes().check(torch.tensor([[0], [2]]), 2)
@@ -51,22 +51,21 @@ class Classes(Targets):
         >>> Classes().check(torch.tensor([0.5, 2.0]), 2)
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: data: y is float32, expected integers (classes); numbers have the
-        task regression, 0 and 1 for each of several labels the task multilabel
+        teddy.errors.InputError: data: y is float32, expected integers (classes); use the task
+        regression for numbers, multilabel for 0 and 1 of several labels
     """
 
-    #: What else a ``y`` of other types or shapes might be.
+    #: Hints at other tasks, for a ``y`` of other types or shapes.
     hint: ClassVar[str] = (
-        " (classes); numbers have the task regression, 0 and 1 for each of several labels the task "
-        "multilabel"
+        " (classes); use the task regression for numbers, multilabel for 0 and 1 of several labels"
     )
     hint_of_several: ClassVar[str] = (
-        " (a class); several labels have the task multilabel, several numbers regression"
+        " (a class); use the task multilabel for several labels, regression for several numbers"
     )
 
     def check(self, labels: Any, num_nodes: int, source: str = "data") -> Tensor:
-        """Return int64 ``[N]``."""
-        y = as_tensor(labels, "y", f"an integer label for each {self.of}", source)
+        """Return classes as int64 ``[N]``, or raise."""
+        y = as_tensor(labels, "y", f"an integer label for each {self.row_name}", source)
         if y.dim() == 2 and y.size(1) == 1:
             y = y.squeeze(1)
         if y.dim() != 1 or y.size(0) != num_nodes:
@@ -84,27 +83,27 @@ class Classes(Targets):
         return y
 
     def known(self, y: Tensor) -> Tensor:
-        """Where there is a class."""
+        """Return a mask of the rows with a class."""
         return y >= 0
 
     def check_part(self, y: Tensor, part: str, source: str = "data") -> None:
-        """Raise unless training sees two classes."""
+        """Raise unless the training rows have two classes."""
         if part == "train_mask" and len(y.unique()) < 2:
             raise InputError(
-                f"{source}: every training label is {int(y[0])}, expected at least two classes"
+                f"{source}: all training labels are {int(y[0])}, expected at least two classes"
             )
 
 
 class ClassesOfGraphs(Classes):
-    """One class of each graph of a set."""
+    """One class per graph of a set."""
 
-    of: ClassVar[str] = "graph"
+    row_name: ClassVar[str] = "graph"
     hint: ClassVar[str] = " (classes)"
     hint_of_several: ClassVar[str] = " (a class)"
 
 
 class Labels(Targets):
-    """Several labels of each node: 0 and 1 ``[N, C]``; nan, or -1, where it isn't known.
+    """Several labels per node: 0 and 1 ``[N, C]``, nan or -1 for unknown.
 
     Example:
         >>> Labels().check(torch.tensor([[0, 1], [-1, 1]]), 2)
@@ -115,7 +114,7 @@ class Labels(Targets):
     column: ClassVar[str | None] = "labels"
 
     def check(self, labels: Any, num_nodes: int, source: str = "data") -> Tensor:
-        """Return float32 ``[N, C]``."""
+        """Return labels as float32 ``[N, C]``, or raise."""
         y = as_tensor(labels, "y", "0 and 1 of shape [N, labels]", source)
         if y.dim() != 2 or y.size(0) != num_nodes or y.size(1) == 0:
             raise InputError(
@@ -128,25 +127,25 @@ class Labels(Targets):
         if wrong.any():
             node, label = wrong.nonzero()[0].tolist()
             raise InputError(
-                f"{source}: y[{node}, {label}] is {y[node, label].item()}, expected 0 or 1, nan or "
-                "-1 where it isn't known"
+                f"{source}: y[{node}, {label}] is {y[node, label].item()}, expected 0 or 1, or nan "
+                "or -1 for unknown"
             )
         unknown = values == -1
         return values.masked_fill(unknown, torch.nan) if unknown.any() else values
 
     def known(self, y: Tensor) -> Tensor:
-        """Where a label is known."""
+        """Return a mask of the rows with a known label."""
         return ~y.isnan().all(dim=1)
 
     def check_part(self, y: Tensor, part: str, source: str = "data") -> None:
-        """Raise unless some label is 1, and in training some is 0."""
+        """Raise unless a label is 1, and in training one is 0."""
         for value in (1, 0) if part == "train_mask" else (1,):
             if not (y == value).any():
                 raise InputError(f"{source}: no label of {part} is {value}, expected at least one")
 
 
 class Numbers(Targets):
-    """Numbers of each node: ``[N]`` or ``[N, D]``, nan where one isn't known.
+    """Numbers per node: ``[N]`` or ``[N, D]``, nan for unknown.
 
     Example:
         >>> Numbers().check(torch.tensor([1, 2]), 2)
@@ -156,7 +155,7 @@ class Numbers(Targets):
     column: ClassVar[str | None] = "numbers"
 
     def check(self, labels: Any, num_nodes: int, source: str = "data") -> Tensor:
-        """Return float32, or float64, of the same shape."""
+        """Return numbers as float32 or float64 of the same shape, or raise."""
         y = as_tensor(labels, "y", "a number for each node", source)
         if y.dim() not in (1, 2) or y.size(0) != num_nodes or 0 in y.shape:
             raise InputError(
@@ -167,24 +166,24 @@ class Numbers(Targets):
             raise InputError(f"{source}: y is {dtype_text(y)}, expected numbers")
         values = y if y.dtype in (torch.float32, torch.float64) else y.double()
         if values.isinf().any():
-            place = values.isinf().nonzero()[0].tolist()
-            where = ", ".join(map(str, place))
+            index = values.isinf().nonzero()[0].tolist()
+            where = ", ".join(map(str, index))
             raise InputError(
-                f"{source}: y[{where}] is {values[tuple(place)].item()}, expected finite numbers, "
-                "or nan where one isn't known"
+                f"{source}: y[{where}] is {values[tuple(index)].item()}, expected finite numbers, "
+                "or nan for unknown"
             )
         return values
 
     def known(self, y: Tensor) -> Tensor:
-        """Where a number is known."""
+        """Return a mask of the rows with a known number."""
         return ~y.view(y.size(0), -1).isnan().all(dim=1)
 
     def check_part(self, y: Tensor, part: str, source: str = "data") -> None:
-        r"""Raise unless numbers differ: :math:`R^2` compares with their mean."""
+        r"""Raise unless the numbers differ: :math:`R^2` compares with their mean."""
         columns = y.view(y.size(0), -1).t()
-        for place, column in enumerate(columns):
+        for index, column in enumerate(columns):
             if len(column[~column.isnan()].unique()) < 2:
-                which = "y" if len(columns) == 1 else f"y[:, {place}]"
+                which = "y" if len(columns) == 1 else f"y[:, {index}]"
                 raise InputError(
                     f"{source}: {which} has fewer than two different numbers in {part}, expected "
                     "more: R2 compares with their mean"
@@ -192,7 +191,7 @@ class Numbers(Targets):
 
 
 class Links(Targets):
-    """Whether there is a link, of each pair of nodes: 0 or 1 ``[P]``.
+    """Link labels of node pairs: 1 for an edge, else 0, ``[P]``.
 
     Example:
         >>> Links().check(torch.tensor([1, 0]), 2)
@@ -200,11 +199,11 @@ class Links(Targets):
                 [0.]])
     """
 
-    of: ClassVar[str] = "link"
+    row_name: ClassVar[str] = "link"
     column: ClassVar[str | None] = None
 
     def check(self, labels: Any, num_nodes: int, source: str = "data") -> Tensor:
-        """Return float32 ``[P, 1]``."""
+        """Return link labels as float32 ``[P, 1]``, or raise."""
         y = as_tensor(labels, "edge_label", "0 or 1 for each link", source)
         if y.dim() != 1 or y.size(0) != num_nodes:
             raise InputError(
@@ -220,11 +219,11 @@ class Links(Targets):
         return y.to(torch.float32).unsqueeze(1)
 
     def known(self, y: Tensor) -> Tensor:
-        """All."""
+        """Return a mask of all rows."""
         return torch.ones_like(y[:, 0], dtype=torch.bool)
 
     def check_part(self, y: Tensor, part: str, source: str = "data") -> None:
-        """Raise unless there are both, to be told from each other."""
+        """Raise unless the mask has links of both labels."""
         for value in (1, 0):
             if not (y == value).any():
                 raise InputError(f"{source}: no link of {part} is {value}, expected at least one")

@@ -59,7 +59,7 @@ def projections(
 ) -> list[L0Projection]:
     """Return the projections of all pools of a weight budget."""
     tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-    share = check_sparsity(sparsity, "weight_sparsity")
+    share = check_sparsity(sparsity)
     return [
         L0Projection([tensors[place] for place in pool.places], num_kept=pool.num_kept)
         for pool in pools([tensor.shape for tensor in tensors], scope, share)
@@ -91,7 +91,7 @@ class L0Projection:
         self._tensors = tensors
         total = sum(tensor.numel() for tensor in tensors)
         if num_kept is None:
-            num_kept = num_kept_weights(check_sparsity(sparsity, "weight_sparsity"), total)
+            num_kept = num_kept_weights(check_sparsity(sparsity), total)
         self.num_kept = num_kept
         self.num_zero = total - self.num_kept
         dtype = max((t.dtype for t in tensors), key=lambda d: d.itemsize, default=torch.float32)
@@ -124,8 +124,7 @@ class L0Projection:
             return
         cut, ties_to_drop = self._threshold_in_band() or self._threshold_of_all()
         if self._last_cut and math.isfinite(cut):
-            # 1.5 times the last move of the threshold, or earlier moves with decay; a band beyond 5%
-            # is not worth it.
+            # 1.5 times the last move of the threshold, or earlier moves with decay, up to 5%.
             moved = abs(cut / self._last_cut - 1)
             before = 0.95 * self._reach if self._reach <= _WIDEST else 0.0
             self._reach = max(1e-3, 1.5 * moved, before)

@@ -24,8 +24,8 @@ class L0Projected(Optimizer):
         \Theta_{t+1} = \mathrm{proj}_{\mathcal C_h}\big(\Theta_t - \eta \nabla \mathcal L\big)
 
     The wrapped optimizer's moments are not masked, so a removed weight can become non-zero again.
-    Both objects share one set of ``param_groups`` and ``state``: parameter groups, closures, step hooks and
-    learning-rate schedulers work as with the optimizer itself.
+    Both objects share one set of ``param_groups`` and ``state``: parameter groups, closures, step
+    hooks and learning-rate schedulers work as with the optimizer itself.
 
     It prunes parameters that require a gradient and have received one. A parameter group with
     its own ``sparsity`` has its own budget, and ``sparsity=0.0`` leaves a group dense.
@@ -122,7 +122,7 @@ class L0Projected(Optimizer):
 
     @sparsity.setter
     def sparsity(self, sparsity: float) -> None:
-        self._sparsity = check_sparsity(sparsity, "weight_sparsity")
+        self._sparsity = check_sparsity(sparsity)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Clear the gradients."""

@@ -112,9 +112,7 @@ def num_kept_units(
     for index, units in enumerate(layers):
         for part in units.parts:
             ends[id(part.tensor), part.dim % part.tensor.dim()] = index, part.width
-    budget = num_kept_weights(
-        check_sparsity(sparsity, "weight_sparsity"), sum(t.numel() for t in tensors)
-    )
+    budget = num_kept_weights(check_sparsity(sparsity), sum(t.numel() for t in tensors))
 
     def weights(kept: list[int]) -> int:
         return sum(
