@@ -173,7 +173,9 @@ def test_missing_and_damaged_raw_files(tmp_path, monkeypatch):
         InputError, match=r"^ind\.cora\.x: can't be read as PyG's raw files of Cora"
     ):
         load_dataset("cora", data_dir=tmp_path)
-    with pytest.raises(InputError, match=r"^data_dir \(--data-dir\) is '.*nowhere', expected a fo"):
+    with pytest.raises(
+        InputError, match=r"^data_dir \(--data-dir\) is '.*nowhere', expected an exist"
+    ):
         load_dataset("cora", data_dir=tmp_path / "nowhere")
     monkeypatch.setenv("TEDDY_DATA", "nowhere")
     with pytest.raises(InputError, match=r"^TEDDY_DATA is 'nowhere', expected a folder"):

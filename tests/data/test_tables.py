@@ -158,7 +158,7 @@ def test_names_that_look_like_numbers(labels, tmp_path):
 
 def test_no_features(tmp_path):
     path = write(tmp_path, nodes="id,label\n0,0\n1,1\n2,0\n3,1\n")
-    assert message(path).startswith("nodes.csv: no feature columns, expected one or more beside")
+    assert message(path).startswith("nodes.csv: no feature columns, expected columns other than")
 
 
 @pytest.mark.parametrize("column", ["all empty", "not there"])

@@ -135,7 +135,7 @@ def test_tables_hold_numbers_and_weights(tmp_path):
         (["1", "2"] * 5, "source,target,weight\n0,1,1\n1,0,3\n", "classification",
          r"edge_weight of edge \(., .\) is .* expected one value; directed=True has one for each"),
         (["1", "2"], "source,target\n0,1\n", "multilabel",
-         "one label of each node, expected graph.npz or graph.pt for the task multilabel"),
+         "one label per node, expected graph.npz or graph.pt for the task multilabel"),
     ],
 )  # fmt: skip
 def test_bad_tables_are_said_clearly(tmp_path, labels, edges, task, message):

@@ -140,9 +140,9 @@ def _target(folder: Path, nodes: dict[str, Path], target: str | None) -> str:
         return target
     labelled = [name for name, file in nodes.items() if "label" in Table.read(file, ("id",)).names]
     if len(labelled) != 1:
-        found = f"{' and '.join(labelled)} have" if labelled else "no type has"
+        types = f"{' and '.join(labelled)} have" if labelled else "no type has"
         raise InputError(
-            f"{folder}: target is missing and {found} a column 'label', expected one of: "
+            f"{folder}: target is missing and {types} a column 'label', expected one of: "
             f"{', '.join(sorted(nodes))} (--target)"
         )
     return labelled[0]

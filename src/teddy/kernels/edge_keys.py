@@ -100,7 +100,7 @@ def count_scores(
 ) -> Any:
     """Count scores by the upper bits of 64 whose order is that of the scores.
 
-    Those are a score's own bits, of negative ones reversed, with the sign first. Bits from ``low``
+    These are the bits of a score with the sign first, reversed for negative scores. Bits from ``low``
     to ``high`` are counted without the ``shift`` lowest ones, in ``counts`` from ``low`` on. A
     score is the product of its ends' values, or their sum.
     """
@@ -118,14 +118,14 @@ def count_scores(
 
 @compiled
 def find_scores(
-    keys: Array, values: Array, product: bool, low: float, high: float, found: Array
+    keys: Array, values: Array, product: bool, low: float, high: float, indices: Array
 ) -> Any:
     """Write the indices of keys with a score from ``low`` to ``high``; return their number."""
     count = 0
     for i in range(keys.size):
         score = _score(values[keys[i] >> _UP], values[keys[i] & _LOW], product)
         if (score >= low) & (score <= high):
-            found[count] = i
+            indices[count] = i
             count += 1
     return count
 

@@ -90,8 +90,8 @@ class _Dropout(torch.autograd.Function):
 def _drop(x: Tensor, mask: DropoutMask) -> Tensor:
     x = x.contiguous()
     if not jit.available(x):
-        stays = _hash(x.numel(), mask, x.device) <= mask.last
-        return torch.where(stays, x.flatten() * mask.scale, 0).view_as(x)
+        kept = _hash(x.numel(), mask, x.device) <= mask.last
+        return torch.where(kept, x.flatten() * mask.scale, 0).view_as(x)
     out = torch.empty_like(x)
     source, target = x.detach().view(-1).numpy(), out.view(-1).numpy()
     words = mask.words(x)
@@ -101,9 +101,9 @@ def _drop(x: Tensor, mask: DropoutMask) -> Tensor:
 
 
 @jit.compiled
-def place_hash(place: Any, low: Any, high: Any) -> Any:
+def index_hash(index: Any, low: Any, high: Any) -> Any:
     """Hash an index with a seed: two rounds of shift and multiply over 32-bit words."""
-    h = np.uint32(place * np.uint32(0x9E3779B9)) ^ low
+    h = np.uint32(index * np.uint32(0x9E3779B9)) ^ low
     h = np.uint32(np.uint32((h ^ (h >> np.uint32(16))) * np.uint32(0x7FEB352D)) + high)
     h = np.uint32((h ^ (h >> np.uint32(15))) * np.uint32(0x846CA68B))
     return np.uint32(h ^ (h >> np.uint32(16)))
@@ -113,7 +113,7 @@ def place_hash(place: Any, low: Any, high: Any) -> Any:
 def _drop_part(x: Any, out: Any, offset: Any, low: Any, high: Any, last: Any, scale: Any) -> None:
     zero = x.dtype.type(0)
     for i in range(x.size):
-        kept = place_hash(np.uint32(np.uint32(i) + offset), low, high) <= last
+        kept = index_hash(np.uint32(np.uint32(i) + offset), low, high) <= last
         out[i] = x[i] * (scale if kept else zero)
 
 
@@ -211,8 +211,8 @@ class _Product(torch.autograd.Function):
         space = _work_space(len(parts), z, rows.size(1))
         arrays = z.detach().numpy(), rows.numpy(), grads[0].contiguous().numpy(), grad_z.numpy()
         words = _words(ctx.mask, z)
-        own = zip(parts, space, grad_rows.numpy(), strict=True)
-        jit.run_parts(_backward, [(*p, s, *arrays, grad, *words) for p, s, grad in own])
+        buffers = zip(parts, space, grad_rows.numpy(), strict=True)
+        jit.run_parts(_backward, [(*p, s, *arrays, grad, *words) for p, s, grad in buffers])
         return grad_z, grad_rows.sum(dim=0)[:, : weight.size(0)].t(), None
 
 
@@ -240,9 +240,9 @@ def _activate(
     if drop:
         for c in range(z.size):
             factor = (
-                scale if place_hash(np.uint32(np.uint32(c) + offset), low, high) <= last else zero
+                scale if index_hash(np.uint32(np.uint32(c) + offset), low, high) <= last else zero
             )
-            h[c] = (zero if z[c] <= zero else z[c]) * factor  # nan stays nan
+            h[c] = (zero if z[c] <= zero else z[c]) * factor  # nan is kept
     else:
         for c in range(z.size):
             h[c] = zero if z[c] <= zero else z[c]

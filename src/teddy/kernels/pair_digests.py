@@ -53,11 +53,11 @@ def _run(
     kernel: Callable[..., Any], ids: tuple[Array, ...], ones: Array, others: Array, directed: bool,
     prefix: str,
 ) -> NDArray[np.bytes_]:  # fmt: skip
-    start, found = np.frombuffer(prefix.encode(), np.uint8), np.empty((ones.size, 32), np.uint8)
+    start, digests = np.frombuffer(prefix.encode(), np.uint8), np.empty((ones.size, 32), np.uint8)
     parts = jit.split(ones.size, 1 << 12)
-    jit.run_parts(kernel, [(start, *ids, ones[a:b], others[a:b], directed, found[a:b])
+    jit.run_parts(kernel, [(start, *ids, ones[a:b], others[a:b], directed, digests[a:b])
                            for a, b in parts])  # fmt: skip
-    return found.view("S32").ravel()
+    return digests.view("S32").ravel()
 
 
 @compiled
@@ -122,8 +122,8 @@ def _write_integer(number: Any, message: Array, start: int) -> Any:
     end, rest = start + 1, left // np.uint64(10)
     while rest:
         end, rest = end + 1, rest // np.uint64(10)
-    for place in range(end - 1, start - 1, -1):
-        message[place] = 48 + left % np.uint64(10)
+    for i in range(end - 1, start - 1, -1):
+        message[i] = 48 + left % np.uint64(10)
         left //= np.uint64(10)
     return end
 

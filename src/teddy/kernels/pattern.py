@@ -80,16 +80,16 @@ class Pattern:
     @cached_property
     def with_self_loops(self) -> Pattern:
         """Pattern with all diagonal entries; their origin is ``nnz``."""
-        # In each row, entries right of the diagonal move one place further than those left of it.
+        # In each row, entries right of the diagonal move one position further than those left of it.
         right = self.col > self.row
         entries = torch.arange(self.nnz, device=self.col.device)
         nodes = torch.arange(self.shape[0], device=self.col.device)
-        place = entries + self.row + right
+        position = entries + self.row + right
         diagonal = self.crow[1:] + nodes - torch.bincount(self.row[right], minlength=nodes.numel())
         col = self.col.new_empty(self.nnz + nodes.numel())
         origin = torch.empty_like(col)
-        col[place], col[diagonal] = self.col, nodes
-        origin[place], origin[diagonal] = entries, self.nnz
+        col[position], col[diagonal] = self.col, nodes
+        origin[position], origin[diagonal] = entries, self.nnz
         crow = self.crow + torch.arange(self.crow.numel(), device=self.crow.device)
         return Pattern(crow, col, self.shape, origin, self.symmetric)
 

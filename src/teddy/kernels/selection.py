@@ -150,7 +150,7 @@ def bin_rows(
 
 @compiled
 def select_bins(
-    first: int, last: int, bins: Array, low: int, high: int, keep: Array, found: Array
+    first: int, last: int, bins: Array, low: int, high: int, keep: Array, indices: Array
 ) -> Any:
     """Keep entries of bins above ``high``; list those from ``low`` to it, return their number."""
     lowest, highest, count = np.uint16(low), np.uint16(high), 0
@@ -164,7 +164,7 @@ def select_bins(
         if between:
             for i in range(part.size):
                 if (part[i] >= lowest) & (part[i] <= highest):
-                    found[count] = start + i
+                    indices[count] = start + i
                     count += 1
     return count
 
@@ -186,7 +186,7 @@ def scan_band(values: Any, low: Any, high: Any, band: Any) -> Any:
     """
     one, zero = values.dtype.type(1), values.dtype.type(0)
     largest = np.finfo(values.dtype).max
-    above, found, finite = 0, 0, True
+    above, inside, finite = 0, 0, True
     for start in range(0, values.size, BLOCK):
         block = values[start : start + BLOCK]
         higher, not_lower, sound = zero, zero, zero
@@ -198,10 +198,10 @@ def scan_band(values: Any, low: Any, high: Any, band: Any) -> Any:
         above += int(higher)
         finite &= int(sound) == block.size
         if not_lower > higher:
-            if found + BLOCK > band.size:
+            if inside + BLOCK > band.size:
                 return above, -1, finite
             for i in range(block.size):  # no branch: the next value overwrites one outside
                 magnitude = abs(block[i])
-                band[found] = magnitude
-                found += (magnitude >= low) & (magnitude <= high)
-    return above, found, finite
+                band[inside] = magnitude
+                inside += (magnitude >= low) & (magnitude <= high)
+    return above, inside, finite

@@ -150,7 +150,7 @@ class _Sources(NamedTuple):
     potential: Array
     single: Array
     rise: Array  # maximum of the potentials minus the reference, of each block
-    found: Array  # buffer for the blocks of a search
+    blocks: Array  # buffer for the blocks of a search
     reach: float  # distance below the largest term up to which terms count
     rate: float  # 1 / epsilon
     shift: float  # epsilon times the logarithm of a target's weight
@@ -170,15 +170,15 @@ def _sources(
     # The error of single precision, with coordinates from -1 to 1.
     size = max(np.abs(flat[:count]).max(), np.abs(guide.reference[:count]).max())
     reach = cut * epsilon + 2.0**-22 * (size + (width + 8) * math.sqrt(width))
-    single, found = potential.astype(np.float32), np.empty(rise.size, np.int64)
+    single, blocks = potential.astype(np.float32), np.empty(rise.size, np.int64)
     shift = -epsilon * math.log(len(targets.rows))
-    return _Sources(cloud, potential, single, rise, found, reach, 1 / epsilon, shift)
+    return _Sources(cloud, potential, single, rise, blocks, reach, 1 / epsilon, shift)
 
 
 @jit.compiled
 def _search(point: Array, sources: _Sources, bounds: Array, t: int, top: float) -> Any:
     """Find the blocks with terms within reach of ``top``; return their number."""
-    columns, single, found = sources.cloud.columns_single, sources.single, sources.found
+    columns, single, blocks = sources.cloud.columns_single, sources.single, sources.blocks
     count, zero, one_bit, least = 0, np.float32(0), np.uint64(1), np.float32(top - sources.reach)
     for first in range(0, bounds.shape[1], LANES):
         hopes = load(bounds, t, first, LANES) + load(sources.rise, 0, first, LANES)
@@ -186,7 +186,7 @@ def _search(point: Array, sources: _Sources, bounds: Array, t: int, top: float) 
         while opened:
             if opened & one_bit:
                 slack = larger(load(single, b, 0, LANES) - least, zero)
-                found[count] = b
+                blocks[count] = b
                 count += above_bits(slack * slack, _squares(point, columns, b)) != 0
             opened >>= one_bit
             b += 1
@@ -219,7 +219,7 @@ def soft_minima(
         best = guide.best[t]  # of the last iteration
         top = largest(load(potential, best, 0, LANES) - roots(_squares(point, columns, best)))
         count = _search(targets.rows_single[t], sources, guide.bounds, t, top)
-        for b in sources.found[:count]:
+        for b in sources.blocks[:count]:
             scores = load(potential, b, 0, LANES) - roots(_squares(point, columns, b))
             peak = largest(scores)
             if peak > top:
@@ -241,7 +241,7 @@ def transport(
     for t in range(len(targets.rows)):
         point, top, mean = targets.rows[t], sources.shift - minima[t], zeros(shares, LANES)
         count = _search(targets.rows_single[t], sources, guide.bounds, t, top)
-        for b in sources.found[:count]:
+        for b in sources.blocks[:count]:
             costs = roots(_squares(point, columns, b))
             weights = _exponentials((load(potential, b, 0, LANES) - costs - top) * rate)
             store(shares, b, 0, load(shares, b, 0, LANES) + weights)
@@ -267,7 +267,7 @@ def pull(
     for t in range(len(targets.rows)):
         point, top = targets.rows[t], sources.shift - minima[t]
         count = _search(targets.rows_single[t], sources, guide.bounds, t, top)
-        for b in sources.found[:count]:
+        for b in sources.blocks[:count]:
             costs = roots(_squares(point, columns, b))
             weights = _exponentials((load(potential, b, 0, LANES) - costs - top) * rate)
             changes = costs * slope + factors[t]

@@ -54,15 +54,15 @@ class SparseMatrix:
 
     def rows(self, start: int, end: int) -> SparseMatrix:
         """Matrix of the rows ``start`` to ``end``, without gradients."""
-        first, last = (int(self.pattern.crow[place]) for place in (start, end))
+        first, last = (int(self.pattern.crow[row]) for row in (start, end))
         values = self.values.detach()[first:last]
         return SparseMatrix(self.pattern.rows(start, end), values, self.unit)
 
     def columns(self, kept: Tensor) -> SparseMatrix:
         """Matrix of some columns in their order, without gradients."""
-        place = kept.new_full((self.shape[1],), -1)
-        place[kept] = torch.arange(kept.numel(), device=kept.device)
-        col = place[self.pattern.col]
+        position = kept.new_full((self.shape[1],), -1)
+        position[kept] = torch.arange(kept.numel(), device=kept.device)
+        col = position[self.pattern.col]
         before = torch.cat([col.new_zeros(1), (col >= 0).cumsum(0)])
         shape = self.shape[0], kept.numel()
         pattern = Pattern(before[self.pattern.crow], col[col >= 0], shape)

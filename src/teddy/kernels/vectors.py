@@ -57,7 +57,7 @@ def _define() -> tuple[Any, ...]:
             element = manager.lookup(vector.dtype).get_value_type()
             super().__init__(manager, vector, ir.VectorType(element, vector.lanes))
 
-    def place(context: Any, builder: Any, array_type: Any, vector: Any, args: Any) -> Any:
+    def pointer_to(context: Any, builder: Any, array_type: Any, vector: Any, args: Any) -> Any:
         assert array_type.layout != "F", "neighbours in a row must be neighbours in memory"
         array = context.make_array(array_type)(context, builder, args[0])
         item = cgutils.get_item_pointer(
@@ -69,7 +69,7 @@ def _define() -> tuple[Any, ...]:
     def load(typing: Any, array: Any, row: Any, column: Any, lanes: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             array_type = signature.args[0]
-            pointer = place(context, builder, array_type, signature.return_type, args)
+            pointer = pointer_to(context, builder, array_type, signature.return_type, args)
             return builder.load(pointer, align=array_type.dtype.bitwidth // 8)
 
         vector = Vector(array.dtype, lanes.literal_value)
@@ -79,7 +79,7 @@ def _define() -> tuple[Any, ...]:
     def store(typing: Any, array: Any, row: Any, column: Any, vector: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             array_type = signature.args[0]
-            pointer = place(context, builder, array_type, signature.args[3], args)
+            pointer = pointer_to(context, builder, array_type, signature.args[3], args)
             builder.store(args[3], pointer, align=array_type.dtype.bitwidth // 8)
             return context.get_dummy_value()
 

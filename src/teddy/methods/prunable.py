@@ -67,7 +67,7 @@ class PrunableWeights:
             self.problem.weight_budget.scope_for(model),
             weight_sparsity,
         )
-        return [Pool(tuple(places[i] for i in pool.places), pool.num_kept) for pool in shared]
+        return [Pool(tuple(places[i] for i in pool.indices), pool.num_kept) for pool in shared]
 
     def masks(self) -> list[Tensor]:
         """Masks that keep every trainable parameter."""

@@ -234,9 +234,9 @@ class Scheme:
             ]
             weights = [torch.ones_like(stays) for stays in weights]
             for pool in problem.prunable.pools(step.weight_sparsity):
-                left = [magnitudes_left[place] for place in pool.places]
+                left = [magnitudes_left[place] for place in pool.indices]
                 kept = largest_entries(left, pool.num_kept)
-                for place, mask in zip(pool.places, kept, strict=True):
+                for place, mask in zip(pool.indices, kept, strict=True):
                     weights[place] = mask
         state = RoundState(keep, weights, [*state.rounds, time.perf_counter() - started])
         problem.store.save(name, _to_entry(state))

@@ -70,7 +70,7 @@ def check_writable(path: StrPath) -> None:
         >>> check_writable("no-such-folder/a.ticket")
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: no-such-folder/a.ticket: there is no folder no-such-folder
+        teddy.errors.InputError: no-such-folder/a.ticket: there is no folder no-such-folder, ...
     """
     target = _target(path)
     try:
@@ -89,7 +89,7 @@ def _target(path: StrPath) -> Path:
     except OSError as error:
         raise InputError(f"{path}: can't be written ({error.strerror})") from None
     if not target.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {Path(path).parent}")
+        raise InputError(f"{path}: there is no folder {Path(path).parent}, create it first")
     return target
 
 

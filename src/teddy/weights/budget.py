@@ -75,11 +75,11 @@ class Pool:
     """Parameters that share a budget: their largest entries together are kept.
 
     Attributes:
-        places: Indices of the parameters in the list of all parameters.
+        indices: Indices of the parameters in the list of all parameters.
         num_kept: Number of kept entries.
     """
 
-    places: tuple[int, ...]
+    indices: tuple[int, ...]
     num_kept: int
 
 
@@ -89,22 +89,22 @@ def pools(shapes: Sequence[Sequence[int]], scope: str, sparsity: float) -> list[
     Example:
         >>> shapes = [[64, 8], [8], [8, 2]]  # weight, bias, weight
         >>> pools(shapes, "global", 0.5)
-        [Pool(places=(0, 1, 2), num_kept=268)]
+        [Pool(indices=(0, 1, 2), num_kept=268)]
         >>> pools(shapes, "matrix", 0.5)
-        [Pool(places=(0,), num_kept=256), Pool(places=(2,), num_kept=8)]
+        [Pool(indices=(0,), num_kept=256), Pool(indices=(2,), num_kept=8)]
         >>> pools(shapes, "balanced", 0.5)
-        [Pool(places=(0,), num_kept=248), Pool(places=(2,), num_kept=16)]
+        [Pool(indices=(0,), num_kept=248), Pool(indices=(2,), num_kept=16)]
     """
     sizes = [math.prod(shape) for shape in shapes]
     if check_scope(scope) == "global":
         return [Pool(tuple(range(len(sizes))), num_kept_weights(sparsity, sum(sizes)))]
-    matrices = [place for place, shape in enumerate(shapes) if len(shape) >= 2]
+    matrices = [index for index, shape in enumerate(shapes) if len(shape) >= 2]
     if scope == "matrix":
-        counts = [num_kept_weights(sparsity, sizes[place]) for place in matrices]
+        counts = [num_kept_weights(sparsity, sizes[index]) for index in matrices]
     else:
-        total = num_kept_weights(sparsity, sum(sizes[place] for place in matrices))
-        counts = balanced_counts([shapes[place] for place in matrices], total)
-    return [Pool((place,), count) for place, count in zip(matrices, counts, strict=True)]
+        total = num_kept_weights(sparsity, sum(sizes[index] for index in matrices))
+        counts = balanced_counts([shapes[index] for index in matrices], total)
+    return [Pool((index,), count) for index, count in zip(matrices, counts, strict=True)]
 
 
 def balanced_counts(shapes: Sequence[Sequence[int]], total: int) -> list[int]:
@@ -122,19 +122,19 @@ def balanced_counts(shapes: Sequence[Sequence[int]], total: int) -> list[int]:
         [996, 4]
     """
     sizes = [math.prod(shape) for shape in shapes]
-    counts, open_places = list(sizes), list(range(len(sizes)))
-    while open_places:
-        left = total - sum(sizes) + sum(sizes[place] for place in open_places)
-        sums = sum(sum(shapes[place]) for place in open_places)
-        wanted = {place: left * sum(shapes[place]) / sums for place in open_places}
-        full = [place for place in open_places if wanted[place] >= sizes[place]]
+    counts, open_indices = list(sizes), list(range(len(sizes)))
+    while open_indices:
+        left = total - sum(sizes) + sum(sizes[index] for index in open_indices)
+        sums = sum(sum(shapes[index]) for index in open_indices)
+        wanted = {index: left * sum(shapes[index]) / sums for index in open_indices}
+        full = [index for index in open_indices if wanted[index] >= sizes[index]]
         if full:
-            open_places = [place for place in open_places if place not in full]
+            open_indices = [index for index in open_indices if index not in full]
             continue
-        for place in open_places:
-            counts[place] = int(wanted[place])
-        by_fraction = sorted(open_places, key=lambda place: counts[place] - wanted[place])
-        for place in by_fraction[: total - sum(counts)]:
-            counts[place] += 1
+        for index in open_indices:
+            counts[index] = int(wanted[index])
+        by_fraction = sorted(open_indices, key=lambda index: counts[index] - wanted[index])
+        for index in by_fraction[: total - sum(counts)]:
+            counts[index] += 1
         break
     return counts

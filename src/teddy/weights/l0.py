@@ -61,7 +61,7 @@ def projections(
     tensors = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     share = check_sparsity(sparsity)
     return [
-        L0Projection([tensors[place] for place in pool.places], num_kept=pool.num_kept)
+        L0Projection([tensors[index] for index in pool.indices], num_kept=pool.num_kept)
         for pool in pools([tensor.shape for tensor in tensors], scope, share)
     ]
 

@@ -200,20 +200,21 @@ def declared_units(model: nn.Module) -> list[Units]:
     kind = f"units() of a {type(model).__name__}"
     if any(isinstance(p, UninitializedParameter) for p in model.parameters()):
         raise InputError(f"{kind}: it has uninitialized parameters, expected a module with sizes")
-    found = declare()
-    if not isinstance(found, list | tuple) or not all(isinstance(u, Units) for u in found):
-        raise InputError(f"{kind} returned {_kind(found)}, expected a list of teddy.weights.Units")
+    declared = declare()
+    if not isinstance(declared, list | tuple) or not all(isinstance(u, Units) for u in declared):
+        got = _kind(declared)
+        raise InputError(f"{kind} returned {got}, expected a list of teddy.weights.Units")
     names = {id(p): name for name, p in model.named_parameters()}
     buffers = {id(b): name for name, b in model.named_buffers()}
     taken: dict[tuple[int, int], str] = {}
-    for number, units in enumerate(found, 1):
+    for number, units in enumerate(declared, 1):
         if not units.incoming or not units.outgoing:
             missing = "outgoing" if units.incoming else "incoming"
             raise InputError(f"{kind}: layer {number} has no {missing} weights, expected some")
         for which in ("incoming", "outgoing", "own", "buffers"):
             known = buffers if which == "buffers" else names
-            for place, part in enumerate(getattr(units, which), 1):
-                where = f"{kind}: {which} {place} of layer {number}"
+            for position, part in enumerate(getattr(units, which), 1):
+                where = f"{kind}: {which} {position} of layer {number}"
                 _check_part(part, units, known, where)
                 key = id(part.tensor), part.dim % part.tensor.dim()
                 if key in taken:
@@ -221,8 +222,8 @@ def declared_units(model: nn.Module) -> list[Units]:
                         f"{where} is dimension {key[1]} of '{known[key[0]]}', which is "
                         f"{taken[key]}, too; expected each once"
                     )
-                taken[key] = f"{which} {place} of layer {number}"
-    return list(found)
+                taken[key] = f"{which} {position} of layer {number}"
+    return list(declared)
 
 
 def _check_part(part: Any, units: Units, known: dict[int, str], where: str) -> None:
