@@ -178,5 +178,5 @@ def test_missing_and_damaged_raw_files(tmp_path, monkeypatch):
     ):
         load_dataset("cora", data_dir=tmp_path / "nowhere")
     monkeypatch.setenv("TEDDY_DATA", "nowhere")
-    with pytest.raises(InputError, match=r"^TEDDY_DATA is 'nowhere', expected a folder"):
+    with pytest.raises(InputError, match=r"^TEDDY_DATA is 'nowhere', expected an exist"):
         load_dataset("cora")

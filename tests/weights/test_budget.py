@@ -51,7 +51,7 @@ def test_pools_keep_exactly_the_budget(shapes, sparsity):
     counts = [pool.num_kept for pool in balanced]
     assert sum(counts) == num_kept_weights(sparsity, sum(matrices))
     assert all(0 <= count <= size for count, size in zip(counts, matrices, strict=True))
-    assert [pool.indices for pool in balanced] == [pool.places for pool in each]
+    assert [pool.indices for pool in balanced] == [pool.indices for pool in each]
 
 
 @given(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=6),

@@ -100,7 +100,7 @@ def count_scores(
 ) -> Any:
     """Count scores by the upper bits of 64 whose order is that of the scores.
 
-    These are the bits of a score with the sign first, reversed for negative scores. Bits from ``low``
+    These are the bits of a score, sign first, reversed for negative scores. Bits from ``low``
     to ``high`` are counted without the ``shift`` lowest ones, in ``counts`` from ``low`` on. A
     score is the product of its ends' values, or their sum.
     """

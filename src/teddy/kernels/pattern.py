@@ -80,7 +80,7 @@ class Pattern:
     @cached_property
     def with_self_loops(self) -> Pattern:
         """Pattern with all diagonal entries; their origin is ``nnz``."""
-        # In each row, entries right of the diagonal move one position further than those left of it.
+        # In each row, entries right of the diagonal move one position further than the others.
         right = self.col > self.row
         entries = torch.arange(self.nnz, device=self.col.device)
         nodes = torch.arange(self.shape[0], device=self.col.device)
