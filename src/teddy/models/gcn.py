@@ -12,7 +12,7 @@ from teddy.kernels.layer import Input, multiply, propagate
 from teddy.kernels.pattern import Pattern, loop_weights, row_sums
 from teddy.kernels.sparse import SparseMatrix, normalised_adjacency
 from teddy.models.base import Features, product_macs
-from teddy.models.layered import LayeredGNN, Rows
+from teddy.models.layered import LayeredGNN, LinearTerm, Rows
 from teddy.weights.units import Part, Units
 
 
@@ -77,6 +77,11 @@ class GCN(LayeredGNN):
     def gather(self, index: int, given: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
         """Rows of A (H W)."""
         return (adjacency @ given[0],)
+
+    def linear_terms(self, index: int, degree: Tensor) -> list[LinearTerm]:
+        """Rows of A (H W), by the degrees."""
+        scale = (1 + degree).rsqrt()
+        return [LinearTerm(self.weights[index], scale * scale, scale, scale)]
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: H W, plus an entry of A times each output."""

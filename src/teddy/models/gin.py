@@ -12,7 +12,7 @@ from teddy.kernels.layer import Input, multiply, multiply_both, propagate
 from teddy.kernels.pattern import Pattern
 from teddy.kernels.sparse import SparseMatrix, shifted_product
 from teddy.models.base import Features, product_macs
-from teddy.models.layered import LayeredGNN, Rows
+from teddy.models.layered import LayeredGNN, LinearTerm, Rows
 from teddy.weights.units import Part, Units
 
 
@@ -99,6 +99,19 @@ class GIN(LayeredGNN):
         z, *total = rows
         logits: Tensor = sum(total, z.relu()) / self.num_layers
         return logits
+
+    def linear_terms(self, index: int, degree: Tensor) -> list[LinearTerm]:
+        """Rows of ((1 + eps) I + A) (H W)."""
+        ones = torch.ones_like(degree)
+        return [LinearTerm(self.weights[index], (1 + self.eps[index]) * ones, ones, ones)]
+
+    def read_out(self, outputs: list[Tensor]) -> Tensor:
+        """Return the mean of all layers' outputs."""
+        *hidden, last = (z.relu() for z in outputs)
+        total = last
+        for h, readout in zip(hidden, self.readouts, strict=True):
+            total = total + multiply(h, readout)
+        return total / self.num_layers
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: H W, an entry of (1 + eps) I + A times each output, and the readout."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
 from teddy.errors import InputError
 from teddy.kernels.hidden import Hidden
-from teddy.kernels.layer import Input
+from teddy.kernels.layer import Input, SparseWeight
 from teddy.kernels.pattern import Pattern, row_softmax
 from teddy.kernels.sparse import SparseMatrix
 from teddy.models.base import GNN, Features
@@ -17,6 +18,26 @@ from teddy.weights.units import Part, Units, declared_units
 
 #: What nodes have between two layers, a row for each; before the first: their features.
 Rows = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class LinearTerm:
+    r"""One term of a layer that sums neighbours and multiplies.
+
+    .. math::
+        z_i = \Big(l_i \sum_j a_{ij} r_j h_j + o_i h_i\Big) W
+
+    Attributes:
+        weight: :math:`W`.
+        own: :math:`o`, a number for each node.
+        left: :math:`l`; None: neighbours are not in this term, and :math:`o` is 1.
+        right: :math:`r`.
+    """
+
+    weight: Tensor | SparseWeight
+    own: Tensor
+    left: Tensor | None = None
+    right: Tensor | None = None
 
 
 class LayeredGNN(GNN):
@@ -100,6 +121,21 @@ class LayeredGNN(GNN):
         """The logits, from the rows after the last layer."""
         logits: Tensor = rows[0]
         return logits
+
+    def linear_terms(self, index: int, degree: Tensor) -> list[LinearTerm]:
+        """Terms whose sum is a layer, for nodes of these degrees; in evaluation.
+
+        Only of a model whose layers are linear, with a ReLU between two of them.
+
+        Args:
+            index: Index of the layer.
+            degree: Sum of the absolute weights of a node's neighbours.
+        """
+        raise NotImplementedError
+
+    def read_out(self, outputs: list[Tensor]) -> Tensor:
+        """Return the logits of nodes, from their outputs of all layers before the ReLU."""
+        return outputs[-1]
 
     def hidden(self, z: Tensor) -> Hidden:
         """ReLU and, in training, dropout of a layer's output."""

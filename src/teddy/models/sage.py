@@ -12,7 +12,7 @@ from teddy.kernels.layer import Input, multiply, propagate
 from teddy.kernels.pattern import Pattern, row_sums
 from teddy.kernels.sparse import SparseMatrix
 from teddy.models.base import Features, product_macs
-from teddy.models.layered import LayeredGNN, Rows
+from teddy.models.layered import LayeredGNN, LinearTerm, Rows
 from teddy.weights.units import Part, Units
 
 
@@ -77,6 +77,14 @@ class SAGE(LayeredGNN):
     def gather(self, index: int, given: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
         """Nodes themselves plus the mean of their neighbours."""
         return (own[0] + adjacency @ given[1],)
+
+    def linear_terms(self, index: int, degree: Tensor) -> list[LinearTerm]:
+        """Nodes themselves, and the mean of their neighbours."""
+        ones, none = torch.ones_like(degree), torch.zeros_like(degree)
+        return [
+            LinearTerm(self.self_weights[index], ones),
+            LinearTerm(self.neighbour_weights[index], none, 1 / degree.clamp(min=1), ones),
+        ]
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: both products with H, plus an entry of A times each output."""

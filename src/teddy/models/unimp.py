@@ -13,7 +13,7 @@ from teddy.kernels.layer import Input, multiply
 from teddy.kernels.pattern import Pattern
 from teddy.kernels.sparse import SparseMatrix, sampled_product
 from teddy.models.base import Features, product_macs
-from teddy.models.layered import AttentionGNN
+from teddy.models.layered import AttentionGNN, Rows
 from teddy.weights.units import Part, Units
 
 
@@ -126,21 +126,27 @@ class UniMP(AttentionGNN):
 
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer, its norm and ReLU; in training with dropout of its attention."""
-        last = index == self.num_layers - 1
-        parts = self._weights(index)
-        weight = torch.cat(parts, dim=1)
+        weight = torch.cat(self._weights(index), dim=1)
         g = multiply(h, weight)
         if index == 0 and self.labels is not None:
             g = g.index_add(0, *self._shown(weight))
-        width = parts[0].size(1)
-        key, rest = g[:, :width], g[:, width:] + self.biases[index]
-        query, value, residual = rest.split([width, width, parts[-1].size(1)], dim=1)
+        given = self._parts(index, g)
+        output: Tensor = self.gather(index, given, given, adjacency)[0]
+        return output
 
+    def project(self, index: int, rows: Rows) -> Rows:
+        """Keys, queries, values and residuals."""
+        return self._parts(index, multiply(rows[0], torch.cat(self._weights(index), dim=1)))
+
+    def gather(self, index: int, given: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
+        """Attend to the neighbours, and mix in the residual."""
+        last = index == self.num_layers - 1
+        (key, _, value, _), (_, query, _, residual) = given, own
         pattern = adjacency.pattern.repeat(self.heads)  # row and column: node and head
-        query, key, value = (t.reshape(pattern.shape[0], -1) for t in (query, key, value))
+        query, key, value = (t.reshape(t.size(0) * self.heads, -1) for t in (query, key, value))
         scores = sampled_product(query, key, pattern) / query.size(1) ** 0.5
         message = self.attend(index, scores, value, adjacency, pattern)
-        message = message.view(g.size(0), self.heads, -1)
+        message = message.view(residual.size(0), self.heads, -1)
         message = message.mean(dim=1) if last else message.flatten(1)
 
         if self.options["gated"]:
@@ -149,7 +155,7 @@ class UniMP(AttentionGNN):
             output = (1 - beta) * message + beta * residual
         else:
             output = message + residual
-        return output if last else F.relu(self.norms[index](output))
+        return (output if last else F.relu(self.norms[index](output)),)
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
         """Per layer: H W of all four, q k and alpha v along each entry, the gate."""
@@ -159,6 +165,13 @@ class UniMP(AttentionGNN):
             + sum(product_macs(x.shape[0], gate) for gate in self.gates[index : index + 1])
             for index, h in enumerate(self.layer_inputs(x))
         ]
+
+    def _parts(self, index: int, g: Tensor) -> Rows:
+        """Split the product of a layer into keys, queries, values and residuals."""
+        parts = self._weights(index)
+        width = parts[0].size(1)
+        rest = g[:, width:] + self.biases[index]
+        return g[:, :width], *rest.split([width, width, parts[-1].size(1)], dim=1)
 
     def _weights(self, index: int) -> list[Tensor]:
         """Of keys, queries, values and residuals."""

@@ -1,0 +1,257 @@
+"""Neighbourhoods of a few nodes: which nodes are near, and sums over their neighbours' rows.
+
+A graph is given as sparse rows, ``(start, length, col, weight)``: the entries of row ``i`` are
+``start[i]`` to ``start[i] + length[i]``. ``weight`` has no entries where all are 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from teddy.kernels import jit
+
+Array = NDArray[Any]
+#: Start and length of each row, then column and weight of each entry.
+RowArrays = tuple[Array, Array, Array, Array]
+
+# Rows that a thread computes at least.
+_LEAST_ROWS = 64
+
+
+def begin(queries: Array, nodes: Array, position: Array) -> int:
+    """Number the different nodes of a query from 0 and return their count.
+
+    Args:
+        queries: int64, nodes, perhaps repeated.
+        nodes: int64 ``[N]``, is given the nodes in the order of their numbers.
+        position: int32 ``[N]``, is given the number of each; -1 everywhere before.
+
+    Example:
+        >>> nodes, position = np.empty(4, np.int64), np.full(4, -1, np.int32)
+        >>> begin(np.array([2, 0, 2]), nodes, position), nodes[:2].tolist(), position.tolist()
+        (2, [2, 0], [1, -1, 0, -1])
+    """
+    if jit.numba is not None:
+        return int(_begin(queries, nodes, position))
+    _, first = np.unique(queries, return_index=True)
+    different = queries[np.sort(first)]
+    return _append(different, 0, nodes, position)
+
+
+def expand(rows: RowArrays, count: int, nodes: Array, position: Array) -> int:
+    """Number the neighbours of the first nodes, too, and return the new count.
+
+    Args:
+        rows: The graph.
+        count: Number of nodes so far.
+        nodes: See :func:`begin`.
+        position: See :func:`begin`.
+    """
+    if jit.numba is not None:
+        return int(_expand(*rows[:3], count, nodes, position))
+    neighbours = rows[2][entries_of(rows, nodes[:count])[0]]
+    new = neighbours[position[neighbours] < 0]
+    _, first = np.unique(new, return_index=True)
+    return _append(new[np.sort(first)], count, nodes, position)
+
+
+def count_entries(rows: RowArrays, nodes: Array) -> int:
+    """Count the entries of some rows."""
+    return int(rows[1][nodes].sum())
+
+
+def entries_of(rows: RowArrays, nodes: Array) -> tuple[Array, Array]:
+    """Return the entries of some rows, and the index of the row of each.
+
+    Example:
+        >>> rows = np.array([3, 0]), np.array([1, 2]), np.arange(4), np.empty(0)
+        >>> [part.tolist() for part in entries_of(rows, np.array([1, 0]))]
+        [[0, 1, 3], [0, 0, 1]]
+    """
+    length = rows[1][nodes]
+    owner = np.repeat(np.arange(nodes.size), length)
+    within = np.arange(owner.size) - np.repeat(np.cumsum(length) - length, length)
+    return rows[0][nodes][owner] + within, owner
+
+
+def aggregate(
+    rows: RowArrays, nodes: Array, scales: tuple[Array, Array, Array], source: Array,
+    position: Array, out: Array,
+) -> None:  # fmt: skip
+    r"""Sum dense rows of neighbours, :math:`l_i \sum_j a_{ij} r_j h_j + o_i h_i`.
+
+    Args:
+        rows: The graph, :math:`a`.
+        nodes: int64 ``[n]``, the nodes :math:`i`.
+        scales: :math:`l, r, o` of all nodes.
+        source: Rows :math:`h`, of all nodes or in the order of ``position``.
+        position: Row of each node in ``source``; empty: that of its number.
+        out: ``[n, columns]``, is overwritten.
+    """
+    if jit.numba is not None:
+        parts = jit.split(nodes.size, _LEAST_ROWS)
+        jit.run_parts(
+            _aggregate, [(a, b, *rows, nodes, *scales, source, position, out) for a, b in parts]
+        )
+        return
+    left, right, own = scales
+    entries, owner = entries_of(rows, nodes)
+    neighbours = rows[2][entries]
+    factor = right[neighbours] if not rows[3].size else right[neighbours] * rows[3][entries]
+    place = position[neighbours] if position.size else neighbours
+    messages = torch.from_numpy(source[place] * factor[:, None])
+    total = torch.zeros(out.shape, dtype=messages.dtype)
+    total.index_add_(0, torch.from_numpy(owner), messages)
+    mine = source[position[nodes] if position.size else nodes]
+    out[:] = left[nodes, None] * total.numpy() + own[nodes, None] * mine
+
+
+def aggregate_sparse(
+    rows: RowArrays, nodes: Array, scales: tuple[Array, Array, Array] | None, features: RowArrays,
+    weight: Array, out: Array,
+) -> None:  # fmt: skip
+    r"""Sum sparse rows of neighbours and multiply, :math:`(l_i \sum_j a_{ij} r_j x_j + o_i x_i) W`.
+
+    Args:
+        rows: The graph, :math:`a`.
+        nodes: int64 ``[n]``, the nodes :math:`i`.
+        scales: :math:`l, r, o` of all nodes; None: :math:`x_i W`.
+        features: The rows :math:`x`.
+        weight: :math:`W`.
+        out: ``[n, columns]``, is overwritten.
+    """
+    if scales is None:
+        # Without neighbours a row of the graph is the node itself.
+        every, ones = np.arange(rows[0].size), np.ones(rows[0].size, weight.dtype)
+        rows = every, np.zeros(every.size, rows[1].dtype), rows[2][:0], rows[3][:0]
+        scales = ones, ones, ones
+    if jit.numba is not None:
+        parts = jit.split(nodes.size, _LEAST_ROWS)
+        width = weight.shape[0]
+        jit.run_parts(_aggregate_sparse, [
+            (
+                a, b, *rows, nodes, *scales, *features, weight, out,
+                np.zeros(width, weight.dtype), np.zeros(width, np.bool_), np.empty(width, np.int64),
+            )
+            for a, b in parts
+        ])  # fmt: skip
+        return
+    left, right, own = scales
+    entries, owner = entries_of(rows, nodes)
+    neighbours = rows[2][entries]
+    factor = right[neighbours] if not rows[3].size else right[neighbours] * rows[3][entries]
+    owner = np.concatenate([owner, np.arange(nodes.size)])
+    factor = np.concatenate([factor * left[nodes][owner[: factor.size]], own[nodes]])
+    looked_at, message = entries_of(features, np.concatenate([neighbours, nodes]))
+    values = factor[message] * features[3][looked_at]
+    product = torch.from_numpy(values[:, None] * weight[features[2][looked_at]])
+    total = torch.zeros(out.shape, dtype=product.dtype)
+    out[:] = total.index_add_(0, torch.from_numpy(owner[message]), product).numpy()
+
+
+def _append(new: Array, count: int, nodes: Array, position: Array) -> int:
+    nodes[count : count + new.size] = new
+    position[new] = np.arange(count, count + new.size)
+    return count + int(new.size)
+
+
+@jit.compiled
+def _begin(queries: Array, nodes: Array, position: Array) -> Any:
+    count = 0
+    for node in queries:
+        if position[node] < 0:
+            position[node] = count
+            nodes[count] = node
+            count += 1
+    return count
+
+
+@jit.compiled
+def _expand(
+    start: Array, length: Array, col: Array, count: int, nodes: Array, position: Array
+) -> Any:
+    end = count
+    for i in range(count):
+        first = start[nodes[i]]
+        for e in range(first, first + length[nodes[i]]):
+            node = col[e]
+            if position[node] < 0:
+                position[node] = end
+                nodes[end] = node
+                end += 1
+    return end
+
+
+@jit.compiled
+def _aggregate(
+    first: int, last: int, start: Array, length: Array, col: Array, weight: Array, nodes: Array,
+    left: Array, right: Array, own: Array, source: Array, position: Array, out: Array,
+) -> None:  # fmt: skip
+    for i in range(first, last):
+        node = nodes[i]
+        row = out[i]
+        row[:] = 0
+        begin = start[node]
+        for e in range(begin, begin + length[node]):
+            neighbour = col[e]
+            factor = left[node] * right[neighbour]
+            if weight.size:
+                factor *= weight[e]
+            if position.size:
+                neighbour = position[neighbour]
+            values = source[neighbour]
+            for c in range(row.size):
+                row[c] += factor * values[c]
+        mine = node
+        if position.size:
+            mine = position[node]
+        if own[node] != 0:
+            factor = own[node]
+            values = source[mine]
+            for c in range(row.size):
+                row[c] += factor * values[c]
+
+
+@jit.compiled
+def _aggregate_sparse(
+    first: int, last: int, start: Array, length: Array, col: Array, weight: Array, nodes: Array,
+    left: Array, right: Array, own: Array, x_start: Array, x_length: Array, x_col: Array,
+    x_value: Array, dense: Array, out: Array, total: Array, seen: Array, columns: Array,
+) -> None:  # fmt: skip
+    for i in range(first, last):
+        node = nodes[i]
+        count = 0
+        begin = start[node]
+        for e in range(begin, begin + length[node] + 1):
+            if e == begin + length[node]:  # the node itself
+                neighbour = node
+                factor = own[node]
+            else:
+                neighbour = col[e]
+                factor = left[node] * right[neighbour]
+                if weight.size:
+                    factor *= weight[e]
+            if factor == 0:
+                continue
+            x_first = x_start[neighbour]
+            for k in range(x_first, x_first + x_length[neighbour]):
+                column = x_col[k]
+                if not seen[column]:
+                    seen[column] = True
+                    columns[count] = column
+                    count += 1
+                total[column] += factor * x_value[k]
+        row = out[i]
+        row[:] = 0
+        for k in range(count):
+            column = columns[k]
+            factor = total[column]
+            values = dense[column]
+            for c in range(row.size):
+                row[c] += factor * values[c]
+            total[column] = 0
+            seen[column] = False
