@@ -246,6 +246,7 @@ class SubgraphAnswers(Answers):
     ) -> None:  # fmt: skip
         super().__init__(graph, hops)
         self.adapter, self.node_values = adapter, dict(node_values)
+        self.num_outputs = 0
 
     def outputs(self, queries: Array, workspace: Workspace) -> Tensor:
         """Outputs of these nodes, in their order."""

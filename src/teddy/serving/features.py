@@ -54,7 +54,9 @@ class DenseFeatures:
         """Add nodes at the end."""
         grown = self.num_nodes + x.size(0)
         if self.array.shape[0] < grown:
-            larger = np.zeros((max(grown, 2 * self.num_nodes), *self.array.shape[1:]), self.array.dtype)
+            larger = np.zeros(
+                (max(grown, 2 * self.num_nodes), *self.array.shape[1:]), self.array.dtype
+            )
             larger[: self.num_nodes] = self.array[: self.num_nodes]
             self.array, self._shared = larger, False
         self.array[self.num_nodes : grown] = x.detach().numpy()

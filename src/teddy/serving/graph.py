@@ -72,9 +72,7 @@ class ServedGraph:
         """Number the nodes within some hops of a query; return how many each hop reaches."""
         counts = [begin(queries, workspace.nodes, workspace.position)]
         for _ in range(hops):
-            counts.append(
-                expand(self.rows.arrays, counts[-1], workspace.nodes, workspace.position)
-            )
+            counts.append(expand(self.rows.arrays, counts[-1], workspace.nodes, workspace.position))
         workspace.count = counts[-1]
         return counts
 
@@ -116,6 +114,4 @@ class ServedGraph:
         """Raise unless all nodes are in the graph."""
         if nodes.size and (nodes.min() < 0 or nodes.max() >= self.num_nodes):
             wrong = int(nodes[(nodes < 0) | (nodes >= self.num_nodes)][0])
-            raise InputError(
-                f"{name} has {wrong}, expected numbers from 0 to {self.num_nodes - 1}"
-            )
+            raise InputError(f"{name} has {wrong}, expected numbers from 0 to {self.num_nodes - 1}")

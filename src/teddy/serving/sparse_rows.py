@@ -36,9 +36,7 @@ class SparseRows:
         [[1, 2], [], []]
     """
 
-    def __init__(
-        self, row: Array, col: Array, num_rows: int, weight: Array | None = None
-    ) -> None:
+    def __init__(self, row: Array, col: Array, num_rows: int, weight: Array | None = None) -> None:
         self.num_rows = num_rows
         length = np.bincount(row, minlength=num_rows).astype(np.int32)
         self._start = np.concatenate([[0], np.cumsum(length[:-1], dtype=np.int64)])[:num_rows]

@@ -52,7 +52,7 @@ class Workspaces:
         ...     first is second
         False
         >>> with pool.take(3) as again:
-        ...     again is second
+        ...     again is first
         True
     """
 
