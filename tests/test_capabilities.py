@@ -164,6 +164,7 @@ def use(name, ticket, data, folder):
         "apply": lambda: ticket.logits(ticket.apply(data)).equal(ticket.logits(data)),
         "transfer": lambda: ticket.transfer(data).info.transferred is not None,
         "speed": lambda: len(measure(ticket, data)) == 4,
+        "serve": lambda: torch.equal(ticket.predict(data, [0, 2]), ticket.predict(data)[[0, 2]]),
     }[name]()
 
 

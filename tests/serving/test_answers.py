@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch_geometric.nn import GATConv, GCNConv, SAGEConv
 
-import pytest
 import teddy
 from teddy.errors import InputError
 from teddy.graph import Edges
@@ -23,7 +23,7 @@ def graph(seed, num_nodes=40, num_edges=70, features=6, sparse=False):
     """Edges of a random graph with nodes without neighbours, features, and a weight per edge."""
     generator = torch.Generator().manual_seed(seed)
     edge_index = torch.randint(num_nodes - 3, (2, num_edges), generator=generator)
-    edges = Edges.from_index(edge_index, num_nodes)
+    edges = Edges.from_edge_index(edge_index, num_nodes)
     x = torch.rand(num_nodes, features, generator=generator)
     if sparse:
         x = x * (x > 0.85)

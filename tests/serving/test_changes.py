@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch_geometric.nn import SAGEConv
 
-import pytest
+from serving.test_answers import MODELS, close, graph, masked_model
 from teddy.errors import InputError
 from teddy.graph import Edges
 from teddy.serving import Server
 
-from serving.test_answers import MODELS, close, graph, masked_model
-
+PAIRS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=6)
+SOME = st.lists(st.integers(0, 60), min_size=1, max_size=4, unique=True)
 CHANGE = st.one_of(
-    st.tuples(st.just("edges"), st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=6)),
-    st.tuples(st.just("remove"), st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=6)),
+    st.tuples(st.just("edges"), PAIRS),
+    st.tuples(st.just("remove"), PAIRS),
     st.tuples(st.just("nodes"), st.integers(1, 9)),
-    st.tuples(st.just("features"), st.lists(st.integers(0, 60), min_size=1, max_size=4, unique=True)),
-)  # fmt: skip
+    st.tuples(st.just("features"), SOME),
+)
 
 
 class Reference:
@@ -141,6 +142,26 @@ def test_a_row_that_grows_many_times_stays_right():
     assert server.graph.rows.arrays[2].size < 8 * 2 * 299  # room, but bounded
 
 
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_nodes_that_are_not_in_the_graph(name, sparse):
+    edges, x, _ = graph(21, sparse=sparse)
+    model, new = masked_model(name, 4), torch.rand(2, 6)
+    server, other = (Server(model, x, edges.edge_index) for _ in range(2))
+    link = torch.tensor([[40, 40, 41, 3], [3, 40, 40, 41]])
+    before = server.logits(torch.arange(40))
+    for _ in range(3):
+        found = server.logits_of_new(new, link)
+    assert server.num_nodes == 40
+    close(server.logits(torch.arange(40)), before)
+    other.add_nodes(new)
+    other.add_edges(link)
+    close(found, other.logits([40, 41]))
+    with pytest.raises(InputError, match="edge_index has 42"):
+        server.logits_of_new(new, torch.tensor([[42], [0]]))
+    close(server.logits(torch.arange(40)), before)
+
+
 def test_directed_edges_carry_messages_one_way():
     model, x = masked_model("gcn", 3, share=0.0), torch.rand(3, 6)
     server = Server(model, x, torch.tensor([[0], [1]]), directed=True)
@@ -205,4 +226,4 @@ def test_a_wrong_change_is_one_line_and_changes_nothing(change, message):
     with pytest.raises(InputError, match=message):
         change(server)
     assert torch.equal(server.logits(torch.arange(40)), before)
-    assert isinstance(Edges.from_index(edges.edge_index), Edges)
+    assert isinstance(Edges.from_edge_index(edges.edge_index), Edges)

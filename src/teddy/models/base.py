@@ -154,6 +154,13 @@ def as_features(x: Features) -> Features:
     return x
 
 
+def take_features(features: Features, columns: Tensor) -> Features:
+    """Return some columns of features, dense or sparse."""
+    if isinstance(features, Tensor):
+        return features[:, columns]
+    return features.columns(columns)
+
+
 def draw_glorot(module: nn.Module) -> None:
     """Draw Glorot-uniform weights of linear layers; biases start at 0, norms as the identity."""
     for layer in module.modules():

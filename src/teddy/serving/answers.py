@@ -42,7 +42,7 @@ class Answers(ABC):
     def outputs(self, queries: Array, workspace: Workspace) -> Tensor:
         """Outputs of these nodes, in their order."""
 
-    def changed(self, nodes: Array) -> None:
+    def changed(self, nodes: Array) -> None:  # noqa: B027 - most have nothing to note
         """Take note of nodes whose neighbours have changed, or that are new."""
 
     def gathered(self, queries: Array, workspace: Workspace) -> tuple[int, int]:
@@ -91,9 +91,9 @@ class LinearAnswers(Answers):
             for place, (old, term) in enumerate(zip(layer, new, strict=True)):
                 values = _arrays(term)
                 if old is not None and values is not None:
-                    layer[place] = cast(Any, tuple(
-                        _updated(a, nodes, b, rows.num_rows) for a, b in zip(old, values, strict=True)
-                    ))  # fmt: skip
+                    pairs = zip(old, values, strict=True)
+                    updated = (_updated(a, nodes, b, rows.num_rows) for a, b in pairs)
+                    layer[place] = cast(Any, tuple(updated))
 
     def outputs(self, queries: Array, workspace: Workspace) -> Tensor:
         """Outputs of these nodes, in their order."""
@@ -152,7 +152,7 @@ class AttentionAnswers(Answers):
         super().__init__(graph, model.num_layers)
         self.model, self._loops = model, isinstance(model, GAT)
         self._label: Array | None = None
-        if model.knows_labels or getattr(model, "known_nodes", torch.empty(0)).numel():
+        if getattr(model, "known_nodes", torch.empty(0)).numel():
             known: Any = model
             self._label = np.full(graph.num_nodes, -1)
             self._label[known.known_nodes.numpy()] = known.known_labels.numpy()
@@ -283,7 +283,8 @@ def _arrays(term: LinearTerm) -> tuple[Array, Array, Array] | None:
     if term.left is None or term.right is None:
         return None
     parts = (term.left, term.right, term.own)
-    return cast(Any, tuple(part.detach().contiguous().numpy() for part in parts))
+    left, right, own = (part.detach().contiguous().numpy() for part in parts)
+    return left, right, own
 
 
 def _updated(values: Array, nodes: Array, new: Array, num_nodes: int) -> Array:

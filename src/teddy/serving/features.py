@@ -62,6 +62,10 @@ class DenseFeatures:
         self.array[self.num_nodes : grown] = x.detach().numpy()
         self.num_nodes = grown
 
+    def truncate(self, num_nodes: int) -> None:
+        """Keep the first nodes only."""
+        self.num_nodes = num_nodes
+
     def all(self) -> Tensor:
         """Features of all nodes."""
         return torch.from_numpy(self.array[: self.num_nodes])
@@ -79,7 +83,7 @@ class SparseFeatures:
         x: The features.
 
     Example:
-        >>> features = SparseFeatures(SparseMatrix.of(torch.eye(2)))
+        >>> features = SparseFeatures(SparseMatrix.from_tensor(torch.eye(2)))
         >>> features.append(torch.tensor([[0.0, 3.0]]))
         >>> features.rows(np.array([2, 0])).tolist()
         [[0.0, 3.0], [1.0, 0.0]]
@@ -131,6 +135,10 @@ class SparseFeatures:
         first = self.num_nodes
         self.sparse.append_rows(x.size(0))
         self.set(np.arange(first, first + x.size(0)), x)
+
+    def truncate(self, num_nodes: int) -> None:
+        """Keep the first nodes only."""
+        self.sparse.truncate(num_nodes)
 
     @property
     def nbytes(self) -> int:

@@ -76,6 +76,11 @@ class ServedGraph:
         workspace.count = counts[-1]
         return counts
 
+    def drop_nodes(self, first: int) -> None:
+        """Remove the nodes from a number on, which have no edges."""
+        self.features.truncate(first)
+        self.rows.truncate(first)
+
     def is_removed(self, first: int, second: int) -> bool:
         """Whether an edge is one that was pruned."""
         key = (min(first, second) << 32) | max(first, second)

@@ -123,6 +123,11 @@ class SparseRows:
         self._length[self.num_rows : grown] = self._places[self.num_rows : grown] = 0
         self.num_rows = grown
 
+    def truncate(self, num_rows: int) -> None:
+        """Keep the first rows only."""
+        self._unused += int(self._places[num_rows : self.num_rows].sum())
+        self.num_rows = num_rows
+
     def _move(self, row: int, least: int = 0) -> None:
         """Move a row to the end, with twice its places or more."""
         if 2 * self._unused > self._end:

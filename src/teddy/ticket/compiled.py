@@ -18,7 +18,7 @@ from teddy.kernels.jit import Blocks, reused
 from teddy.kernels.layer import SparseWeight, choose_products
 from teddy.kernels.sparse import SparseMatrix
 from teddy.models import GNN
-from teddy.models.base import as_features
+from teddy.models.base import as_features, take_features
 from teddy.models.compact import NotSmallerError, compact, compact_module
 from teddy.models.macs import count_macs
 from teddy.store.atomic import StrPath
@@ -241,9 +241,7 @@ class CompiledTicket(nn.Module):
         features = as_features(x)
         if self._kept is None:
             return features
-        if isinstance(features, Tensor):
-            return features[:, self._kept]
-        return features.columns(self._kept)
+        return take_features(features, self._kept)
 
     @property
     def device(self) -> torch.device:

@@ -14,6 +14,11 @@ OPERATIONS: dict[str, Capabilities] = {
             "save and load", "predict", "evaluate", "apply", "compile", "export to ONNX",
             "export to torch.export", "export to Parquet", "speed",
         )),
+        Capabilities("use", "serve", {
+            "link-prediction": "a server predicts nodes",
+            "graph-classification": "a server predicts nodes",
+            "heterogeneous": "a server takes a graph with one node type",
+        }, text="serving of single nodes (Ticket.server)"),
         Capabilities("use", "transfer", {
             "link-prediction": "its links are those of the graph that it was found on",
             "graph-classification": "a ticket takes any graphs as they are",

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from teddy.errors import InputError, warn
-from teddy.models import MODELS
+from teddy.models import MODELS, build_model
 from teddy.models.identity import (
     class_path,
     has_settings,
@@ -22,12 +22,47 @@ from teddy.models.identity import (
 from teddy.models.module_call import copy_uncached, stop_caching
 from teddy.models.own_module import check_state
 from teddy.store.atomic import StrPath
+from teddy.ticket.file import Content
 
 #: Entries of a header's model by which the settings of your own module are compared.
 STRUCTURE = ("structure", "varying")
 
 # Classes in older files that hide the class of the module inside.
 _WRAPPERS = ("OptimizedModule", "DataParallel", "DistributedDataParallel")
+
+
+def network_from(
+    path: StrPath, content: Content, model: nn.Module | Callable[[], nn.Module] | None
+) -> nn.Module:
+    """Return the network of a ticket's file, or raise.
+
+    Args:
+        path: The file, for messages.
+        content: Its content.
+        model: A module of the ticket's class, or a function that makes one; None: a built-in one.
+    """
+    spec = content.info.model
+    if model is None and "name" not in spec:
+        raise InputError(
+            f"{path}: its model is a {spec.get('class')}, "
+            "expected one like it: Ticket.load(path, model=...) (--module FILE.py:NAME)"
+        )
+    try:
+        if model is None:
+            channels = spec["in_channels"], spec["out_channels"]
+            network: nn.Module = build_model(spec["name"], *channels, **spec["options"])
+        else:
+            network = module_for(spec, model)
+        same = same_settings(spec, network)
+        load_state(network, {**content.parameters, **content.buffers})
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path}: the weights don't fit the model ({reason})") from None
+    if not same:
+        warn_of_settings(path, network)
+    return network.eval()
 
 
 def module_for(spec: Mapping[str, Any], model: nn.Module | Callable[[], nn.Module]) -> nn.Module:

@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Data, HeteroData
 
 from teddy.errors import InputError
-from teddy.models import build_model
+from teddy.serving import Server
+from teddy.serving.checks import Nodes
 from teddy.store.atomic import StrPath
 from teddy.tasks.graph_split import GraphsLike
 from teddy.ticket.apply import apply_ticket
@@ -22,15 +23,8 @@ from teddy.ticket.description import describe, model_name
 from teddy.ticket.export import export_ticket
 from teddy.ticket.file import Content, read_ticket, write_ticket
 from teddy.ticket.hub import download, push
-from teddy.ticket.state import (
-    STRUCTURE,
-    buffers_of,
-    load_state,
-    module_for,
-    parameters_of,
-    same_settings,
-    warn_of_settings,
-)
+from teddy.ticket.operations import check_operation
+from teddy.ticket.state import STRUCTURE, buffers_of, network_from, parameters_of
 from teddy.ticket.transfer import transfer
 from teddy.ticket.view import TicketEdges
 
@@ -79,28 +73,7 @@ class Ticket(TicketEdges):
                 needed when it isn't one of ours. The class may be defined in another file by now.
         """
         content = read_ticket(path)
-        spec = content.info.model
-        if model is None and "name" not in spec:
-            raise InputError(
-                f"{path}: its model is a {spec.get('class')}, "
-                "expected one like it: Ticket.load(path, model=...) (--module FILE.py:NAME)"
-            )
-        try:
-            if model is None:
-                channels = spec["in_channels"], spec["out_channels"]
-                network: nn.Module = build_model(spec["name"], *channels, **spec["options"])
-            else:
-                network = module_for(spec, model)
-            same = same_settings(spec, network)
-            load_state(network, {**content.parameters, **content.buffers})
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from None
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            reason = " ".join(str(error).split())
-            raise InputError(f"{path}: the weights don't fit the model ({reason})") from None
-        if not same:
-            warn_of_settings(path, network)
-        return Ticket(content.info, content.keep, network.eval())
+        return Ticket(content.info, content.keep, network_from(path, content, model))
 
     def push_to_hub(
         self,
@@ -212,8 +185,36 @@ class Ticket(TicketEdges):
         compiled.recorded = {n: v for n, v in self.info.model.items() if n in STRUCTURE}
         return compiled
 
-    def predict(self, data: DataLike) -> Tensor:
-        """Predict what the task asks for, for every node.
+    def server(self, data: DataLike, **options: Any) -> Server:
+        """Prepare for exact answers about a few nodes at a time, and for changes of the graph.
+
+        Args:
+            data: The graph, whole or pruned by :meth:`apply`.
+            options: ``hops`` and ``shrink`` of :class:`teddy.serving.Server`.
+
+        Raises:
+            InputError: if the task does not predict nodes, or the network looks at the whole graph.
+
+        Example:
+            >>> import teddy
+            >>> data = teddy.load_dataset("citeseer")
+            >>> ticket = teddy.find_ticket(data, "gcn", epochs=2, hidden_channels=8)
+            >>> server = ticket.server(data)
+            >>> bool((server.predict([3, 17]) == ticket.predict(data)[[3, 17]]).all())
+            True
+            >>> server.gathered([3, 17])
+            Gathered(nodes=..., edges=...)
+        """
+        check_operation("serve", self.info)
+        return self.view(data).server(self.model, self.task, **options)
+
+    def predict(self, data: DataLike, nodes: Nodes | None = None) -> Tensor:
+        """Predict what the task asks for, for every node, or for some.
+
+        Args:
+            data: The graph or graphs.
+            nodes: Numbers of nodes ``[B]``; only their neighbourhoods are computed. Use
+                :meth:`server` where many such answers are needed.
 
         ``data`` is the whole graph, or what :meth:`apply` returned for it. An inductive ticket
         takes other graphs, too, and prunes and normalises them by their degrees. A piece of a
@@ -224,6 +225,8 @@ class Ticket(TicketEdges):
         the training's ``y``, and of its shape; 0 or 1 of the links in ``data.edge_label_index``;
         a class of each graph, int64 ``[G]``.
         """
+        if nodes is not None:
+            return self.server(data).predict(nodes)
         return self.task.predict(self.logits(data))
 
     def predict_proba(self, data: DataLike) -> Tensor:

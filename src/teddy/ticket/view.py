@@ -16,6 +16,7 @@ from teddy.errors import InputError
 from teddy.graph import Edges
 from teddy.prune import Signals
 from teddy.prune.choose import needed_signals
+from teddy.serving import Server
 from teddy.tasks import Kind, Task, kind_from, task_from
 from teddy.tasks.inference import edges_at_inference, scores_any_graph, warn_of_piece
 from teddy.ticket.compiled import CompiledTicket
@@ -59,6 +60,15 @@ class TicketView:
         """Prepare a network for many passes over the kept edges."""
         edge_index, values = self._inputs(self.keep)
         return CompiledTicket(network, self.x, edge_index, values, shrink, self.order, self.head)
+
+    def server(self, network: nn.Module, task: Task, **options: Any) -> Server:
+        """Prepare a network for answers about a few nodes at a time."""
+        kept, pruned = self.edges.subset(self.keep), self.edges.pairs[:, ~self.keep]
+        return Server(
+            network, self.x, kept.edge_index, kept.messages.values,
+            node_values=self.edges.extra_inputs.nodes, graph_values=self.edges.extra_inputs.whole,
+            directed=self.edges.directed, removed=pruned, order=self.order, task=task, **options,
+        )  # fmt: skip
 
     def _inputs(self, keep: Tensor | None) -> tuple[Any, dict[str, Any]]:
         fields = {**self.edges.fields(keep, numbered=False), **self.values}

@@ -1,0 +1,106 @@
+"""The way to answer for a network, by what it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import MessagePassing
+
+from teddy.errors import InputError, warn
+from teddy.kernels.sparse import SparseMatrix
+from teddy.models import GNN
+from teddy.models.base import as_features, take_features
+from teddy.models.compact import NotSmallerError, compact, compact_module
+from teddy.models.layered import AttentionGNN, LayeredGNN
+from teddy.serving.answers import (
+    Answers,
+    AttentionAnswers,
+    LinearAnswers,
+    SubgraphAnswers,
+    TokenAnswers,
+)
+from teddy.serving.graph import ServedGraph
+from teddy.training.adapters import ModuleAdapter
+
+# Nodes whose answers are compared with a full pass, to learn how far a module looks.
+_COMPARED = 32
+_MORE_HOPS = 3
+_TOLERANCE = 1e-4
+
+
+def answers_of_model(model: GNN, graph: ServedGraph) -> Answers:
+    """The way to compute a built-in model for some nodes."""
+    if isinstance(model, AttentionGNN):
+        return AttentionAnswers(model, graph)
+    if isinstance(model, LayeredGNN):
+        return LinearAnswers(model, graph)
+    if model.by_node:
+        return TokenAnswers(model, graph)
+    raise InputError(
+        f"a {type(model).__name__} cannot be served: each of its outputs depends on the whole "
+        "graph; use predict(data)"
+    )
+
+
+def shrunk_model(
+    model: GNN, x: Tensor, shrink: bool
+) -> tuple[GNN, Tensor | SparseMatrix, Tensor | None]:
+    """Return a built-in model without its dead parts, and the features that it looks at.
+
+    Args:
+        model: The model.
+        x: Features ``[N, F]``.
+        shrink: Whether to remove anything.
+
+    Returns:
+        The model, its features, and their columns in ``x``; None: all.
+    """
+    features, kept = as_features(x), None
+    if shrink:
+        model, columns = compact(model)
+        if columns.numel() < x.size(1):
+            features, kept = take_features(features, columns), columns
+    dtype = next(model.parameters()).dtype
+    if isinstance(features, Tensor):
+        return model, features.to(dtype), kept
+    return model, SparseMatrix(features.pattern, features.values.to(dtype)), kept
+
+
+def smaller_module(model: nn.Module, adapter: Callable[[nn.Module], ModuleAdapter]) -> nn.Module:
+    """A module without its dead units, where it can be had."""
+    try:
+        return compact_module(model, lambda network: adapter(network).evaluation_outputs())
+    except NotSmallerError as error:
+        warn(f"served with dead units: {error}")
+        return model
+
+
+def answers_of_module(
+    whole: ModuleAdapter, graph: ServedGraph, node_values: Mapping[str, Tensor], hops: int | None
+) -> SubgraphAnswers:
+    """Answers of a module from as few hops as equal a pass over the whole graph."""
+    layers = sum(isinstance(part, MessagePassing) for part in whole.network.modules())
+    generator = np.random.default_rng(0)
+    nodes = generator.permutation(graph.num_nodes)[:_COMPARED]
+    expected = whole.evaluation_outputs()[torch.from_numpy(nodes)]
+    tries = [hops] if hops is not None else range(layers, layers + _MORE_HOPS + 1)
+    off = 0.0
+    for number in tries:
+        answers = SubgraphAnswers(whole, graph, max(number, 1), node_values)
+        # One by one: what a node lacks may be in the neighbourhood of another.
+        parts = [torch.zeros(0, expected.size(1))]
+        for node in nodes:
+            with graph.workspaces.take(graph.num_nodes) as workspace:
+                parts.append(answers.outputs(np.array([node]), workspace))
+        off = float((torch.cat(parts) - expected).abs().max()) if nodes.size else 0.0
+        if off <= _TOLERANCE * max(1.0, float(expected.abs().max()) if nodes.size else 1.0):
+            answers.num_outputs = expected.size(1)
+            return answers
+    raise InputError(
+        f"outputs of a {type(whole.network).__name__} from {max(number, 1)} hops differ from a "
+        f"pass over the whole graph by {off:.1e}, expected a module that looks at a node's "
+        "neighbourhood alone, or more hops (hops=...); else use predict(data)"
+    )
