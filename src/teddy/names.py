@@ -42,7 +42,7 @@ def expand_home(path: str | os.PathLike[str]) -> Path:
 
 
 def is_path(dataset: str | os.PathLike[str]) -> bool:
-    """Whether a data set is a path to files, and not a name.
+    """Return True for a data set that is a path, not a name.
 
     Example:
         >>> is_path("Cora"), is_path("citeser"), is_path("graph.npz")
@@ -57,7 +57,7 @@ def is_path(dataset: str | os.PathLike[str]) -> bool:
 
 
 def is_in_file(model: str) -> bool:
-    """Whether a model is named by its place in a Python file.
+    """Return True for a model of the form ``FILE.py:NAME``.
 
     Example:
         >>> is_in_file("net.py:Net"), is_in_file("gat:heads=4")

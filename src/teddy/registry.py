@@ -1,4 +1,4 @@
-"""Things found by name, and specs: a name with options in one text, ``name:option=value:...``."""
+"""Registries, hints for misspelt names, and specs: ``name:option=value:...``."""
 
 from __future__ import annotations
 

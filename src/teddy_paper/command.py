@@ -101,7 +101,7 @@ def reproduce(
     entries = [REPRODUCTIONS[name] for name in chosen]
     whole = _scope(quick, out, seeds, levels, settings)
     scopes = _with_datasets(entries, whole, datasets)
-    if len(entries) > 1:  # of several, those that have something of what is asked for
+    if len(entries) > 1:  # without those that have none of the requested models and methods
         entries = [
             entry
             for entry in entries
@@ -177,7 +177,7 @@ def _scope(
 def _with_datasets(
     entries: list[Reproduction], scope: Scope, datasets: str | None
 ) -> dict[str, Scope]:
-    """The scope of each entry: its own data sets, or those of them that are asked for."""
+    """Scope of each entry, with the requested ones of its data sets."""
     from teddy_paper.reproduction import CITATION
 
     wanted = None if datasets is None else [name.lower() for name in split_list(datasets)]
@@ -198,18 +198,18 @@ def _with_datasets(
 
 
 def _readable(entries: list[Reproduction], scopes: dict[str, Scope]) -> dict[str, Scope]:
-    """The scopes without data sets that aren't here; they are said once."""
+    """Scopes without data sets that are not available, which are printed once."""
     from teddy_paper.compute import available
 
-    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    present: dict[tuple[str, ...], tuple[str, ...]] = {}
     for entry in entries:
         scope = scopes[entry.name]
-        if scope.datasets not in found:
-            found[scope.datasets], lines = available(scope.datasets, scope.data_dir)
+        if scope.datasets not in present:
+            present[scope.datasets], lines = available(scope.datasets, scope.data_dir)
             for line in lines:
                 print(f"teddy: {line}", file=sys.stderr)
     return {
-        entry.name: replace(scopes[entry.name], datasets=found[scopes[entry.name].datasets])
+        entry.name: replace(scopes[entry.name], datasets=present[scopes[entry.name].datasets])
         for entry in entries
     }
 
@@ -217,7 +217,7 @@ def _readable(entries: list[Reproduction], scopes: dict[str, Scope]) -> dict[str
 def _plan(
     entries: list[Reproduction], scopes: dict[str, Scope], part: Selection, json_: bool
 ) -> None:
-    """Print the cells of each entry, and those that aren't there yet; a cell counts once."""
+    """Print the number of cells of each entry and of missing ones, each counted once."""
     from teddy.cli.printing import print_table
     from teddy_paper.compute import missing_cells
 
@@ -237,7 +237,7 @@ def _plan(
 
 
 def _compute(entry: Reproduction, scope: Scope, part: Selection, jobs: int) -> bool:
-    """Whether something failed."""
+    """Compute an entry; return True if a cell failed."""
     from teddy.cli.progress import work_progress
     from teddy_paper.compute import compute
 
@@ -249,7 +249,7 @@ def _compute(entry: Reproduction, scope: Scope, part: Selection, jobs: int) -> b
 
 
 def _make(entry: Reproduction, scope: Scope, folder: Path, *, show: bool) -> dict[str, Any]:
-    """Write what an entry shows, and print it."""
+    """Write the tables and figures of an entry, and print them."""
     from teddy.report import save_chart
     from teddy_paper.compute import make
     from teddy_paper.write import write_result
@@ -284,15 +284,15 @@ def _print(entry: Reproduction, result: Result, page: Path) -> None:
     print_text(f"Made by {result.made_by}: {page}\n")
 
 
-# Rows of a table in the terminal; the files have all.
+# Maximum number of rows in the terminal; the files have all.
 _ROWS = 40
-# Columns that stand behind another one, or in the files only.
+# Columns that are appended to another one, or only in the files.
 _BEHIND = {"deviation": "± {}", "paper deviation": "± {}", "low": "[{},", "high": "{}]"}
 _LEFT_OUT = ("in deviations", "last epoch", "edges removed %", "weights removed %")
 
 
 def _brief(table: ResultTable) -> tuple[list[str], list[list[str]]]:
-    """A table in fewer columns."""
+    """Columns and rows of a table, with intervals and deviations beside their values."""
     columns: list[str] = []
     rows: list[list[str]] = [[] for _ in table.rows]
     for index, name in enumerate(table.columns):

@@ -137,6 +137,7 @@ def without_torch(*arguments, **environment):
         ("find --task regresion", "did you mean 'regression'?"),
         ("find --graph-sparsity 64", "[0, 1], got 64 (did you mean 0.64?)."),
         ("find --epochs 0", "epochs"),
+        ("find --weight-schedule cubik", "did you mean 'cubic'?"),
         ("find --hidden 8", "unknown option '--hidden', see teddy find --help (did you mean '--h"),
         ("fnid", "unknown command 'fnid', expected one of: find,"),
         ("sweep cora citeser", "did you mean 'citeseer'?"),

@@ -39,7 +39,7 @@ def inspect(
     nodes: Nodes = None,
     data_dir: DataDir = None,
     node: Annotated[str | None, option("Output", "Node id, to print its neighbourhood.")] = None,
-    hops: Annotated[int, option("Output", "Radius of the neighbourhood, 1 or 2.")] = 2,
+    hops: Annotated[int, option("Output", "Radius of the neighbourhood: 1 or 2.")] = 2,
     picture: Annotated[
         Path | None,
         option(
@@ -109,7 +109,7 @@ def inspect(
 def _graph_metadata(
     content: Content, data: Any, node: str | None, hops: int, picture: Path | None
 ) -> dict[str, Any]:
-    """What is left of the graph and, if a node is requested for, of its neighbourhood."""
+    """Health of the graph before and after pruning, and the neighbourhood of a node."""
     from teddy.ticket.inspection import compare_graphs, find_node, neighbourhood, neighbours
     from teddy.ticket.view import TicketEdges
 

@@ -69,8 +69,8 @@ OwnModule = Annotated[
     str | None,
     option(
         "Model",
-        "Your own module as FILE.py:NAME, for a ticket of one: a module, or a class or function "
-        "that makes one.",
+        "Your own module as FILE.py:NAME, if the ticket has one: a module, or a class or "
+        "function that makes one.",
     ),
 ]
 Jobs = Annotated[int, option("Advanced", "Number of parallel processes.")]

@@ -104,8 +104,8 @@ def predict(
         score += f", recorded {info.ticket.test:.2f}%"
         score += ": are the features the same?" if changed is None else " before the change"
     if recognised is not None:
-        known, edges = loaded.info.graph["nodes"], loaded.info.graph["edges"]
-        score += f"; there before: {recognised['nodes']:,} of {known:,} nodes, "
+        nodes_before, edges = loaded.info.graph["nodes"], loaded.info.graph["edges"]
+        score += f"; recognised: {recognised['nodes']:,} of {nodes_before:,} nodes, "
         score += f"{recognised['edges']:,} of {edges:,} edges"
     print(f"{len(rows):,} {kind.name}s to {place}; {score}", file=sys.stderr)
 

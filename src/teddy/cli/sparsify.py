@@ -63,7 +63,7 @@ def sparsify(
         bool,
         option(
             "Output",
-            "Replacement of an existing output, in a folder only of its own files.",
+            "Replacement of an existing output; in a folder, of earlier output only.",
             "--overwrite",
         ),
     ] = False,

@@ -26,6 +26,7 @@ from teddy.cli.options import (
 )
 from teddy.cli.settings_options import takes_settings
 from teddy.errors import InputError
+from teddy.registry import did_you_mean
 from teddy.settings import Settings
 from teddy.sparsity import check_count
 from teddy.store.atomic import check_writable
@@ -138,8 +139,9 @@ def sweep(
     if against is not None:
         against = str(MethodSpec.parse(against))
         if against not in grid.methods and not out.exists():
-            known = ", ".join(grid.methods)
-            raise InputError(f"against is '{against}', expected one of: {known}")
+            hint = did_you_mean(against, grid.methods)
+            methods = ", ".join(grid.methods)
+            raise InputError(f"against is '{against}', expected one of: {methods}{hint}")
     config = Settings.from_dict(settings)
     if config.train.tuned:
         report_tuned(grid.datasets, grid.models)

@@ -1,7 +1,7 @@
 """Settings, each declared once with its default, help text, allowed values and help panel.
 
 Keywords, command-line options, messages and the ticket's metadata all come from these
-declarations. Nothing here imports torch.
+declarations. This subpackage does not import torch.
 """
 
 from teddy.settings.declare import PANELS, Config, Entry, declared_settings, setting

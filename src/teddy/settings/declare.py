@@ -1,4 +1,4 @@
-"""The declaration of a setting: default, help text, allowed values and help panel, in one line."""
+"""Declarations of settings: default, help text, allowed values and help panel in one line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from teddy.errors import InputError
+from teddy.registry import did_you_mean
 from teddy.sparsity import LARGEST_COUNT
 
 #: Panels of options in the help and of settings in the docs, in this order.
@@ -41,7 +42,7 @@ def setting(default: Any, help: str, **declared: Any) -> Any:
 
 @dataclass(frozen=True)
 class Config:
-    """Base of groups of settings: values are checked against their declarations when made."""
+    """Base of groups of settings, which checks values against their declarations."""
 
     def __post_init__(self) -> None:
         for entry in declared_settings(type(self)):
@@ -57,17 +58,17 @@ class Entry:
         name: Public name, for keywords, options and tickets.
         attribute: Name of the group's field.
         kind: Type of its values: bool, int, float, str or object.
-        optional: Whether None is a value: the default is then made elsewhere.
+        optional: Whether None is a value, for a default that is chosen later.
         default: Its default.
         help: Help text of the command line and the docs.
-        panel: Group of options that it is listed under.
+        panel: Panel of the help, one of :data:`PANELS`.
         low: Smallest value, itself allowed.
         above: Bound that a value must exceed.
         high: Largest value, itself allowed.
         choices: Allowed values.
         tune: Range that ``teddy tune`` searches, on a logarithmic scale; None: not searched.
         per_method: Whether a method of a sweep may have its own value, as in
-            ``teddy:temperature=2``: the dense model, which methods share, does not depend on it.
+            ``teddy:temperature=2``. The shared dense model does not depend on it.
         envvar: Environment variable that the command line reads.
         many: Whether the command-line option may be repeated.
     """
@@ -102,7 +103,8 @@ class Entry:
             good = True
         if not good:
             shown = f"'{value}'" if isinstance(value, str) else value
-            raise InputError(f"{self.name} is {shown}, expected {self.expected()}")
+            hint = did_you_mean(str(value), self.choices)
+            raise InputError(f"{self.name} is {shown}, expected {self.expected()}{hint}")
         return checked
 
     def _number(self, value: Any) -> float | None:
@@ -115,7 +117,7 @@ class Entry:
             return None
 
     def _is_within(self, number: float) -> bool:
-        """Whether a number is within the bounds, by default from 0."""
+        """Return True for a number within the bounds, by default from 0."""
         low = 0 if self.low is None and self.above is None else self.low
         high = LARGEST_COUNT if self.high is None and self.kind is int else self.high
         return (
@@ -125,7 +127,7 @@ class Entry:
         )
 
     def expected(self) -> str:
-        """Allowed values in words.
+        """Text of the allowed values.
 
         Example:
             >>> from teddy.settings import ENTRIES
@@ -156,7 +158,9 @@ def declared_settings(group: Any) -> tuple[Entry, ...]:
 
 
 @cache
-def _entries(group: Any) -> tuple[Entry, ...]:  # by itself, as mypy calls no dataclass hashable
+def _entries(
+    group: Any,
+) -> tuple[Entry, ...]:  # mypy: a dataclass is not hashable
     hints, prefix = get_type_hints(group), getattr(group, "PREFIX", "")
     entries = []
     for declared in fields(group):

@@ -7,13 +7,13 @@ from typing import Any
 
 from teddy.settings.declare import Config, setting
 
-#: Edges that stay in a graph that has grown past the training graph.
+#: Pruning rules for a graph that has grown since training.
 INFERENCE_RULES = ("scored", "training", "none")
 
 
 @dataclass(frozen=True)
 class DataConfig(Config):
-    """Settings by which a data set is loaded."""
+    """Settings of the data set and its split."""
 
     split: str | int | None = setting(
         None, "Split of the nodes: public, random, shares such as 20/40/40, or the number of "
@@ -66,7 +66,7 @@ class TaskConfig(Config):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "task", str(self.task))  # a task object, as a text
+        object.__setattr__(self, "task", str(self.task))  # a task object becomes its spec
         weight = self.class_weight
         if not isinstance(weight, str | None):  # numbers, a tensor or an array
             numbers = weight.tolist() if hasattr(weight, "tolist") else list(weight)
@@ -77,7 +77,7 @@ class TaskConfig(Config):
 class ModelConfig(Config):
     """Options that most models have; None: the model's own default.
 
-    Options of one model alone follow its name, as in ``nagphormer:hops=3``.
+    Options of a single model follow its name, as in ``nagphormer:hops=3``.
     """
 
     hidden_channels: int | None = setting(
@@ -97,7 +97,7 @@ class ModelConfig(Config):
 
 @dataclass(frozen=True)
 class RunConfig(Config):
-    """Settings of the machine that trains."""
+    """Device and threads of the training."""
 
     device: Any = setting(  # noqa: RUF009
         "cpu", "Device: cpu, cuda, cuda:1, ...", panel="Training"
@@ -108,11 +108,12 @@ class RunConfig(Config):
     )  # fmt: skip
 
 
-#: The two readings of the distillation term; see :class:`~teddy.tasks.objective.Objective`.
+#: Directions of the KL divergence in the distillation loss, see
+#: :class:`~teddy.tasks.objective.Objective`.
 DIVERGENCES = ("dense-sparse", "sparse-dense")
 
 
-#: Strength of the distillation, unless a method has its own.
+#: Default strength of the distillation.
 STRENGTH = 10.0
 
 
@@ -128,13 +129,14 @@ class TrainConfig(Config):
         temperature: :math:`\tau` of Eq. 9.
         divergence: ``dense-sparse`` is KL(dense, sparse), as in the published results;
             ``sparse-dense`` is KL(sparse, dense), as Eq. 9 is written.
-        patience: Epochs without a better validation metric before training stops; None: all.
-        distill_nodes: ``all``, as published, test nodes among them; or ``training`` nodes only.
+        patience: Epochs without a better validation metric before training stops; None: no early
+            stopping.
+        distill_nodes: ``all``, as published, which includes test nodes; or ``training`` only.
         evaluate_every: Epochs between validations; the last epoch is always validated. None: 1.
         loader: Mini-batches: ``"partitions:parts=32:batch=4"`` (METIS), ``"graphs:batch=32"``
             for graph classification, or a function that makes any PyG loader of the pruned data,
             ``lambda graph: RandomNodeLoader(graph, 8)``. None: a step is on all data.
-        tuned: Whether ``distill`` is by default the value tuned for the data set and the model.
+        tuned: Use the tuned ``distill`` of the data set and model, where there is one.
 
     Example:
         >>> TrainConfig(epochs=10).temperature
@@ -193,5 +195,5 @@ class TrainConfig(Config):
         return STRENGTH if self.distill is None else self.distill
 
     def evaluates(self, index: int) -> bool:
-        """Whether an epoch is validated."""
+        """Return True for an epoch with a validation."""
         return (index + 1) % (self.evaluate_every or 1) == 0 or index == self.epochs - 1

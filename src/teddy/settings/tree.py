@@ -1,4 +1,4 @@
-"""All settings of a search together, each found by its public name."""
+"""The settings tree: all settings of a search by their public names."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from teddy.settings.declare import Config, Entry, declared_settings
 from teddy.settings.groups import DataConfig, ModelConfig, RunConfig, TaskConfig, TrainConfig
 from teddy.settings.weights import WeightBudget
 
-#: Settings that older sweeps have recorded; the others are recorded where they differ from their
+#: Settings that are always recorded, as in older sweeps; others only where they differ from their
 #: defaults.
 _ALWAYS = (
     "epochs", "lr", "weight_decay", "distill", "temperature", "divergence", "patience",
     "distill_nodes", "evaluate_every", "tuned", "split", "split_seed", "inductive", "device",
     "threads",
 )  # fmt: skip
-#: Settings that locate files and decide no result.
+#: Settings that locate files and do not affect results.
 _PLACES = ("data_dir", "nodes")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings tree: everything about a search but the graph, the method, levels and seeds.
+    """Settings of a search, apart from the graph, the method, levels and seeds.
 
     Attributes:
-        model_options: Options of a model that is given by name.
+        model_options: Options of a built-in model.
 
     Example:
         >>> settings = Settings(TrainConfig(epochs=20), model_options={"hidden_channels": 8})
@@ -52,11 +52,11 @@ class Settings:
 
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Settings:
-        """Settings by their public names; names that are no settings are options of the model."""
+        """Settings by their public names; other names are options of the model."""
         return Settings().updated(**values)
 
     def updated(self, **values: Any) -> Settings:
-        """The same settings but for these, by their public names."""
+        """The same settings with new values, by their public names."""
         changes: dict[str, Any] = {}
         options = dict(self.model_options)
         for name, value in values.items():
@@ -71,7 +71,7 @@ class Settings:
         return replace(self, **groups, model_options=options)
 
     def loaded(self) -> Settings:
-        """The same settings once the data set is loaded: its split is the one asked for."""
+        """The same settings without those that only load the data set."""
         return replace(self, data=DataConfig())
 
     def items(self) -> Iterator[tuple[Entry, Any]]:
@@ -81,7 +81,7 @@ class Settings:
             yield entry, getattr(getattr(self, group), attribute)
 
     def to_dict(self) -> dict[str, Any]:
-        """Settings that decide the results, as plain data.
+        """Settings that affect the results, as plain data.
 
         Example:
             >>> Settings(task=TaskConfig(directed=True)).to_dict()["directed"]
@@ -120,8 +120,8 @@ HOME: dict[str, tuple[str, str]] = {
     for entry in declared_settings(group)
 }
 
-#: Settings that have done their work once a data set is loaded.
+#: Settings that only load the data set.
 LOADING: frozenset[str] = frozenset(entry.name for entry in declared_settings(DataConfig))
 
-#: Options that models have in common, by name; options of one model alone are not declared here.
+#: Options that models have in common, by name.
 MODEL_ENTRIES: dict[str, Entry] = {entry.name: entry for entry in declared_settings(ModelConfig)}

@@ -1,4 +1,4 @@
-r"""The weight budget: weights that are compared with each other, and when the budget is reached.
+r"""Settings of the weight budget: scope, exclusions and schedule.
 
 The paper projects all parameters as one vector (Eq. 10). Where parameters have different scales,
 such as an embedding drawn from N(0, 1) and a linear map drawn within
@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 from teddy.errors import InputError
 from teddy.settings.declare import Config, declared_settings, setting
 
-#: Shapes of the way from sparsity 0 to the full sparsity.
+#: Schedules from sparsity 0 to the full sparsity.
 SCHEDULES = ("constant", "linear", "cubic")
 
-#: Weights that share a budget: all together, or each matrix by itself, with the same share of
-#: each, or with a larger share of small matrices.
+#: Scopes of the budget: all weights together, each matrix with the same share, or each matrix
+#: with a larger share of small ones.
 SCOPES = ("global", "matrix", "balanced")
 
-#: A parameter or module that keeps all its weights, by name pattern or by module class.
+#: Name pattern or module class of parameters that keep all their weights.
 ExcludeLike = str | type
 
 
@@ -30,8 +30,8 @@ class WeightBudget(Config):
     r"""Settings of the weight budget.
 
     Args:
-        scope: ``global``, the paper's choice: the largest of all weights stay. ``matrix``: the
-            largest of each parameter with two or more dimensions stay, the same share of each, and
+        scope: ``global``, the paper's choice: the largest of all weights are kept. ``matrix``: the
+            largest of each parameter with two or more dimensions are kept, the same share of each;
             vectors such as biases and normalisation parameters are not pruned. ``balanced``: the
             same with a larger share of small matrices, see
             :func:`~teddy.weights.budget.balanced_counts`. None:
@@ -84,17 +84,17 @@ class WeightBudget(Config):
             )
 
     def scope_for(self, model: object) -> str:
-        """The scope, by default the one that is safe for a model.
+        """Scope for a model, by default ``global`` for built-in models, else ``balanced``.
 
-        Built-in models say so by ``GLOBAL_BUDGET``: their weights have comparable scales.
+        ``GLOBAL_BUDGET`` marks models whose weights have comparable scales.
         """
-        safe = "global" if getattr(model, "GLOBAL_BUDGET", False) else "balanced"
-        return self.scope or safe
+        default = "global" if getattr(model, "GLOBAL_BUDGET", False) else "balanced"
+        return self.scope or default
 
     def settings(self, model: object = None) -> dict[str, Any]:
-        """Settings by their public names, where they differ from the paper's.
+        """Settings by their public names that differ from the paper's.
 
-        With a model, the scope is the one that holds for the model.
+        With a model, the scope is the model's.
 
         Example:
             >>> WeightBudget(schedule="linear").settings("your own module")
@@ -112,7 +112,7 @@ class WeightBudget(Config):
         return 0 if self.schedule == "constant" else min(round(self.ramp * epochs), epochs - 1)
 
     def sparsity(self, full: float, epoch: int, epochs: int) -> float:
-        """Sparsity in an epoch, counted from 0, on the way to the full one.
+        """Sparsity in an epoch, counted from 0, of the schedule up to the full sparsity.
 
         Example:
             >>> budget = WeightBudget(schedule="linear")
@@ -135,7 +135,7 @@ def check_schedule(schedule: str) -> str:
 
 
 def reached_share(schedule: str, progress: float) -> float:
-    r"""Share of the full sparsity that is reached at some progress :math:`t` of the ramp.
+    r"""Share of the full sparsity at progress :math:`t` of the ramp.
 
     ``constant``: 1. ``linear``: :math:`t`. ``cubic``: :math:`1 - (1 - t)^3`, as in `Zhu and Gupta
     (2017) <https://arxiv.org/abs/1710.01878>`_.
@@ -149,10 +149,10 @@ def reached_share(schedule: str, progress: float) -> float:
 
 
 def exclude_items(exclude: ExcludeLike | Iterable[ExcludeLike]) -> tuple[ExcludeLike, ...]:
-    """Name patterns and module classes of parameters that are excluded, checked."""
-    given: Any = exclude
-    single = isinstance(given, str | type) or not isinstance(given, Iterable)
-    items = [given] if single else list(given)
+    """Checked name patterns and module classes of excluded parameters."""
+    patterns: Any = exclude
+    single = isinstance(patterns, str | type) or not isinstance(patterns, Iterable)
+    items = [patterns] if single else list(patterns)
     for item in items:
         if not isinstance(item, str) and not hasattr(item, "named_parameters"):
             raise InputError(
