@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import io
+import math
 import multiprocessing
 import os
 import signal
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from conftest import small_graph
+from teddy.cli import progress
 
 FAST = ["--epochs", "4", "--hidden-channels", "16"]
 DOCUMENTED = (
@@ -41,6 +43,7 @@ def run_here(*arguments, cwd):
     from teddy.cli import main
 
     out, errors = io.StringIO(), io.StringIO()
+    progress.SECONDS = math.inf  # a slow machine prints no lines of progress
     with chdir(cwd), redirect_stdout(out), redirect_stderr(errors):
         try:
             main([str(argument) for argument in arguments])
@@ -113,6 +116,7 @@ def _live(arguments, code, cwd, environment, outputs):
         os.dup2(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND), stream.fileno())
     sys.path[:0] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
     sys.argv = ["teddy", *arguments]
+    progress.SECONDS = math.inf
     try:
         exec(code or "from teddy.cli import main; main()", {"__name__": "__main__"})
     finally:

@@ -224,7 +224,7 @@ def test_a_module_of_ones_own_is_exported_and_timed(mine, monkeypatch):
         ("mine.py", "module is 'mine.py', expected FILE.py:NAME"),
         ("nope.py:Weighted", "nope.py: no such file"),
         ("mine.py:Nope", "mine.py: has no 'Nope', expected a torch.nn.Module"),
-        ("mine.py:number", "mine.py:number: is of type int, expected a torch.nn.Module"),
+        ("mine.py:number", "mine.py:number is of type int, expected a torch.nn.Module"),
         ("mine.py:Needs", "mine.py:Needs: calling it failed (TypeError: "),
         ("mine.py:wide", "a.ticket: the weights don't fit the model ("),
     ],

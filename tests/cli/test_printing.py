@@ -63,6 +63,7 @@ def test_errors_do_not_control_the_terminal(tmp_path):
 
 def test_progress_in_a_pipe_is_a_line_every_few_seconds(monkeypatch, capsys):
     now = 100.0
+    monkeypatch.setattr(progress, "SECONDS", 5.0)
     monkeypatch.setattr(progress.time, "monotonic", lambda: now)
     assert not sys.stderr.isatty()
     with progress.seed_progress(2, first=7) as report:

@@ -72,10 +72,10 @@ def test_export_refuses_what_it_can_not_write(home, tmp_path):
         return refused(run_here("export", home / "a.ticket", *arguments, cwd=tmp_path))
 
     assert "expected .onnx, .pt2 or .parquet" in line("a.pt")
-    assert "expected it for .parquet only" in line("a.onnx", home / "before")
+    assert "expected it only for .parquet" in line("a.onnx", home / "before")
     for option in ("split", "split-seed", "nodes"):
         found = line("a.pt2", f"--{option}", 1)
-        assert f"{option} '1' came with a.pt2, expected it for .parquet only" in found
+        assert f"{option} '1' has no effect on a.pt2, expected it only for .parquet" in found
     assert "split is 'bogus'" in line("a.parquet", home / "before", "--split", "bogus")
     assert "expected its graph" in line("a.parquet")
     assert "there is no folder no" in line("no/a.pt2")
@@ -287,7 +287,7 @@ def test_inspect_refuses_what_it_can_not_show(home, tmp_path):
         return refused(run_here("inspect", home / "a.ticket", *arguments, cwd=tmp_path))
 
     before = home / "before"
-    assert "expected --node ID, too" in line(before, "--picture", "a.png")
+    assert "expected --node ID" in line(before, "--picture", "a.png")
     assert "expected .png, .pdf or .svg" in line(before, "--node", "node-3", "--picture", "a.gif")
     assert "expected an id of the graph" in line(before, "--node", "3", "--picture", "a.png")
     assert "expected 1 or 2" in line(before, "--node", "node-3", "--hops", 3)

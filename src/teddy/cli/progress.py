@@ -31,7 +31,7 @@ class ProgressLines:
         'teddy: seed 1/2, dense, epoch 50, 25% done, 1:30 left'
     """
 
-    def __init__(self, seconds: float = SECONDS) -> None:
+    def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._start = self._last = time.monotonic()
 
@@ -117,7 +117,7 @@ def _shown(
     if silent:
         yield None, None
     elif not sys.stderr.isatty():
-        yield None, ProgressLines()
+        yield None, ProgressLines(SECONDS)
     else:
         from rich.console import Console
         from rich.progress import (

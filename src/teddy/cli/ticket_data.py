@@ -70,7 +70,7 @@ def _own_module(place: str, graph: Callable[[], Any] | None) -> nn.Module:
                 f"or a class or function that makes one without arguments{data_text}"
             ) from None
     if not isinstance(module, nn.Module):
-        raise InputError(f"{place} is a {type(module).__name__}, expected a torch.nn.Module")
+        raise InputError(f"{place} is of type {type(module).__name__}, expected a torch.nn.Module")
     return module
 
 
