@@ -125,6 +125,17 @@ def test_a_block_without_a_language_is_wrong(tmp_path):
         take(block, tmp_path)
 
 
+@pytest.mark.parametrize("page", [page for page in pages() if not page.startswith("src/")])
+def test_code_fits_into_80_columns(page):
+    lines = [
+        line
+        for block in blocks(page, text_of(page))
+        if block.language != "math"
+        for line in block.lines
+    ]
+    assert [line for line in lines if len(line) > 80] == []
+
+
 def test_output_goes_where_a_command_sends_it(tmp_path):
     check(Command("a.md", 1, ["teddy", "datasets"], out="sets.txt"), tmp_path)
     assert "citeseer" in (tmp_path / "sets.txt").read_text()
