@@ -190,7 +190,5 @@ def searched(page, site, query):
 def copied_code(page, site):
     """Lines that the copy buttons of a page's Python sessions take."""
     page.goto((site / "tickets.html").as_uri())
-    code = page.locator("code[data-copy]").evaluate_all(
-        "all => all.map(code => code.dataset.copy)"
-    )
+    code = page.locator("code[data-copy]").evaluate_all("all => all.map(code => code.dataset.copy)")
     return [text.split("\n") for text in code]

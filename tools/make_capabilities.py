@@ -63,7 +63,7 @@ def models() -> list[Capabilities]:
 def tables() -> dict[str, tuple[list[Capabilities], list[Capabilities]]]:
     """Rows and columns of each table, by its title."""
     return {
-        "Tasks and features": (tasks(), features()),
+        "Tasks and features": (features(), tasks()),
         "Tasks and models": (models(), tasks()),
         "Tasks and methods": (choosers(), tasks()),
         "Tasks and uses of a ticket": (list(OPERATIONS.values()), tasks()),
