@@ -13,7 +13,7 @@ from itertools import permutations
 
 from teddy.errors import InputError
 
-_AT_ONCE = "masks are learned on all rows at once"
+_ONE_STEP = "masks need all rows in one step"
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,16 @@ FEATURES: dict[str, Capabilities] = {
         Capabilities("feature", "class weights", text="class weights (class_weight)"),
         Capabilities("feature", "weighted degrees", needs=("edge weights",),
              text="weighted degrees (weighted=true)"),
-        Capabilities("feature", "edge masks", {"mini-batches": _AT_ONCE},
+        Capabilities("feature", "edge masks", {"mini-batches": _ONE_STEP},
              text="learning of edge masks (ugs, wd-glt)"),
-        Capabilities("feature", "weight masks", {"mini-batches": _AT_ONCE},
+        Capabilities("feature", "weight masks", {"mini-batches": _ONE_STEP},
              text="learning of weight masks (weights=masks)"),
         Capabilities("feature", "whole units", {
             "weight masks": "units are removed by the projection",
         }, text="pruning of whole hidden units (structure=neurons)"),
         Capabilities("feature", "label inputs", {
             "heterogeneous": "its model, unimp, takes nodes of one type",
-            "inductive": "labels of unseen nodes are no input",
+            "inductive": "labels of unseen nodes are unknown",
             "mini-batches": "labels are drawn for the whole graph",
             "whole units": "its model, unimp, compares the hidden units of a head",
         }, ("node classes",), text="label input (label_rate)"),

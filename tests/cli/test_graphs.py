@@ -128,7 +128,7 @@ def test_a_list_of_ones_own(folder):
         (["bench", "solubility"], "is a set of graphs, expected one graph for the task class"),
         (["bench", "s.ticket", *TASK], "expected --task only with a data set"),
         (["export", "s.ticket", "a.onnx", "solubility"], "expected it only for .parquet"),
-        (["predict", "s.ticket", "--changed", "scored"], "takes any graphs as they are"),
+        (["predict", "s.ticket", "--changed", "scored"], "its tickets take any graphs without it"),
         (["predict", "s.ticket", "citeseer"], "citeseer: is one graph, expected several"),
         (["predict", "s.ticket", "rings.pt"], "the ticket expects 14 features, got 4"),
         (

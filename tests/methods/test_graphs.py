@@ -363,7 +363,7 @@ def test_other_data_are_refused(graphs, ticket):
     wide = [Data(x=torch.rand(3, 5), edge_index=torch.tensor([[0], [1]]))]
     with pytest.raises(teddy.InputError, match="the ticket expects 4 features, got 5"):
         ticket.predict(wide)
-    with pytest.raises(teddy.InputError, match="a ticket takes any graphs as they are"):
+    with pytest.raises(teddy.InputError, match="its tickets take any graphs without it"):
         ticket.transfer(graphs)
 
 

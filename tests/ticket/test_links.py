@@ -137,7 +137,7 @@ def test_a_table_of_edges_has_their_own_weights_whichever_graph_comes(data, tmp_
 
 
 def test_a_changed_graph_is_refused(links, ticket):
-    with pytest.raises(InputError, match="its links are those of the graph that it was found on"):
+    with pytest.raises(InputError, match="its links belong to its own graph"):
         ticket.transfer(links)
 
 

@@ -89,6 +89,6 @@ def score_part(name: str) -> Capabilities:
     if signals:
         unsupported["heterogeneous"] = "it compares nodes of one type"
     if getattr(SCORES[name], "weighted", None) is None:
-        unsupported["weighted degrees"] = "it is no function of degrees"
+        unsupported["weighted degrees"] = "it does not use degrees"
     needs = () if set(signals) <= {"x"} else ("node classes",)
     return Capabilities("score", name, unsupported, needs)

@@ -90,8 +90,8 @@ class NAGphormer(GNN):
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ("hops", "positions", "batch")
     TRAINING: ClassVar[dict[str, float]] = {"lr": 0.003, "weight_decay": 0.005}
     UNSUPPORTED: ClassVar[Mapping[str, str]] = {
-        "graph-classification": "its hop tokens are of one graph",
-        "mini-batches": "its hop tokens are of the whole graph; use nagphormer:batch=N",
+        "graph-classification": "its hop tokens cover a single graph",
+        "mini-batches": "its hop tokens need the whole graph; use nagphormer:batch=N",
         "directed": "its adjacency is normalised as an undirected one",
         "edge weights": "its hop tokens are means over unweighted edges",
         "edge masks": "its hop tokens are computed before the training",

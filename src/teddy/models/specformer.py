@@ -74,10 +74,10 @@ class Specformer(GNN):
     # The filter learns fast: with 0.01 it fits the training nodes within 20 epochs.
     TRAINING: ClassVar[dict[str, float]] = {"lr": 1e-3}
     UNSUPPORTED: ClassVar[Mapping[str, str]] = {
-        "graph-classification": "its eigenvalues are of one graph",
-        "mini-batches": "its eigenvectors are of the whole graph",
-        "directed": "its eigenvectors are of a symmetric matrix",
-        "edge weights": "its spectrum is of the unweighted Laplacian",
+        "graph-classification": "its eigenvalues describe a single graph",
+        "mini-batches": "its eigenvectors need the whole graph",
+        "directed": "its eigenvectors need a symmetric matrix",
+        "edge weights": "its spectrum is that of the unweighted Laplacian",
         "edge masks": "its eigenvectors are computed before the training",
         "whole units": "its residual connections share the hidden units of all layers",
     }

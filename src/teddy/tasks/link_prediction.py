@@ -39,7 +39,7 @@ class LinkPrediction(Task):
     kind: ClassVar[type[Kind]] = LinkKind
     targets: ClassVar[Targets] = Links()
     unsupported: ClassVar[Mapping[str, str]] = {
-        "class weights": "as many pairs without a link are drawn as there are links",
+        "class weights": "negative links are as many as positive links",
     }
     metric: ClassVar[str] = "AUC"
     outputs: ClassVar[str] = "outputs"

@@ -74,9 +74,9 @@ class Task(Config, ABC):
         """
         own = {**cls.kind.unsupported, **cls.unsupported}
         if not cls.has_node_classes():
-            own["node classes"] = "its targets are not one class of each node"
+            own["node classes"] = "it does not predict one class per node"
         if not cls.classes:
-            own["classes"] = "its targets are not one class each"
+            own["classes"] = "it does not predict one class per row"
         return Capabilities("task", cls.name, own)
 
     @classmethod

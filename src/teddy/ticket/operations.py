@@ -20,9 +20,9 @@ OPERATIONS: dict[str, Capabilities] = {
             "heterogeneous": "a server takes a graph with one node type",
         }, text="serving of single nodes (Ticket.server)"),
         Capabilities("use", "transfer", {
-            "link-prediction": "its links are those of the graph that it was found on",
-            "graph-classification": "a ticket takes any graphs as they are",
-            "heterogeneous": "an inductive ticket takes other graphs as they are (inductive)",
+            "link-prediction": "its links belong to its own graph",
+            "graph-classification": "its tickets take any graphs without it",
+            "heterogeneous": "use an inductive ticket (inductive=True) for other graphs",
         }, text="Ticket.transfer (--changed)"),
     )
 }  # fmt: skip
