@@ -146,7 +146,7 @@ def _list() -> None:
 
     entries = [REPRODUCTIONS[name] for name in REPRODUCTIONS]
     rows = [(entry.name, ", ".join(entry.places) or "ours", entry.title) for entry in entries]
-    print_table("teddy reproduce NAME, or all", ("name", "place", "shows"), rows)
+    print_table("teddy reproduce NAME, or all", ("name", "place", "content"), rows, texts=3)
 
 
 def _scope(

@@ -126,7 +126,7 @@ def test_predict_says_what_was_there_before(home, tmp_path):
     ]  # fmt: skip
     done = run_here(*arguments, cwd=tmp_path)
     edges = teddy.load_dataset(home / "before").num_edges // 2
-    assert f"; there before: 40 of 41 nodes, {edges} of {edges + 1} edges" in done.stderr
+    assert f"; recognised: 40 of 41 nodes, {edges} of {edges + 1} edges" in done.stderr
     found = json.loads(run_here(*arguments, "--json", cwd=tmp_path).stdout)
     assert found["recognised"] == {"nodes": 40, "edges": edges}
 

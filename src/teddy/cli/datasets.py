@@ -28,10 +28,10 @@ def datasets(json_: Json = False) -> None:
 
     print_table(
         "Data sets; your own file or folder works too (docs/data.md)",
-        ("name", "graphs", "nodes", "edges", "features", "classes", "where"),
+        ("name", "graphs", "nodes", "edges", "features", "classes", "source"),
         [
             (e.name, f"{e.graphs:,}", f"{e.nodes:,}", f"{e.edges:,}", f"{e.features:,}",
-             f"{e.classes:,}", "bundled" if e.bundled else "download or --data-dir")
+             f"{e.classes:,}", "bundled" if e.bundled else "download")
             for e in entries
         ],
     )  # fmt: skip

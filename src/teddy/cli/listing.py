@@ -68,4 +68,4 @@ def listing(
             (entry, ", ".join(f"{option}={value}" for option, value in values.items()))
             for entry, values in entries.items()
         ]
-        print_table(name.capitalize(), ("name", "options and defaults"), rows)
+        print_table(name.capitalize(), ("name", "options and defaults"), rows, texts=2)

@@ -31,13 +31,22 @@ def printable(text: object) -> str:
     return _CONTROL.sub("\ufffd", str(text))
 
 
-def print_table(title: str, headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> None:
-    """Print a table as wide as the terminal: first column left, the others right."""
+def print_table(
+    title: str, headings: Iterable[str], rows: Iterable[Iterable[Any]], texts: int = 1
+) -> None:
+    """Print a table, at most as wide as the terminal.
+
+    Args:
+        title: Line above the table.
+        headings: Names of the columns.
+        rows: Cells.
+        texts: Number of columns of text, which come first and are aligned left.
+    """
     print_text(title)
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD, collapse_padding=True)
     for index, heading in enumerate(headings):
-        name = Text(printable(heading))
-        table.add_column(name, justify="left" if index == 0 else "right", no_wrap=index == 0)
+        justify: Any = "left" if index < texts else "right"
+        table.add_column(Text(printable(heading)), justify=justify, no_wrap=index == 0)
     for row in rows:
         table.add_row(*(Text("" if cell is None else printable(cell)) for cell in row))
     terminal = sys.stdout.isatty() or "COLUMNS" in os.environ

@@ -192,10 +192,10 @@ def inspect_tables(name: str, info: Any, metadata: dict[str, Any]) -> None:
     if counts:
         _counts(title, counts)
     _counts("Layers", metadata["layers"])
-    if metadata["parameters"].keys() != metadata["layers"].keys():
-        _counts("Parameters", metadata["parameters"])
     if "left" in metadata:
         _left(metadata["left"])
+    if metadata["parameters"].keys() != metadata["layers"].keys():
+        _counts("Parameters", metadata["parameters"])
     graph = {k: v[:16] if k.endswith("fingerprint") else v for k, v in info.graph.items()}
     print_table("Graph", ("", ""), graph.items())
     requested = {"graph_sparsity": info.graph_sparsity, "weight_sparsity": info.weight_sparsity}
