@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 #: Groups of the API page: names of ``teddy``, then other public objects that belong to them.
 GROUPS: dict[str, tuple[str, ...]] = {
     "Find a ticket": ("find_ticket", "find_over_seeds"),
-    "Use a ticket": ("Ticket", "ticket"),
+    "Use a ticket": ("Ticket", "ticket", "serving"),
     "Prune edges": ("prune_edges", "SparsifyEdges", "edge_scores", "graph_health"),
     "Prune weights": ("L0Projected", "project_l0_", "distillation_loss"),
     "Methods": ("Teddy", "UGS", "WDGLT", "Auto"),
