@@ -29,7 +29,7 @@ def small_steps(monkeypatch):
     monkeypatch.setattr(table, "BATCH", 7)
     monkeypatch.setattr(buckets, "SORTED", 4)
     monkeypatch.setattr(buckets, "CHUNK", 5)
-    monkeypatch.setattr(buckets, "_WRITTEN", 3)
+    monkeypatch.setattr(buckets, "_BUFFERED", 3)
     monkeypatch.setattr(threshold, "FEW", 3)
     monkeypatch.setattr(stream, "_BINS", 4)
     monkeypatch.setattr(output, "GROUP", 8)

@@ -125,7 +125,7 @@ def test_numbers_of_python_are_numbers(values):
 )
 def test_a_quote_that_is_not_closed(tmp_path, engine, text, line):
     (tmp_path / "in.csv").write_text(text)
-    message = rf"in\.csv: line {line}: a cell begins with a quote that isn't closed"
+    message = rf"in\.csv: line {line}: a cell has an opening quote only"
     with pytest.raises(InputError, match=message):
         sparsify_table(str(tmp_path / "in.csv"), str(tmp_path / "o.csv"), 0.5, engine=engine)
     assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
@@ -135,7 +135,7 @@ def test_a_quote_that_is_not_closed_in_a_large_file(tmp_path):
     lines = [f"{i},{i + 1},x" for i in range(400_000)]
     lines[1000] = '1,2,"x'
     (tmp_path / "in.csv").write_text("\n".join(["source,target,note", *lines, ""]))
-    with pytest.raises(InputError, match="line 1002: a cell begins with a quote"):
+    with pytest.raises(InputError, match="line 1002: a cell has an opening quote"):
         sparsify_table(str(tmp_path / "in.csv"), str(tmp_path / "o.csv"), 0.5)
 
 

@@ -84,7 +84,7 @@ def test_what_is_not_read_is_refused(folder, tmp_path, name, pattern):
     if name == "_edges.csv" and pattern:
         assert len(find_files(f"{folder}{pattern}")) == 2  # a pattern names it
         return
-    with pytest.raises(InputError, match="can't be read whole") as error:
+    with pytest.raises(InputError, match=r"holds .*, expected \.parquet") as error:
         sparsify(f"{folder}{pattern}", tmp_path / "out.csv")
     assert name.split("/")[0] in str(error.value)
     assert "\n" not in str(error.value)
@@ -109,15 +109,15 @@ def test_spark_refuses_the_same(folder, spark):
     for i in range(2):
         write(_made(folder / f"_p={i}") / "a.parquet", ROWS)
     options = (f"file://{folder}", None, None, "auto")
-    assert RemoteTable.at(spark, *options).num_rows == 10
+    assert RemoteTable.from_session(spark, *options).num_rows == 10
     for name, message in (
-        ("_b.parquet", r"can't be read whole.*_b\.parquet"),
+        ("_b.parquet", r"holds .*_b\.parquet"),
         ("b.parquet", "Spark reads 10 of 15 rows, expected all"),
-        ("_delta_log", "is a table in Delta"),
+        ("_delta_log", "is a Delta table"),
     ):
         write(folder / name, ROWS)
         with pytest.raises(InputError, match=message):
-            RemoteTable.at(spark, *options)
+            RemoteTable.from_session(spark, *options)
         (folder / name).unlink()
 
 
@@ -142,7 +142,7 @@ def test_folders_that_cannot_be_read(pattern):
     (folder / "two").chmod(0)
     os.seteuid(65534)
     try:
-        with pytest.raises(InputError, match=r"two: can't be read \(Permission denied\)"):
+        with pytest.raises(InputError, match=r"two: cannot be read \(Permission denied\)"):
             find_files(f"{folder}{pattern}")
     finally:
         os.seteuid(0)
@@ -152,11 +152,11 @@ def test_folders_that_cannot_be_read(pattern):
 def test_folders_that_hold_themselves(folder):
     csv(folder, "a.csv")
     (folder / "again").symlink_to(folder)
-    with pytest.raises(InputError, match=r"can't be read whole.*again"):
+    with pytest.raises(InputError, match=r"holds .*again"):
         find_files(str(folder))
     (folder / "again").unlink()
     (folder / "gone.csv").symlink_to(folder / "none.csv")
-    with pytest.raises(InputError, match=r"can't be read whole.*gone\.csv"):
+    with pytest.raises(InputError, match=r"holds .*gone\.csv"):
         find_files(str(folder))
 
 
@@ -178,7 +178,7 @@ def test_tables_with_a_log(folder, tmp_path, engine, kind, log, pattern):
     write(_made(folder / "data") / "a.parquet", ROWS)
     _made((folder / log).parent)
     (folder / log).write_text("{}")
-    with pytest.raises(InputError, match=f"in is a table in {kind}, .*write its current rows"):
+    with pytest.raises(InputError, match=f"in is a {kind} table, .*write its current rows"):
         sparsify(f"{folder}{pattern}", tmp_path / "out.parquet", engine=engine)
     assert not (tmp_path / "out.parquet").exists()
 
@@ -187,7 +187,7 @@ def test_tables_with_a_log(folder, tmp_path, engine, kind, log, pattern):
 def test_suffixes_that_are_not_written(folder, tmp_path, name):
     csv(folder, "a.csv")
     with pytest.raises(
-        InputError, match=r"can.t be written, expected \.parquet, \.csv or a folder"
+        InputError, match=r"is not supported, expected \.parquet, \.csv or a folder"
     ):
         sparsify(folder, tmp_path / name)
 

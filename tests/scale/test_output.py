@@ -65,7 +65,7 @@ def test_folders_of_ours_are_replaced(tmp_path, table):
 def test_a_file_that_appears(tmp_path, table, engine):
     out = tmp_path / "out.parquet"
     progress = appearing(lambda: out.write_text("mine"))
-    with pytest.raises(InputError, match="was made by somebody else during the run"):
+    with pytest.raises(InputError, match="was created during the run"):
         sparsify_table(table, str(out), 0.5, engine=engine, progress=progress)
     assert out.read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out.parquet"]
@@ -97,7 +97,7 @@ def test_a_disk_without_links(tmp_path, table, monkeypatch):
     assert places(out) == LEFT
     out.unlink()
     progress = appearing(lambda: out.write_text("mine"))
-    with pytest.raises(InputError, match="was made by somebody else during the run"):
+    with pytest.raises(InputError, match="was created during the run"):
         sparsify_table(table, str(out), 0.5, progress=progress)
     assert out.read_text() == "mine"
 

@@ -53,7 +53,7 @@ def test_empty_text_is_no_null(tmp_path, engine):
     ],
 )
 def test_what_csv_cannot_hold(tmp_path, value):
-    with pytest.raises(InputError, match=r"column 'value' is .*, which CSV can't hold"):
+    with pytest.raises(InputError, match=r"column 'value' is .*, expected a type for CSV"):
         sparsify(tmp_path, value, "out.csv")
 
 

@@ -1,7 +1,6 @@
-"""Edge tables larger than memory: the same edges from every engine.
+"""Out-of-core pruning of edge tables; every engine keeps the same edges.
 
-``sparsify.py`` is the way through; ``scores.py`` declares the scores; one file an engine;
-``threshold.py`` finds the cut for all but the memory engine.
+``sparsify_table`` is the entry point, and each engine (memory, stream, duckdb, spark) has a file.
 """
 
 from teddy.scale.scores import TABLE_SCORES

@@ -1,4 +1,4 @@
-"""Edges on disk, each once, in files that fit into memory one at a time."""
+"""Distinct edges on disk, in files that each fit into memory."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from teddy.scale.row_writer import writing
 
 Keys = NDArray[np.uint64]
 
-#: Keys that are sorted at once, and keys of a chunk that is read.
+#: Keys that are sorted at once, and keys of a chunk.
 SORTED, CHUNK = 1 << 23, 1 << 21
-# Keys of a bucket that are gathered before they are written.
-_WRITTEN = 1 << 14
+# Keys of a bucket that are buffered before a write.
+_BUFFERED = 1 << 14
 _MOST_FILES = 512
 
 
 class Buckets:
-    """Edges as 64-bit keys, spread over files by one of their ends.
+    """Edges as 64-bit keys, partitioned into files by one of their nodes.
 
     Args:
-        node_bits: Bits of the highest number of a node, if it is known: then a bucket has edges of
-            nodes that are close together.
+        node_bits: Bits of the highest node index, if known; then a bucket has edges of nodes with
+            neighbouring indices.
     """
 
     def __init__(self, folder: Path, num_rows: int, node_bits: int | None, directed: bool) -> None:
@@ -38,7 +38,7 @@ class Buckets:
         self._shift = max((node_bits or 0) - bits, 0)
         self._directed = directed
         self._paths = [folder / f"bucket-{i:03}" for i in range(1 << bits)]
-        self._gathered = np.empty((len(self._paths), _WRITTEN), np.uint64)
+        self._gathered = np.empty((len(self._paths), _BUFFERED), np.uint64)
         self._fill = np.zeros(len(self._paths), np.int64)
         for path in self._paths:
             path.touch()
@@ -53,7 +53,7 @@ class Buckets:
                 place, sources, targets, self._directed, self._shift, self._gathered, self._fill
             )
             self.num_loops += int(loops)
-            self._write(np.flatnonzero(self._fill > _WRITTEN // 2) if place < sources.size else ())
+            self._write(np.flatnonzero(self._fill > _BUFFERED // 2) if place < sources.size else ())
 
     def _write(self, buckets: Iterable[int]) -> None:
         for bucket in buckets:
@@ -63,7 +63,7 @@ class Buckets:
             self._fill[bucket] = 0
 
     def unique(self) -> Iterator[Keys]:
-        """End the adding; every edge once, a bucket at a time, sorted; and so on disk from now."""
+        """Yield sorted distinct edges, a bucket at a time; the files keep them."""
         self._write(range(len(self._paths)))
         del self._gathered
         self._check_size(self._num_rows - self.num_loops)
@@ -80,12 +80,12 @@ class Buckets:
         return prefetch_map(_read, self._places(), threads=1)
 
     def _check_size(self, keys: int) -> None:
-        """Raise unless the files hold so many keys."""
+        """Raise unless the files hold this number of keys."""
         size = sum(path.stat().st_size for path in self._paths)
         if size != 8 * keys:
             raise InputError(
                 f"{self._paths[0].parent}: has {size:,} bytes of edges, expected {8 * keys:,}; "
-                "the disk has lost some, or somebody else writes there"
+                "check the disk and that no other program writes there"
             )
 
     def _places(self) -> Iterator[_Place]:
@@ -94,7 +94,7 @@ class Buckets:
             yield from _chunks_of(path)
 
 
-#: A file, where a chunk of it begins, and its keys.
+#: A file, the start of a chunk in it, and the number of its keys.
 _Place = tuple[Path, int, int]
 
 
@@ -106,14 +106,14 @@ def _chunks_of(path: Path) -> Iterator[_Place]:
 def _read(place: _Place) -> Keys:
     path, start, count = place
     keys = np.fromfile(path, np.uint64, count, offset=8 * start)
-    if keys.size != count:  # NumPy is silent about a disk that can't be read
-        raise InputError(f"{path}: has {keys.size:,} keys from {start:,} on, expected {count:,}")
+    if keys.size != count:  # NumPy does not raise on a disk error
+        raise InputError(f"{path}: has {keys.size:,} keys after {start:,}, expected {count:,}")
     return keys
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Keys of a file that are sorted at once: all, or those whose hash is in one of several parts.
+    """Keys of a file that are sorted at once: all, or one of several parts by hash.
 
     A hub can make one file larger than the others.
     """
@@ -124,7 +124,7 @@ class _Part:
 
     @property
     def result(self) -> Path:
-        """Where its edges are, each once."""
+        """File of its distinct edges."""
         return self.path if self.of == 1 else Path(f"{self.path}-{self.number}")
 
 
@@ -134,16 +134,16 @@ def _parts(path: Path) -> list[_Part]:
 
 
 def _unique_keys(part: _Part) -> Keys:
-    """Sort keys, and write them if they aren't as they should be on disk."""
+    """Sort keys and drop duplicates; write them if that changes the file."""
     size = part.path.stat().st_size // 8
     if part.of == 1:
         keys = _read((part.path, 0, size))
     else:
-        found = []
+        chunks = []
         for chunk in map(_read, _chunks_of(part.path)):
             count = kernels.slice_of(chunk, part.number, part.of, out := np.empty_like(chunk))
-            found.append(out[:count].copy())
-        keys = np.concatenate(found)
+            chunks.append(out[:count].copy())
+        keys = np.concatenate(chunks)
     keys.sort()
     keys = keys[: kernels.unique_sorted(keys)]
     if keys.size < size:

@@ -1,4 +1,4 @@
-"""CSV files as text: columns and rows, with every quoted cell checked."""
+"""CSV files as text: columns and rows, with a check of quoted cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BLOCK, _QUOTE = 1 << 20, ord('"')
 
 
 def text_schema(file: Path) -> pa.Schema:
-    """Columns by the first line, all of them text."""
+    """Text columns named by the first line."""
     if file.stat().st_size == 0:
         raise InputError(f"{file.name}: is empty, expected a header and rows")
     with open_bytes(file) as stream, csv.open_csv(stream, parse_options=_parsing(file)) as start:
@@ -30,7 +30,7 @@ def text_schema(file: Path) -> pa.Schema:
 def read_text(
     file: Path, stream: Any, schema: pa.Schema, columns: list[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """All rows of a file in their order, a block at a time, every cell as it is written."""
+    """Yield the rows of a file in order, in blocks of unparsed cells."""
     header = text_schema(file)
     if header.names != schema.names:
         got, expected = columns_of(header), columns_of(schema)
@@ -45,12 +45,12 @@ def read_text(
 
 
 def open_bytes(file: Path) -> Any:
-    """The bytes of a file; ``.gz`` is unpacked."""
+    """Open a file as a stream of bytes; ``.gz`` is decompressed."""
     return pa.input_stream(str(file), compression="gzip" if _ends(file, ".gz") else None)
 
 
 def delimiter(file: Path) -> str:
-    """The character between cells: a tab in TSV, else a comma.
+    """Return the delimiter of a file: a tab for TSV, else a comma.
 
     Example:
         >>> delimiter(Path("edges.tsv.gz")), delimiter(Path("edges.csv"))
@@ -68,14 +68,14 @@ def _parsing(file: Path) -> Any:
 
 
 class CheckedStream:
-    """Bytes of a CSV file, unpacked, that raise where a quoted cell doesn't end as it should.
+    """Stream of a CSV file's bytes that raises on a malformed quoted cell.
 
-    A quote opens a cell only at its start; within the cell quotes are doubled; after the closing
-    quote comes a delimiter or the end of the line. Anything else is read differently by every
-    program, and mostly comes from a quote that isn't closed.
+    A quote opens a cell only at its start; within the cell quotes are doubled; a delimiter or the
+    end of the line follows the closing quote. Programs differ in how they read anything else, which
+    mostly comes from an unclosed quote.
 
     Attributes:
-        num_bytes: Bytes so far.
+        num_bytes: Number of bytes read.
 
     Example:
         >>> import tempfile
@@ -84,8 +84,8 @@ class CheckedStream:
         >>> CheckedStream(file).drain()
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: edges.csv: line 3: a cell begins with a quote that isn't closed,
-        expected one at the cell's end and doubled quotes within it
+        teddy.errors.InputError: edges.csv: line 3: a cell has an opening quote only, expected one
+        at its end, too, and doubled quotes within it
     """
 
     closed = False
@@ -97,18 +97,18 @@ class CheckedStream:
         self._rest_of_cell = re.compile(rb'[^"]*(?:""[^"]*)*"(?!")')
         self._is_end = np.isin(np.arange(256), list(self._ends))
         self._stream = open_bytes(file)
-        self._held = b"\n"  # the byte before those that are next, and quotes that may be half pairs
-        self._opened: int | None = None  # where the cell begins that isn't closed yet
+        self._held = b"\n"  # the last byte, and quotes that may be half of a pair
+        self._opened: int | None = None  # start of a cell that is not closed yet
 
     def read(self, size: int = _BLOCK) -> bytes:
-        """The next bytes, checked."""
+        """Read and check the next bytes."""
         block: bytes = self._stream.read(size)
         self._check(block)
         self.num_bytes += len(block)
         return block
 
     def drain(self) -> None:
-        """Check all that is left."""
+        """Read and check the rest."""
         while self.read():
             pass
 
@@ -128,13 +128,13 @@ class CheckedStream:
         self._held = data[max(end, 1) - 1 :]
 
     def _alternate(self, data: bytes, first: int, end: int) -> bool:
-        """Take quotes for opening and closing in turn; whether all stand where these can."""
+        """Pair quotes in turn; return whether each opens or closes a cell at a valid place."""
         codes = np.frombuffer(data + b"\n", np.uint8)
         quotes = np.flatnonzero(codes[1:end] == _QUOTE) + 1
         inside = self._opened is not None
         opening, closing_ = quotes[int(inside) :: 2], quotes[int(not inside) :: 2]
         before, after = codes[opening - 1], codes[closing_ + 1]
-        begins = self._is_end[before]  # else it is the second of two, within a cell
+        begins = self._is_end[before]  # else the second of a doubled quote
         if not (begins | (before == _QUOTE)).all():
             return False
         if not (self._is_end[after] | (after == _QUOTE)).all():
@@ -146,7 +146,7 @@ class CheckedStream:
         return True
 
     def _step_through(self, data: bytes, first: int, end: int) -> None:
-        """Cell by cell, where there are quotes within cells that aren't quoted."""
+        """Check cell by cell, where unquoted cells contain quotes."""
         place = 1
         while place < end:
             if self._opened is None:
@@ -169,14 +169,14 @@ class CheckedStream:
                 lines += block.count(b"\n") or block.count(b"\r")
                 place -= len(block)
         return InputError(
-            f"{self._file.name}: line {lines}: a cell begins with a quote that isn't closed, "
-            "expected one at the cell's end and doubled quotes within it"
+            f"{self._file.name}: line {lines}: a cell has an opening quote only, expected one at "
+            "its end, too, and doubled quotes within it"
         )
 
 
 @contextmanager
 def reading_csv(file: Path) -> Iterator[None]:
-    """Turn whatever pyarrow raises into one line; an unclosed quote is the better explanation."""
+    """Raise errors of pyarrow as one line; report an unclosed quote instead if there is one."""
     try:
         yield
     except InputError:
@@ -185,4 +185,4 @@ def reading_csv(file: Path) -> Iterator[None]:
         if not isinstance(error, OSError):
             with closing(CheckedStream(file)) as stream:
                 stream.drain()
-        raise InputError(f"{file.name}: can't be read as csv ({short_reason(error)})") from error
+        raise InputError(f"{file.name}: cannot be read as csv ({short_reason(error)})") from error

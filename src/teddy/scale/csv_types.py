@@ -1,4 +1,4 @@
-"""CSV with types: a first pass over all rows finds them, such that no cell's text is lost."""
+"""CSV with types, which a first pass over all rows finds so that no text is lost."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _PLAIN = 10**10
 
 
 class ColumnTypes:
-    """Types that columns can have such that the text of every cell comes back the same.
+    """Types of columns that reproduce the text of every cell.
 
-    ``01234``, ``1e400``, ``NA`` and numbers of 20 digits stay text, and with them their columns.
-    An empty cell is null in a column that isn't text.
+    A column with ``01234``, ``1e400``, ``NA`` or a number of 20 digits stays text. An empty cell is
+    null in a column that is not text.
 
     Example:
         >>> import pyarrow as pa
@@ -39,7 +39,7 @@ class ColumnTypes:
         self._filled: set[str] = set()
 
     def update(self, batch: pa.RecordBatch) -> None:
-        """Drop the types that cells of a batch rule out."""
+        """Drop types that cells of a batch rule out."""
         for name, possible in self._possible.items():
             if not possible:
                 continue
@@ -47,28 +47,28 @@ class ColumnTypes:
             text = text.filter(pc.not_equal(text, ""))
             if len(text):
                 self._filled.add(name)
-                few = text.slice(0, 8)  # most types fail at once, which is slow on many cells
+                few = text.slice(0, 8)  # most types fail early, and a check of many cells is slow
                 possible = [check for check in possible if check[1](few)]
                 self._possible[name] = [check for check in possible if check[1](text)]
 
     def type_of(self, name: str) -> pa.DataType:
-        """The type of a column by all that was seen."""
+        """Type of a column after all batches."""
         possible = self._possible[name] if name in self._filled else []
         return possible[0][0] if possible else pa.string()
 
 
 def convert(text: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cells as a type that :class:`ColumnTypes` has found."""
+    """Convert cells to a type that :class:`ColumnTypes` has found."""
     return text if kind == text.type else empty_to_null(text).cast(kind)
 
 
 def empty_to_null(text: pa.Array) -> pa.Array:
-    """Cells with null for those without a letter."""
+    """Replace empty cells with null."""
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
 
 
 def read_rows(file: Path, schema: pa.Schema, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
-    """All rows of a file in their order, a block at a time, with the types of a schema."""
+    """Yield the rows of a file in order, in blocks with the types of a schema."""
     wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
     with open_bytes(file) as stream:
         for batch in read_text(file, stream, schema, columns):
@@ -80,10 +80,10 @@ def survey(
     name: str, files: Sequence[Path], schema: pa.Schema, ends: tuple[str, str], as_text: bool,
     ids: str,
 ) -> tuple[pa.Schema, tuple[int, ...], int, bool]:  # fmt: skip
-    """Read all rows once: columns, rows of each file, unpacked bytes, and whether ids are text.
+    """Read all rows once; return columns, rows per file, bytes, and whether ids are text.
 
     Args:
-        ends: Its columns of ids, which stay text.
+        ends: The two id columns, which stay text.
         as_text: Whether the other columns stay text.
         ids: ``integer``, ``text``, or ``auto``: text unless all are integers in the usual form.
     """
@@ -105,7 +105,7 @@ def survey(
 
 
 class _IdKind:
-    """Whether ids are text: one that isn't an integer makes all of them text."""
+    """Type of ids: text if one of them is not an integer."""
 
     def __init__(self, name: str, ends: tuple[str, str]) -> None:
         self._name, self._ends = name, ends
@@ -114,7 +114,7 @@ class _IdKind:
         self._blank: str | None = None  # the first id with blanks around it
 
     def update(self, batch: pa.RecordBatch, first_row: int) -> None:
-        """Look at a batch."""
+        """Add a batch."""
         for end in self._ends if self._but_for_blanks else ():
             ids = batch[end]
             if as_integers(_filled(ids)) is not None:
@@ -128,11 +128,11 @@ class _IdKind:
                 self._blank = f"row {first_row + row + 1}: {end} is {ids[row].as_py()!r}"
 
     def is_text(self) -> bool:
-        """The kind by all rows; raise if nothing but blanks around them makes ids text."""
+        """Return whether ids are text; raise if only surrounding blanks make them text."""
         if self._blank is not None and self._but_for_blanks:
             raise InputError(
                 f"{self._name}: {shorten(self._blank)}, expected an integer without blanks; "
-                "ids=text (--ids text) takes ids as they are written, blanks included"
+                "ids=text (--ids text) keeps ids as text, blanks included"
             )
         return not self._integers
 
@@ -153,7 +153,7 @@ def _comes_back(kind: pa.DataType, text: pa.Array) -> bool:
 
 
 def _is_double(text: pa.Array) -> bool:
-    """As Arrow writes it: 1, 0.5, 0.00001, 1e+16."""
+    """Return whether text is in Arrow's format of doubles: 1, 0.5, 0.00001, 1e+16."""
     if _is_integer(text.slice(0, 8)) and _is_integer(text):
         values = text.cast(pa.int64()).to_numpy()
         return bool((values > -_PLAIN).all() and (values < _PLAIN).all())
@@ -161,7 +161,7 @@ def _is_double(text: pa.Array) -> bool:
 
 
 def _is_double_of_python(text: pa.Array) -> bool:
-    """As Python, pandas and NumPy write it: 1.0, 0.5, 1e-05, 1e+16."""
+    """Return whether text is in Python's format of doubles: 1.0, 0.5, 1e-05, 1e+16."""
     try:
         values = text.cast(pa.float64())
     except pa.ArrowInvalid:
@@ -170,7 +170,7 @@ def _is_double_of_python(text: pa.Array) -> bool:
     whole = pc.invert(pc.match_substring_regex(written, "[.en]"))
     written = pc.if_else(whole, pc.binary_join_element_wise(written, "0", "."), written)
     differ = np.flatnonzero(pc.not_equal(written, text).to_numpy(zero_copy_only=False))
-    # The two differ on a few only, for which they use an exponent or not.
+    # The formats differ only where one of them uses an exponent.
     size = np.abs(values.to_numpy())
     few = (size < 1e-3) | (size >= _PLAIN / 10)
     if not few[differ].all():
@@ -179,7 +179,7 @@ def _is_double_of_python(text: pa.Array) -> bool:
     return list(map(repr, values.take(rows).to_pylist())) == list(text.take(rows).to_pylist())
 
 
-# Types, and how a column of text is checked for each, in the order of preference.
+# Types in order of preference, each with a check of a text column.
 _CHECKS: list[tuple[pa.DataType, Callable[[pa.Array], bool]]] = [
     (pa.int64(), _is_integer),
     *((kind, partial(_comes_back, kind)) for kind in (pa.bool_(), pa.date32(), pa.timestamp("s"))),

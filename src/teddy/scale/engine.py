@@ -1,4 +1,4 @@
-"""What every engine does, and what it says about the graph."""
+"""``Engine``, the base class of engines, its input and the degrees it reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from teddy.scale.scores import TableScore
 from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import Threshold
 
-#: Called with what is being done, how much of it is done, and all of it.
+#: Called with the name of the work, the finished amount and the total.
 Progress = Callable[[str, int, int], None]
 
 
@@ -26,10 +26,12 @@ class EngineJob:
     """Input of an engine.
 
     Attributes:
-        work: A folder of its own, which is removed afterwards; of Spark's, a name it resolves.
-        directed: Whether an edge and its reverse are two.
-        digest_prefix: Text before an edge's own in the md5 that orders edges of equal scores.
-        memory: Bytes that it may take.
+        table: The edge table.
+        work: A temporary folder; for Spark, a name that it resolves.
+        directed: Whether an edge and its reverse are distinct.
+        score: The edge score.
+        digest_prefix: Prefix of an edge's text in the md5 that orders edges of equal scores.
+        memory: Bytes that it may use.
     """
 
     table: EdgeTable
@@ -44,7 +46,7 @@ class EngineJob:
 
 @dataclass(frozen=True)
 class Degrees:
-    """Degrees of the simple graph, over nodes that have an edge; the median is the lower one."""
+    """Degrees of the simple graph over nodes with an edge; the median is the lower one."""
 
     nodes: int
     mean: float
@@ -53,7 +55,7 @@ class Degrees:
 
     @staticmethod
     def from_counts(counts: dict[int, int]) -> Degrees:
-        """From the number of nodes of each degree.
+        """Compute them from the number of nodes of each degree.
 
         Example:
             >>> Degrees.from_counts({1: 2, 2: 1})  # a path
@@ -69,15 +71,15 @@ class Degrees:
 
 
 class Engine(ABC):
-    """A way to score edges and to choose among them.
+    """Base class of engines, which score edges and choose those to keep.
 
     Attributes:
-        num_edges: Edges of the simple graph.
-        num_loops: Rows that are self-loops.
-        degrees: Its degrees.
-        components: Connected components of what stays, nodes without an edge left among them;
-            None where they weren't counted.
-        failures: What it raises when it can't go on, as for want of disk.
+        num_edges: Number of edges of the simple graph.
+        num_loops: Number of rows that are self-loops.
+        degrees: Degrees of the simple graph.
+        components: Connected components of the kept edges, isolated nodes included; None if they
+            were not counted.
+        failures: Exceptions that it raises when it fails, such as on a full disk.
     """
 
     num_edges: int
@@ -91,18 +93,18 @@ class Engine(ABC):
 
     @abstractmethod
     def score(self) -> None:
-        """Know the graph and the value of each node."""
+        """Build the graph and compute the value of each node."""
 
     @abstractmethod
     def choose(self, num_pruned: int) -> Threshold:
-        """The last edge that goes."""
+        """Return the threshold: the last removed edge."""
 
     @abstractmethod
     def keep(self, batch: pa.RecordBatch, first_row: int) -> NDArray[np.bool_]:
-        """Which rows of a batch stay."""
+        """Mask of the kept rows of a batch."""
 
     def write(self, output: Output) -> int:
-        """Write the rows that stay, in the order of the table; return how many."""
+        """Write the kept rows in the order of the table; return their number."""
         writer, table, done = output.writer(), self.job.table, 0
 
         def batches() -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -126,4 +128,4 @@ class Engine(ABC):
         return writer.num_rows
 
     def close(self) -> None:  # noqa: B027
-        """Let go of whatever it holds."""
+        """Release its resources."""

@@ -1,4 +1,4 @@
-"""Files of a table: those that a name stands for, their format, and their state during a run."""
+"""Files of a table: lookup by name, format, and changes during a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from teddy.data.reading import reason, shorten
 from teddy.errors import InputError
 
-#: Suffixes that are read, and their format; TSV is CSV with tabs.
+#: Suffixes of inputs, and their format; TSV is CSV with tabs.
 SUFFIXES = {
     ".parquet": "parquet",
     ".pq": "parquet",
@@ -21,15 +21,15 @@ SUFFIXES = {
     ".tsv": "csv",
     ".tsv.gz": "csv",
 }
-#: Suffixes that are written.
+#: Suffixes of outputs.
 WRITTEN = (".parquet", ".pq", ".csv")
-#: Files that tell a table format whose folder holds removed rows, too.
+#: Markers of table formats whose folders also hold removed rows.
 TABLE_FORMATS = {"delta": "_delta_log", "hudi": ".hoodie", "iceberg": "metadata/*.metadata.json"}
 _MARKERS = ("_SUCCESS", "_metadata", "_common_metadata")
 
 
 def table_format(path: str) -> str | None:
-    """Format of a file by its name.
+    """Return the format of a file by its name.
 
     Example:
         >>> table_format("a/edges.csv.gz"), table_format("a/edges")
@@ -40,7 +40,7 @@ def table_format(path: str) -> str | None:
 
 
 def output_format(path: str) -> str | None:
-    """Format of an output by its name; None for a folder of files.
+    """Return the format of an output by its name; None for a folder of files.
 
     Example:
         >>> output_format("few.parquet"), output_format("few")
@@ -48,11 +48,11 @@ def output_format(path: str) -> str | None:
         >>> output_format("few.tsv")
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: few.tsv: .tsv can't be written, expected .parquet, .csv or a folder
+        teddy.errors.InputError: few.tsv: .tsv is not supported, expected .parquet, .csv or a folder
     """
     suffix = _suffix(path)
     if suffix is not None and suffix not in WRITTEN:
-        raise InputError(f"{path}: {suffix} can't be written, expected .parquet, .csv or a folder")
+        raise InputError(f"{path}: {suffix} is not supported, expected .parquet, .csv or a folder")
     return table_format(path)
 
 
@@ -62,7 +62,7 @@ def _suffix(path: str) -> str | None:
 
 
 def is_marker(name: str) -> bool:
-    """Whether a file is ignored in a folder: hidden, or written by Hadoop and Spark beside tables.
+    """Return whether a file of a folder is ignored: hidden, or a marker of Hadoop and Spark.
 
     Example:
         >>> [is_marker(name) for name in (".part.crc", "_SUCCESS", "_edges.csv")]
@@ -72,7 +72,7 @@ def is_marker(name: str) -> bool:
 
 
 def is_left_out(name: str) -> bool:
-    """Whether Spark ignores a file or folder for its name, as no marker but something else.
+    """Return whether Spark ignores a file or folder by its name, other than a marker.
 
     Example:
         >>> [is_left_out(name) for name in ("_temporary", "_p=1", "year=2020")]
@@ -82,38 +82,38 @@ def is_left_out(name: str) -> bool:
 
 
 def find_files(name: str) -> tuple[Path, ...]:
-    """The files of a name: itself, those of a folder, or those that a pattern fits.
+    """Find the files of a name: a file, those of a folder, or those that match a pattern.
 
     Raises:
-        InputError: If a folder holds files that aren't read, so that no row is lost unnoticed.
+        InputError: If a folder holds files that are not read, so that no row is lost unnoticed.
     """
     path = Path(name)
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise InputError(f"{name}: is neither a file nor a folder, expected one that can be reread")
-    found, left_out = {path}, []
+        raise InputError(f"{name}: is neither a file nor a folder, expected one of them")
+    files, left_out = {path}, []
     if not path.is_file():
-        wanted = dict(_walk(path) if path.is_dir() else _fitting(name))
-        found = {p for p, read in wanted.items() if read and p.is_file() and table_format(p.name)}
-        left_out = sorted(wanted.keys() - found)
-    if not found and not left_out:
-        none = "no such file or folder, nor a pattern that fits any"
+        wanted = dict(_walk(path) if path.is_dir() else _matching(name))
+        files = {p for p, read in wanted.items() if read and p.is_file() and table_format(p.name)}
+        left_out = sorted(wanted.keys() - files)
+    if not files and not left_out:
+        none = "no such file or folder, and no file that matches it as a pattern"
         if path.is_dir():
             none = "no .parquet or .csv in this folder, expected at least one"
         raise InputError(f"{name}: {none}")
-    parents = {str(folder) for file in (*found, *left_out) for folder in file.absolute().parents}
+    parents = {str(folder) for file in (*files, *left_out) for folder in file.absolute().parents}
     refuse_table_formats(name, parents, _has)
     refuse_left_out(name, left_out)
-    return tuple(sorted(found))
+    return tuple(sorted(files))
 
 
 def refuse_left_out(name: str, paths: Iterable[object]) -> None:
-    """Raise if there is anything that isn't read."""
+    """Raise if files are left out."""
     names = sorted(map(str, paths))
     if names:
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         raise InputError(
-            f"{name}: can't be read whole, expected {', '.join(SUFFIXES)} only, got {shown}; "
-            "move these, or name the files to read by a pattern such as 'FOLDER/*.parquet'"
+            f"{name}: holds {shown}, expected {', '.join(SUFFIXES)} only; move these, or give a "
+            "pattern such as 'FOLDER/*.parquet'"
         )
 
 
@@ -122,29 +122,29 @@ def refuse_table_formats(
 ) -> None:
     """Raise if one of the folders belongs to a Delta, Hudi or Iceberg table.
 
-    ``has`` says whether a pattern (second) fits anything in a folder (first).
+    ``has(folder, pattern)`` returns whether anything in the folder matches the pattern.
     """
     for folder in sorted(folders):
         for kind, pattern in TABLE_FORMATS.items():
             if has(folder, pattern):
                 raise InputError(
-                    f"{name}: {folder} is a table in {kind.capitalize()}, whose files hold removed "
-                    "rows, too; expected plain files: write its current rows first, in Spark by "
+                    f"{name}: {folder} is a {kind.capitalize()} table, whose files hold removed "
+                    "rows, too, expected plain files; write its current rows first, in Spark by "
                     f"spark.read.format('{kind}').load(IN).write.parquet(COPY)"
                 )
 
 
 def common_format(name: str, files: tuple[Path, ...]) -> str:
-    """The format that all files have."""
+    """Return the common format of files; raise if they differ."""
     kinds = {table_format(file.name) for file in files}
     if len(kinds) > 1 or None in kinds:
         got = ", ".join(sorted({file.suffix or file.name for file in files}))
-        raise InputError(f"{name}: files are {got}, expected .parquet or .csv, all alike")
+        raise InputError(f"{name}: files are {got}, expected all .parquet or all .csv")
     return str(kinds.pop())
 
 
 def short_reason(error: BaseException) -> str:
-    """What is wrong with a file, of all that pyarrow says.
+    """Extract the reason from a message of pyarrow.
 
     Example:
         >>> short_reason(ValueError("Could not open 'a.csv': Invalid: parse error: Row #2: got 3"))
@@ -154,23 +154,23 @@ def short_reason(error: BaseException) -> str:
 
 
 def _walk(folder: Path, above: tuple[str, ...] = ()) -> Iterator[tuple[Path, bool]]:
-    """All files of a folder but markers, and folders that aren't entered; whether they are read."""
-    own = os.path.realpath(folder)
+    """Yield files of a folder without markers, and skipped folders, with whether they are read."""
+    resolved = os.path.realpath(folder)
     for path in _entries(folder):
         if is_marker(path.name):
             continue
-        if is_left_out(path.name) or os.path.realpath(path) in (own, *above):
+        if is_left_out(path.name) or os.path.realpath(path) in (resolved, *above):
             yield path, False
         elif path.is_dir():
-            yield from _walk(path, (own, *above))
+            yield from _walk(path, (resolved, *above))
         else:
             yield path, True
 
 
-def _fitting(pattern: str) -> Iterator[tuple[Path, bool]]:
-    """All files that a pattern fits, and those of folders that it fits; whether they are read."""
+def _matching(pattern: str) -> Iterator[tuple[Path, bool]]:
+    """Yield files that match a pattern, or lie in matching folders, with whether they are read."""
     parts = Path(pattern).parts
-    for end in range(1, len(parts)):  # glob skips folders that it can't read
+    for end in range(1, len(parts)):  # glob skips unreadable folders
         above = str(Path(*parts[:end]))
         for folder in glob.glob(above, recursive=True) if glob.has_magic(above) else ():  # noqa: PTH207
             if Path(folder).is_dir():
@@ -189,40 +189,40 @@ def _entries(folder: Path) -> list[Path]:
     try:
         return list(folder.iterdir())
     except OSError as error:
-        raise InputError(f"{folder}: can't be read ({error.strerror})") from None
+        raise InputError(f"{folder}: cannot be read ({error.strerror})") from None
 
 
 def _has(folder: str, pattern: str) -> bool:
     return bool(glob.glob(f"{glob.escape(folder)}/{pattern}"))  # noqa: PTH207
 
 
-#: Properties of a file, of which one changes whenever its content does.
+#: Properties of a file; at least one changes with its content.
 FileState = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class InputFiles:
-    """Files of a table, each with its state."""
+    """Files of a table, with their states."""
 
     name: str
     states: dict[str, FileState]
 
     @staticmethod
     def find(name: str) -> InputFiles:
-        """The files of a table as they are now."""
+        """Find the files of a table, with their current states."""
         return InputFiles(name, _states(name))
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files."""
+        """Paths of the files."""
         return tuple(map(Path, self.states))
 
     def now(self) -> dict[str, FileState]:
-        """The files and their states at this moment."""
+        """Current files and states."""
         return _states(self.name)
 
     def check_unchanged(self) -> None:
-        """Raise if any file was added, removed, replaced or written since.
+        """Raise if a file was added, removed, replaced or written since.
 
         Example:
             >>> import tempfile
@@ -235,7 +235,7 @@ class InputFiles:
             Traceback (most recent call last):
             ...
             teddy.errors.InputError: ...edges.csv: changed during the run, so nothing was written;
-            run again when nobody writes to the table
+            rerun when no program writes to the table
         """
         try:
             now = self.now()
@@ -251,7 +251,7 @@ class InputFiles:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Whatever fails because a file has changed is reported as that."""
+        """Report any error within the context as a changed file, if one has changed."""
         try:
             yield
         except Exception:
@@ -260,20 +260,20 @@ class InputFiles:
 
     @staticmethod
     def changed(file: str, what: str) -> InputError:
-        """The error for a file."""
+        """Make the error for a changed file."""
         return InputError(
-            f"{file}: {what}, so nothing was written; run again when nobody writes to the table"
+            f"{file}: {what}, so nothing was written; rerun when no program writes to the table"
         )
 
 
 def _states(name: str) -> dict[str, FileState]:
-    found: dict[str, FileState] = {}
+    states: dict[str, FileState] = {}
     # A program can set the time of the last write (mtime), not of the last change (ctime).
     parts = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
     for file in find_files(name):
         try:
             status = file.stat()
         except OSError as error:
-            raise InputError(f"{file}: can't be read ({error.strerror})") from None
-        found[str(file)] = tuple(getattr(status, part) for part in parts)
-    return found
+            raise InputError(f"{file}: cannot be read ({error.strerror})") from None
+        states[str(file)] = tuple(getattr(status, part) for part in parts)
+    return states

@@ -1,4 +1,4 @@
-"""``memory``: the whole table at once, by the functions for an ``edge_index``."""
+"""Engine ``memory``: the whole table at once, by the functions for an ``edge_index``."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from teddy.scale.engine import Degrees, Engine, EngineJob
 from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import NOTHING_REMOVED, Threshold
 
-#: Bytes that it takes for a row, at most; where ids are text, and for each of an id's own.
+#: Maximum bytes of a row with integer ids, of a row with text ids, and of a byte of an id.
 ROW, TEXT_ROW, TEXT_BYTE = 400, 600, 6
 
 
 def bytes_needed(table: EdgeTable) -> float:
-    """Bytes that it takes for a table, at most."""
+    """Maximum bytes that the engine uses for a table."""
     row = TEXT_ROW + TEXT_BYTE * table.id_bytes if table.text_ids else ROW
     return table.num_rows * row
 
 
 class MemoryEngine(Engine):
-    """Everything in memory, nothing clever: what the others are compared with."""
+    """Engine that holds the whole table; the reference of the other engines."""
 
     def __init__(self, job: EngineJob) -> None:
         super().__init__(job)
@@ -38,11 +38,11 @@ class MemoryEngine(Engine):
         if needed > job.memory:
             raise InputError(
                 f"{job.table.num_rows:,} rows take about {needed / 1e9:.1f} GB, expected at most "
-                f"{job.memory / 1e9:.1f} GB: expected more memory or another engine"
+                f"{job.memory / 1e9:.1f} GB; give more memory or use another engine"
             )
 
     def score(self) -> None:
-        """Know the graph and the score of each edge."""
+        """Build the graph and compute the score of each edge."""
         table = self.job.table
         kind = pa.string() if table.text_ids else pa.int64()
         batches = list(table.id_batches())
@@ -57,23 +57,23 @@ class MemoryEngine(Engine):
         self.scores = self._scores()
 
     def choose(self, num_pruned: int) -> Threshold:
-        """The last edge that goes."""
-        goes = lowest_edges(
+        """Return the threshold: the last removed edge."""
+        removed = lowest_edges(
             self.scores, num_pruned, lambda edges: self._digests(self.graph.pairs[:, edges])
         )
-        self.stays = ~goes
+        self.kept = ~removed
         self.components = self._components()
         if num_pruned == 0:
             return NOTHING_REMOVED
-        score = self.scores[goes].max()
-        last = self.graph.pairs[:, goes & (self.scores == score)]
+        score = self.scores[removed].max()
+        last = self.graph.pairs[:, removed & (self.scores == score)]
         return Threshold(float(score), np.sort(self._digests(last))[-1].decode())
 
     def keep(self, batch: pa.RecordBatch, first_row: int) -> NDArray[np.bool_]:
-        """Which rows of a batch stay."""
+        """Mask of the kept rows of a batch."""
         edges = self.edge_of_row[first_row : first_row + batch.num_rows]
         keep = torch.ones(edges.numel(), dtype=torch.bool)
-        keep[edges >= 0] = self.stays[edges[edges >= 0]]
+        keep[edges >= 0] = self.kept[edges[edges >= 0]]
         mask: NDArray[np.bool_] = keep.numpy()
         return mask
 
@@ -93,7 +93,7 @@ class MemoryEngine(Engine):
         return scores
 
     def _components(self) -> int:
-        rows, cols = self.graph.pairs[:, self.stays].numpy()
+        rows, cols = self.graph.pairs[:, self.kept].numpy()
         shape = (self.graph.num_nodes, self.graph.num_nodes)
         matrix = coo_array((np.ones(rows.size, bool), (rows, cols)), shape=shape)
         lone = self.graph.num_nodes - self.degrees.nodes  # self-loops only
@@ -101,7 +101,7 @@ class MemoryEngine(Engine):
 
 
 def _number(sources: pa.ChunkedArray, targets: pa.ChunkedArray) -> tuple[Any, torch.Tensor]:
-    """All ids in their order, and the edges by their places among them."""
+    """Return the sorted ids, and the edges by index into them."""
     ids = pa.chunked_array([*sources.chunks, *targets.chunks], sources.type).unique()
     ids = ids.take(pc.sort_indices(ids))
     ends = [pc.index_in(end, value_set=ids).to_numpy() for end in (sources, targets)]
@@ -111,7 +111,7 @@ def _number(sources: pa.ChunkedArray, targets: pa.ChunkedArray) -> tuple[Any, to
 def _simple_graph(
     edge_index: torch.Tensor, num_nodes: int, directed: bool
 ) -> tuple[Edges, torch.Tensor]:
-    """Each edge once, and which one a row is, -1 for a self-loop; directed, both ways are two."""
+    """Return the distinct edges, and the edge of each row, -1 for a self-loop."""
     if not directed:
         return Edges.from_columns(edge_index, num_nodes)
     no_loop = edge_index[0] != edge_index[1]

@@ -1,4 +1,4 @@
-"""Numbers for nodes: 0 to N-1, whatever their ids are."""
+"""Indices of nodes, 0 to N-1, for ids of any type."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from teddy.kernels.pair_digests import integer_digests, text_digests
 
 Array = NDArray[Any]
 
-#: Both numbers of an edge are packed into 64 bits.
+#: Maximum index: the two of an edge are packed into 64 bits.
 MOST = 2**32 - 1
 
 
 class NodeIndex(Protocol):
-    """From ids to numbers and back.
+    """Map between ids and indices.
 
     Attributes:
-        size: One more than the highest number.
+        size: One more than the highest index.
     """
 
     size: int
 
     def encode(self, ids: pa.Array, new: bool = True) -> Array:
-        """Numbers of ids, unsigned; ids that are new get the next ones."""
+        """Unsigned indices of ids; new ids get the next indices."""
 
     def ids(self, numbers: Array) -> Array:
-        """Ids of numbers, integers only."""
+        """Ids of indices, for integer ids only."""
 
     def digests(
         self, ones: Array, others: Array, directed: bool, prefix: str = ""
     ) -> NDArray[np.bytes_]:
-        """md5 of pairs by their ids, as :func:`teddy.prune.select.pair_digests`.
+        """md5 of pairs of ids, see :func:`teddy.prune.select.pair_digests`.
 
-        Of an undirected pair the lower id is the first.
+        The lower id of an undirected pair comes first.
 
         Example:
             >>> RangeNodeIndex(0, 9).digests(np.array([1]), np.array([0]), directed=False).tolist()
@@ -48,7 +48,7 @@ class NodeIndex(Protocol):
 
 
 class RangeNodeIndex(NodeIndex):
-    """Of integers that lie close together: how far they are from the lowest.
+    """Index of integers within a narrow range: the offset from the lowest.
 
     Example:
         >>> import pyarrow as pa
@@ -59,28 +59,28 @@ class RangeNodeIndex(NodeIndex):
 
     def __init__(self, low: int, high: int) -> None:
         if high - low >= MOST:
-            raise InputError(f"ids go from {low} to {high}, expected at most {MOST} nodes")
+            raise InputError(f"ids range from {low} to {high}, expected at most {MOST} nodes")
         self._low, self.size = low, high - low + 1
 
     def encode(self, ids: pa.Array, new: bool = True) -> Array:
-        """Numbers of ids."""
+        """Indices of ids."""
         numbers: Array = ids.to_numpy() - self._low if self._low else ids.to_numpy()
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < self.size:
-            raise InputError("an id is outside the range that was seen, the table has changed")
+            raise InputError("an id is outside the range, expected a table that does not change")
         return numbers
 
     def ids(self, numbers: Array) -> Array:
-        """Ids of numbers."""
+        """Ids of indices."""
         return numbers.astype(np.int64) + self._low
 
 
 class HashNodeIndex(NodeIndex):
-    """Of any ids: in the order in which they are seen.
+    """Index of ids of any type, in the order of their first use, by a hash table.
 
     Args:
-        text: Whether they are text, else 64-bit integers.
-        most_bytes: Memory that may be taken, by what is here and beside it.
-        beside: Bytes that each number takes elsewhere.
+        text: Whether ids are text, else 64-bit integers.
+        most_bytes: Maximum memory, that of other arrays included.
+        other_bytes: Bytes per node in other arrays.
 
     Example:
         >>> import pyarrow as pa
@@ -91,8 +91,8 @@ class HashNodeIndex(NodeIndex):
         2
     """
 
-    def __init__(self, text: bool, most_bytes: int | None = None, beside: int = 0) -> None:
-        self._text, self._most_bytes, self._beside = text, most_bytes, beside
+    def __init__(self, text: bool, most_bytes: int | None = None, other_bytes: int = 0) -> None:
+        self._text, self._most_bytes, self._other_bytes = text, most_bytes, other_bytes
         self._slots = np.zeros(1 << 12, np.uint32)
         self._starts = np.zeros(1 << 11, np.int64)
         self._arena = np.empty(1 << 15, np.uint8)
@@ -100,11 +100,11 @@ class HashNodeIndex(NodeIndex):
 
     @property
     def num_bytes(self) -> int:
-        """What it takes in memory."""
+        """Bytes of its arrays."""
         return self._slots.nbytes + self._starts.nbytes + self._arena.nbytes
 
     def encode(self, ids: pa.Array, new: bool = True) -> Array:
-        """Numbers of ids; those that are new get the next ones."""
+        """Indices of ids; new ids get the next indices."""
         data, ends = _bytes(ids, self._text)
         numbers, place = np.empty(ends.size - 1, np.uint32), 0
         while place < numbers.size:
@@ -113,25 +113,27 @@ class HashNodeIndex(NodeIndex):
             )
             if place < numbers.size:
                 if not new:
-                    raise InputError(f"id {ids[place].as_py()!r} is new, the table has changed")
+                    raise InputError(
+                        f"id {ids[place].as_py()!r} is new, expected a table that does not change"
+                    )
                 self._grow(int(ends[place + 1] - ends[place]))
         return numbers
 
     def ids(self, numbers: Array) -> Array:
-        """Ids of numbers, integers only."""
+        """Ids of indices, for integer ids only."""
         return self._arena[: 8 * self.size].view(np.int64)[numbers]
 
     def digests(
         self, ones: Array, others: Array, directed: bool, prefix: str = ""
     ) -> NDArray[np.bytes_]:
-        """md5 of pairs by their ids."""
+        """md5 of pairs of ids."""
         if not self._text:
             return super().digests(ones, others, directed, prefix)
         return text_digests(self._arena, self._starts, ones, others, directed, prefix)
 
     def _grow(self, next_id: int) -> None:
         if 2 * (self.size + 1) > self._slots.size:
-            self._room(2 * self.num_bytes)
+            self._check_memory(2 * self.num_bytes)
             self._slots = np.zeros(2 * self._slots.size, np.uint32)
             kernels.fill_slots(self._slots, self._arena, self._starts, self.size)
         if self.size + 2 > self._starts.size:
@@ -139,17 +141,17 @@ class HashNodeIndex(NodeIndex):
         if self._starts[self.size] + next_id > self._arena.size:
             self._arena = np.concatenate([self._arena, np.empty(self._arena.size + next_id, "u1")])
 
-    def _room(self, wanted: int) -> None:
-        wanted += self._beside * self.size
-        if self.size >= MOST or (self._most_bytes is not None and wanted > self._most_bytes):
+    def _check_memory(self, needed: int) -> None:
+        needed += self._other_bytes * self.size
+        if self.size >= MOST or (self._most_bytes is not None and needed > self._most_bytes):
             raise InputError(
-                f"more than {self.size:,} different ids, whose numbers don't fit into memory: "
-                "expected another engine, duckdb or spark"
+                f"the index of more than {self.size:,} ids does not fit into memory, expected "
+                "another engine, duckdb or spark"
             )
 
 
 def _bytes(ids: pa.Array, text: bool) -> tuple[Array, Array]:
-    """The bytes of ids, and where each begins."""
+    """Bytes of ids, and the offset of each."""
     if not text:
         values = np.ascontiguousarray(ids.to_numpy())
         return values.view(np.uint8), np.arange(0, 8 * values.size + 1, 8, dtype=np.int64)

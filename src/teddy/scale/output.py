@@ -1,4 +1,4 @@
-"""The output: whole or not there, and never in the place of something else."""
+"""Output of a run, written atomically, which never replaces other files."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ from teddy.scale.row_writer import GROUP, GROUP_BYTES, RowWriter
 from teddy.scale.table import EdgeTable, rows_of
 from teddy.store.folders import try_lock
 
-# Files that this writes to a folder.
+# Files that a run writes to a folder.
 _OWN = re.compile(r"part-\d{5,}\.(parquet|csv)|_SUCCESS")
 
 
 def refuse_others(path: Path | str, others: list[str], expected: str) -> None:
-    """Raise if a folder that would be replaced holds anything but what a run writes."""
+    """Raise if a folder that would be replaced holds other files than those of a run."""
     if others:
         shown = ", ".join(sorted(others)[:3]) + (", ..." if len(others) > 3 else "")
         raise InputError(
-            f"{path}: holds {shown}, which --overwrite would delete; expected a folder "
-            f"with nothing but {expected}, or a new name"
+            f"{path}: holds {shown}, which --overwrite would delete, expected only {expected}; "
+            "give a new name"
         )
 
 
 class Output:
-    """A file or a folder of them, put in its place when it is whole.
+    """A file or a folder of files, moved into place when it is complete.
 
-    All that is written before lies in a hidden folder beside it, ``.NAME.teddy``; what a killed
-    run has left there is removed by the next one.
+    Temporary files are in the hidden folder ``.NAME.teddy`` beside it. Those of a killed run are
+    removed by the next run.
 
     Args:
         path: ``*.parquet`` or ``*.csv`` for one file; any other name for a folder.
-        overwrite: Whether a file may be replaced, or a folder that an earlier run has written.
+        table: The edge table.
+        overwrite: Whether to replace a file, or a folder that an earlier run has written.
 
     Attributes:
-        work: A folder for whatever the run needs.
+        work: Folder for temporary files.
     """
 
     def __init__(self, path: str, table: EdgeTable, overwrite: bool = False) -> None:
@@ -57,9 +58,9 @@ class Output:
     def _check(self, path: str) -> None:
         parent = self.path.parent
         if not parent.is_dir():
-            raise InputError(f"{path}: there is no folder {Path(path).parent}")
+            raise InputError(f"{path}: folder {Path(path).parent} does not exist, expected it to")
         if not os.access(parent, os.W_OK):
-            raise InputError(f"{path}: can't be written (no right to write in its folder)")
+            raise InputError(f"{path}: cannot be written, expected a folder with write permission")
         ours = {file.resolve() for file in self.table.files}
         if any(self.path.resolve() in (file, *file.parents) for file in ours):
             raise InputError(f"{path}: holds the input, expected another place")
@@ -78,9 +79,9 @@ class Output:
 
     def __enter__(self) -> Output:
         if not try_lock(self._lock):
-            raise InputError(f"{self.path}: another run is writing it")
+            raise InputError(f"{self.path}: another run is writing it, expected one at a time")
         replaced = self.work / "replaced"
-        if replaced.exists() and not self.path.exists():  # killed between the two renames
+        if replaced.exists() and not self.path.exists():  # killed between the renames
             replaced.rename(self.path)
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir()
@@ -93,11 +94,11 @@ class Output:
 
     @property
     def typed_ids(self) -> bool:
-        """Whether ids, which are text in CSV, are written as what they are."""
+        """Whether ids of a CSV, read as text, are written with their type."""
         return self.table.format == "csv" and self.format == "parquet"
 
     def schema(self) -> pa.Schema:
-        """Columns as they are written."""
+        """Columns of the output."""
         schema = self.table.schema
         for name in (self.table.source, self.table.target) if self.typed_ids else ():
             kind = pa.string() if self.table.text_ids else pa.int64()
@@ -105,7 +106,7 @@ class Output:
         return schema
 
     def rows(self, batch: pa.RecordBatch, first_row: int) -> pa.RecordBatch:
-        """Rows of the table as they are written."""
+        """Rows of the table, converted for the output."""
         if not self.typed_ids:
             return batch
         names = self.table.source, self.table.target
@@ -114,17 +115,17 @@ class Output:
         return batch
 
     def writer(self) -> RowWriter:
-        """Something that takes rows."""
+        """Make a writer of rows."""
         group = rows_of(GROUP_BYTES, self.table.row_bytes, GROUP)
-        nulls = self.table.format == "parquet"  # CSV has none
+        nulls = self.table.format == "parquet"  # CSV has no nulls
         path = self.work / "rows"
         return RowWriter(path, self.format, self.schema(), self.one_file, group, nulls)
 
     def publish(self, made: Path) -> None:
-        """Put a whole file or folder of the work in its place.
+        """Move a complete file or folder into place.
 
         Raises:
-            InputError: If something is there now that may not be replaced.
+            InputError: If something exists there that may not be replaced.
         """
         try:
             if self.one_file:
@@ -134,7 +135,7 @@ class Output:
         except FileExistsError:
             raise self._appeared() from None
         except OSError as error:
-            raise InputError(f"{self.path}: can't be written ({error.strerror})") from error
+            raise InputError(f"{self.path}: cannot be written ({error.strerror})") from error
         folder = os.open(self.path.parent, os.O_RDONLY)
         os.fsync(folder)
         os.close(folder)
@@ -144,7 +145,7 @@ class Output:
             made.replace(self.path)
             return
         try:
-            os.link(made, self.path)  # fails if there is anything, unlike a rename
+            os.link(made, self.path)  # fails if the path exists, unlike a rename
         except FileExistsError:
             raise
         except OSError:  # a disk without links
@@ -162,7 +163,7 @@ class Output:
                 replaced.rename(self.path)
                 raise
         try:
-            made.rename(self.path)  # fails if there is anything but an empty folder
+            made.rename(self.path)  # fails unless the path is an empty folder
         except OSError:
             if os.path.lexists(self.path):
                 raise self._appeared() from None
@@ -174,6 +175,6 @@ class Output:
 
     def _appeared(self) -> InputError:
         return InputError(
-            f"{self.path}: was made by somebody else during the run, so nothing was written; "
-            "expected a new name or --overwrite"
+            f"{self.path}: was created during the run, so nothing was written; expected a new name "
+            "or --overwrite"
         )

@@ -1,4 +1,4 @@
-"""Tables in Parquet: columns, the kind and the range of ids."""
+"""Tables in Parquet: columns, type and range of ids."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from teddy.scale.columns import columns_of
 
 
 def survey(files: tuple[Path, ...]) -> tuple[pa.Schema, tuple[int, ...], int]:
-    """By their footers: the columns that all files have, rows of each file, bytes of all rows."""
+    """Read the footers; return the common columns, rows of each file, and bytes of all rows."""
     schema, rows, size = parquet.read_schema(files[0]), [], 0
     for file in files:
         footer = parquet.read_metadata(file)
@@ -33,9 +33,9 @@ def survey(files: tuple[Path, ...]) -> tuple[pa.Schema, tuple[int, ...], int]:
 
 
 def _check_times(file: Path, footer: Any) -> None:
-    """Raise if a time in the old format INT96 is outside the years of nanoseconds.
+    """Raise if a time in the old format INT96 is outside the range of nanoseconds.
 
-    pyarrow would read 9999-12-31, a usual mark for "never", as a day of 1816.
+    pyarrow would read 9999-12-31, a usual placeholder for "never", as a day of 1816.
     """
     columns = map(footer.schema.column, range(footer.num_columns))
     old = sorted({c.path.split(".")[0] for c in columns if c.physical_type == "INT96"})
@@ -56,7 +56,7 @@ def _check_times(file: Path, footer: Any) -> None:
 
 
 def without_views(schema: pa.Schema) -> pa.Schema:
-    """Text in views as text, within lists and structs too: pyarrow can't filter views.
+    """Replace text views by text, nested ones too: pyarrow cannot filter views.
 
     Example:
         >>> import pyarrow as pa
@@ -87,7 +87,7 @@ def _without_views(field: pa.Field) -> pa.Field:
 def read_rows(
     file: Path, schema: pa.Schema, columns: list[str] | None, size: int
 ) -> Iterator[pa.RecordBatch]:
-    """All rows of a file in their order, so many at a time."""
+    """Yield the rows of a file in order, in batches of a size."""
     wanted = schema if columns is None else pa.schema([schema.field(name) for name in columns])
     with parquet.ParquetFile(file, pre_buffer=False) as content:
         for batch in content.iter_batches(size, columns=columns):
@@ -96,7 +96,7 @@ def read_rows(
 
 
 def has_text_ids(name: str, schema: pa.Schema, ends: tuple[str, str], ids: str) -> bool:
-    """Whether ids in Parquet are text; raise if they can't be ids."""
+    """Return whether ids in Parquet are text; raise on other types than integers and text."""
     text = []
     for end in ends:
         kind = schema.field(end).type
@@ -113,8 +113,8 @@ def has_text_ids(name: str, schema: pa.Schema, ends: tuple[str, str], ids: str) 
 
 
 def id_ranges(files: tuple[Path, ...], ends: tuple[str, str]) -> list[tuple[int, int]] | None:
-    """The lowest and highest ids of each group of rows, or None where they aren't all written."""
-    found = []
+    """Lowest and highest ids of each row group, or None if statistics are missing."""
+    ranges = []
     for file in files:
         footer = parquet.ParquetFile(file).metadata
         paths = [footer.schema.column(i).path for i in range(footer.num_columns)]
@@ -129,5 +129,5 @@ def id_ranges(files: tuple[Path, ...], ends: tuple[str, str]) -> list[tuple[int,
             elif not isinstance(statistics.min, int):
                 return None
             else:
-                found.append((statistics.min, statistics.max))
-    return found
+                ranges.append((statistics.min, statistics.max))
+    return ranges

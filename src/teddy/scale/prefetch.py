@@ -1,4 +1,4 @@
-"""Work in other threads, a few items ahead; results come in order."""
+"""Prefetching in other threads, with results in order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ R = TypeVar("R")
 def prefetch_map(
     function: Callable[[T], R], items: Iterable[T], threads: int | None = None
 ) -> Iterator[R]:
-    """Apply a function to items.
+    """Apply a function to items in parallel, a few items ahead.
 
     Example:
         >>> list(prefetch_map(abs, [-1, 2, -3]))
@@ -24,7 +24,7 @@ def prefetch_map(
     """
     threads = threads or torch.get_num_threads()
     source = iter(items)
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="teddy-ahead")
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="teddy-prefetch")
     try:
         running: list[Future[R]] = [
             pool.submit(function, item) for item in islice(source, threads + 1)
@@ -38,7 +38,7 @@ def prefetch_map(
 
 
 def prefetch(items: Iterator[T]) -> Iterator[T]:
-    """Take the next item while this one is used.
+    """Compute the next item while the current one is in use.
 
     Example:
         >>> list(prefetch(iter("abc")))

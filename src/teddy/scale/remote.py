@@ -1,4 +1,4 @@
-"""Tables and outputs whose names Spark resolves: ``hdfs://``, ``s3a://``, ``file://``."""
+"""Remote tables and outputs, which Spark resolves: ``hdfs://``, ``s3a://``, ``file://``."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ _OWN = re.compile(r"part-\d{5,}-.*\.parquet|_SUCCESS|\..*\.crc")
 
 @dataclass(frozen=True)
 class RemoteInputFiles(InputFiles):
-    """Files of a table wherever Spark reads, each with its size and time."""
+    """Files of a remote table, each with its size and time."""
 
     folder: RemoteFolder
 
     @staticmethod
     def from_session(session: Any, name: str) -> RemoteInputFiles:
-        """The files of a table as they are now."""
+        """Find the files of a table, with their current states."""
         folder = RemoteFolder(session, name)
         return RemoteInputFiles(name, folder.states(name), folder)
 
     def now(self) -> dict[str, FileState]:
-        """The files and their states at this moment."""
+        """Current files and states."""
         return self.folder.states(self.name)
 
 
 class RemoteFolder:
-    """Files as Hadoop lists them."""
+    """Remote folder, as Hadoop lists it."""
 
     def __init__(self, session: Any, path: str) -> None:
         self.as_path: Any = session._jvm.org.apache.hadoop.fs.Path
@@ -52,8 +52,8 @@ class RemoteFolder:
         self.system: Any = self.as_path(path).getFileSystem(configuration)
 
     def states(self, name: str) -> dict[str, FileState]:
-        """All files of a table; raise if Spark would leave some out, or read removed rows."""
-        found: dict[str, FileState] = {}
+        """States of all files of a table; raise if Spark would skip some, or read removed rows."""
+        states: dict[str, FileState] = {}
         left_out, folders = [], set()
         for status in self._below(self.system.globStatus(self.as_path(name)) or ()):
             path = str(status.getPath().toString())
@@ -64,10 +64,10 @@ class RemoteFolder:
             if is_left_out(status.getPath().getName()):
                 left_out.append(path)
             else:
-                found[path] = (int(status.getLen()), int(status.getModificationTime()))
+                states[path] = (int(status.getLen()), int(status.getModificationTime()))
         refuse_table_formats(name, folders, self._has)
         refuse_left_out(name, left_out)
-        return dict(sorted(found.items()))
+        return dict(sorted(states.items()))
 
     def _below(self, statuses: Any) -> Iterator[Any]:
         for status in statuses:
@@ -86,13 +86,13 @@ class RemoteFolder:
 
 @dataclass(frozen=True)
 class RemoteTable(EdgeTable):
-    """A table in Parquet wherever Spark reads: ``hdfs://``, ``s3a://``, ``file://``."""
+    """A remote table in Parquet: ``hdfs://``, ``s3a://``, ``file://``."""
 
     @staticmethod
     def from_session(
         session: Any, name: str, source: str | None, target: str | None, ids: str
     ) -> EdgeTable:
-        """Look at a table."""
+        """Open a table."""
         check_ids(ids)
         from pyspark.errors import AnalysisException
         from pyspark.sql.pandas.types import to_arrow_schema
@@ -107,19 +107,19 @@ class RemoteTable(EdgeTable):
         text = has_text_ids(name, schema, ends, ids)
         rows = int(frame.count())
         below = int(session.read.option("recursiveFileLookup", "true").parquet(name).count())
-        if rows != below:  # Spark skips files that aren't as deep as others
+        if rows != below:  # Spark skips files at other depths
             raise InputError(
                 f"{name}: Spark reads {rows:,} of {below:,} rows, expected all files in folders of "
-                "one depth, or named by a pattern"
+                "one depth; give a pattern"
             )
         return RemoteTable(inputs, "parquet", schema, *ends, text, (rows,), 0)
 
 
 class RemoteOutput:
-    """A folder of Parquet wherever Spark writes, put in its place when it is whole.
+    """A remote folder of Parquet, moved into place when it is complete.
 
     Attributes:
-        work: A place for whatever the run needs, beside it.
+        work: Folder for temporary files.
     """
 
     def __init__(self, session: Any, table: str, path: str, overwrite: bool) -> None:
@@ -133,7 +133,7 @@ class RemoteOutput:
             raise InputError(f"{path}: is in the input's folder, expected another place")
         self._replaced = f"{self.path}.teddy-replaced"
         if self._exists(self._replaced) and not self._exists(self.path):
-            self._rename(self._replaced, self.path)  # killed between the two renames
+            self._rename(self._replaced, self.path)  # killed between the renames
         self._check_replaceable()
 
     def __enter__(self) -> RemoteOutput:
@@ -144,7 +144,7 @@ class RemoteOutput:
         self._remove(self.work)
 
     def _check_replaceable(self) -> None:
-        """Raise if there is something that may not be replaced."""
+        """Raise if something exists that may not be replaced."""
         if not self._exists(self.path):
             return
         if not self._overwrite:
@@ -155,23 +155,23 @@ class RemoteOutput:
         refuse_others(self.path, others, "part-*.parquet of Spark")
 
     def publish(self, made: str) -> None:
-        """Put a whole folder in its place; what was there goes when it is."""
+        """Move a complete folder into place, then delete the replaced one."""
         self._check_replaceable()
-        there = self._exists(self.path)
-        if there:
+        exists = self._exists(self.path)
+        if exists:
             self._remove(self._replaced)
             self._rename(self.path, self._replaced)
         try:
             self._rename(made, self.path)
         except InputError:
-            if there:
+            if exists:
                 self._rename(self._replaced, self.path)
             raise
         self._remove(self._replaced)
 
     def _rename(self, old: str, new: str) -> None:
         if not self._files.rename(self._as_path(old), self._as_path(new)):
-            raise InputError(f"{self.path}: can't be written")
+            raise InputError(f"{self.path}: cannot be written, expected write permission")
 
     def _qualified(self, path: str) -> str:
         return str(self._files.makeQualified(self._as_path(path)).toString()).rstrip("/")

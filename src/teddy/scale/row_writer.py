@@ -1,4 +1,4 @@
-"""Rows to files of Parquet or CSV, and the errors of a full disk."""
+"""Writers of rows to Parquet and CSV, and the error of a full disk."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pyarrow import parquet
 
 from teddy.errors import InputError
 
-#: Rows of a row group in Parquet, its bytes where rows are wide, and rows of a file in a folder.
+#: Rows of a row group in Parquet, its bytes for wide rows, and rows of a file in a folder.
 GROUP, GROUP_BYTES, FILE = 1 << 20, 1 << 27, 1 << 26
-#: What engines that write themselves say of a full disk.
+#: Text in the errors of engines that meet a full disk.
 FULL = "No space left on device"
 
 
 class RowWriter:
-    """Rows to a file, or to files in a folder; whatever the batches, the files are the same.
+    """Writer of rows to a file, or to files in a folder, independent of the batches.
 
     Args:
-        group: Rows that are written together.
-        nulls: Whether CSV tells a null from an empty text.
+        group: Rows of a row group.
+        nulls: Whether CSV distinguishes a null from an empty text.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class RowWriter:
             path.mkdir()
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Take a batch."""
+        """Write a batch."""
         self.num_rows += batch.num_rows
         self._waiting.append(batch)
         self._held += batch.num_rows
@@ -51,7 +51,7 @@ class RowWriter:
             self._flush(self._group)
 
     def close(self) -> None:
-        """Write what is left, to the disk."""
+        """Write the remaining rows, and sync to the disk."""
         if self._held or self._file is None:
             self._flush(self._held)
         self._end_file()
@@ -93,17 +93,17 @@ class RowWriter:
 
 
 def _repeating(schema: pa.Schema) -> list[str]:
-    """Columns whose values may repeat enough for a dictionary; for numbers it costs time only."""
+    """Columns that are written with a dictionary: all but numbers, for which it is slow."""
 
     numbers = (pa.types.is_integer, pa.types.is_floating)
     return [field.name for field in schema if not any(is_(field.type) for is_ in numbers)]
 
 
 class CSVFile:
-    """Writes tables to a stream, after a line with the names of their columns.
+    """Writer of tables to a CSV stream, after a line with the names of the columns.
 
     Args:
-        nulls: Whether a null and an empty text are to be told apart: the latter is then ``""``.
+        nulls: Whether to distinguish a null from an empty text, which is then ``""``.
 
     Example:
         >>> import io, pyarrow as pa
@@ -136,7 +136,7 @@ class CSVFile:
         self._stream.write(memoryview(text)[first:last])
 
     def close(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: no rows are buffered."""
 
 
 def _cells(name: str, column: pa.Array, nulls: bool) -> pa.Array:
@@ -147,7 +147,7 @@ def _cells(name: str, column: pa.Array, nulls: bool) -> pa.Array:
             raise pa.ArrowNotImplementedError
         text = column.cast(pa.large_string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        raise InputError(f"column '{name}' is {column.type}, which CSV can't hold") from None
+        raise InputError(f"column '{name}' is {column.type}, expected a type for CSV") from None
     special = pc.match_substring_regex(text, '[",\r\n]|^$' if nulls else '[",\r\n]').fill_null(
         False
     )
@@ -162,7 +162,7 @@ def _cells(name: str, column: pa.Array, nulls: bool) -> pa.Array:
 
 
 def _has_text(kind: pa.DataType) -> bool:
-    """Whether Arrow's text of a type says all: not of durations (no unit), nor of raw bytes."""
+    """Return whether Arrow's text of a type is lossless: not durations (no unit) or raw bytes."""
     if isinstance(kind, pa.BaseExtensionType):
         return bool(pa.types.is_string(kind.storage_type))
     return not pa.types.is_duration(kind)
@@ -170,7 +170,7 @@ def _has_text(kind: pa.DataType) -> bool:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn what a disk says into one line with the name of the file.
+    """Raise errors of the disk as one line with the name of the file.
 
     Example:
         >>> with writing(Path("bucket-000")):
@@ -178,20 +178,20 @@ def writing(path: Path) -> Iterator[None]:
         Traceback (most recent call last):
         ...
         teddy.errors.InputError: bucket-000: the disk is full (No space left on device), expected
-        room beside the output; free some, or write to another disk
+        free space beside the output; free some, or write to another disk
     """
     try:
         yield
     except OSError as error:
-        why = error.strerror or str(error)
+        message = error.strerror or str(error)
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise disk_full(path, why) from error
-        raise InputError(f"{path}: can't be written ({why})") from error
+            raise disk_full(path, message) from error
+        raise InputError(f"{path}: cannot be written ({message})") from error
 
 
-def disk_full(path: Path | str, why: str) -> InputError:
-    """The error for a file that has no room."""
+def disk_full(path: Path | str, message: str) -> InputError:
+    """Make the error for a full disk."""
     return InputError(
-        f"{path}: the disk is full ({why}), expected room beside the output; free some, or write "
-        "to another disk"
+        f"{path}: the disk is full ({message}), expected free space beside the output; free some, "
+        "or write to another disk"
     )

@@ -1,9 +1,8 @@
-r"""Scores of edge tables, one declaration each, which every engine reads.
+r"""Scores of edge tables, declared once for all engines.
 
-Two aggregations are all that a table larger than memory allows: the degree of each node, and an
-integer sum over its neighbours. The formulas below use operators only, so NumPy arrays and SQL
-columns compute the same bits: square root, quotient, product and sum of doubles are correctly
-rounded everywhere.
+A score may use two aggregations: the degree of each node, and an integer sum over its neighbours.
+The formulas use operators only, so NumPy arrays and SQL columns compute the same bits: square root,
+quotient, product and sum of doubles are correctly rounded everywhere.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from teddy.registry import Registry
 
 @dataclass(frozen=True)
 class TableScore:
-    r"""A value for each node, and an operation that joins the values of an edge's two ends.
+    r"""Score of an edge: a value for each node, and an operation that joins two values.
 
     Degrees, sums and roots are doubles, and ``unit`` is a power of two, :math:`2^s`, such that a
     sum over neighbours of numbers up to ``unit`` fits into 64 bits.
@@ -44,7 +43,7 @@ class TableScore:
     seeded: bool = False
 
     def digest_prefix(self, seed: int) -> str:
-        """Text before an edge's own in the md5 that orders edges of equal scores.
+        """Prefix of an edge's text in the md5 that orders edges of equal scores.
 
         Example:
             >>> TABLE_SCORES["random"].digest_prefix(7), TABLE_SCORES["teddy"].digest_prefix(7)
@@ -67,7 +66,7 @@ class TableScore:
     def node_values(
         self, degree: NDArray[Any], sums: NDArray[np.int64] | None, highest: int
     ) -> NDArray[np.float64]:
-        """Values of nodes; of nodes without edges any number.
+        """Values of nodes; arbitrary for nodes without edges.
 
         Example:
             >>> TABLE_SCORES["resistance"].node_values(np.array([1, 4]), None, 4).tolist()
@@ -80,7 +79,7 @@ class TableScore:
 
 
 def unit(highest: int) -> int:
-    """One in the fixed-point numbers that are summed, by the highest degree.
+    """Fixed-point unit of the sums, by the highest degree.
 
     Example:
         >>> unit(3) == 2**60
@@ -113,7 +112,7 @@ TABLE_SCORES.register("random")(
 
 
 def table_score(name: str) -> TableScore:
-    """The score of a name.
+    """Return a score by name.
 
     Example:
         >>> table_score("cosine")

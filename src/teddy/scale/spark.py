@@ -1,4 +1,4 @@
-"""``spark``: here, or on a cluster; tables are Parquet files between the steps."""
+"""Engine ``spark``: local or on a cluster, with Parquet files between the steps."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from teddy.scale.output import Output
 from teddy.scale.remote import RemoteOutput, RemoteTable
 from teddy.scale.sql import SQLEngine
 
-#: What Spark raises when it can't start or go on.
+#: Exceptions that Spark raises when it fails.
 FAILURES = (PySparkException, Py4JError)
 
 
 class SparkEngine(SQLEngine):
-    """Speaks to the session that there is, as under spark-submit, or starts one."""
+    """Engine in the active Spark session, as under spark-submit, or in a new one."""
 
     failures = FAILURES
 
@@ -40,7 +40,7 @@ class SparkEngine(SQLEngine):
     def read(self) -> Any:
         """Ids ``source`` and ``target`` of each row, and ``row``: its number, or all its columns.
 
-        Rows of a table elsewhere have no numbers; they never come here.
+        Rows of a remote table have no number and stay in Spark.
         """
         table = self.job.table
         if not isinstance(table, RemoteTable):
@@ -57,29 +57,31 @@ class SparkEngine(SQLEngine):
             wrong = frame.filter(~functions.coalesce(same, functions.lit(False))).count()
             if wrong:
                 what = "text" if table.text_ids else "64-bit integers"
-                raise InputError(f"{table.name}: {name} of {wrong:,} rows is none, expected {what}")
+                raise InputError(
+                    f"{table.name}: {name} in {wrong:,} rows is wrong, expected {what}"
+                )
         ends = [ids[end].alias(end) for end in columns]
         return self._view("rows", frame.select(*ends, functions.struct("*").alias("row")))
 
     def open(self, path: Path) -> Any:
-        """A table in Parquet."""
+        """Open a Parquet file."""
         return self._view(path.stem, self.session.read.parquet(str(path)))
 
     def batches(self, table: Any) -> Iterator[pa.RecordBatch]:
-        """Compute a table, a batch at a time; in files, so that it needn't fit into the driver."""
+        """Compute a table in batches, by way of files, since it may not fit into the driver."""
         path = Path(self.job.work) / "tables" / "batches"
         self.session.sql(self.connection.compile(table)).write.parquet(str(path))
         for file in sorted(path.glob("*.parquet")):
             yield from parquet.ParquetFile(file).iter_batches()
 
     def make(self, name: str, table: Any) -> Any:
-        """Compute a table and keep it."""
+        """Compute and store a table."""
         path = f"{self.job.work}/tables/{name}"
         self.session.sql(self.connection.compile(table)).write.parquet(path)
         return self._view(name, self.session.read.parquet(path))
 
     def write(self, output: Output | RemoteOutput) -> int:
-        """Write the rows that stay; return how many."""
+        """Write the kept rows; return their number."""
         if isinstance(output, Output):
             return super().write(output)
         kept = self.connection.compile(self.kept(self.rows).select("row"))
@@ -96,7 +98,7 @@ class SparkEngine(SQLEngine):
         return self.connection.table(view)
 
     def close(self) -> None:
-        """Leave a session that was there as it was, and end one that wasn't."""
+        """Drop the views from the session, and stop a session that the engine started."""
         for view in getattr(self, "_views", ()):
             self.session.catalog.dropTempView(view)
         if self._started:
@@ -106,10 +108,10 @@ class SparkEngine(SQLEngine):
 def start_session(
     memory: int, master: str | None, work: Path | str | None = None
 ) -> tuple[Any, bool]:
-    """The session that there is, or a new one, and whether it is new.
+    """Return the active session, or a new one, and whether it is new.
 
-    A new one runs here, on as many threads as torch does and in as much memory as it may take,
-    unless a master is given or spark-submit has started us.
+    A new session is local, with torch's number of threads and the memory limit, unless a master is
+    given or the program runs under spark-submit.
     """
     from pyspark.sql import SparkSession
 
@@ -135,17 +137,17 @@ def start_session(
     try:
         return builder.getOrCreate(), True
     except (*FAILURES, RuntimeError) as error:
-        raise InputError(f"Spark doesn't start: {reason(error)}") from error
+        raise InputError(f"Spark does not start: {reason(error)}") from error
 
 
 def _check_java() -> None:
-    """Raise unless there is a Java that Spark runs on."""
+    """Raise unless Spark finds a Java that it supports."""
     home = os.environ.get("JAVA_HOME")
     java = f"{home}/bin/java" if home else shutil.which("java")
     if java is None or not shutil.which(java):
         raise InputError("the spark engine needs Java 17 or later, found none")
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    words = said.split('"')
+    output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    words = output.split('"')
     version = words[1] if len(words) > 1 else ""
     if not version.split(".")[0].isdigit() or int(version.split(".")[0]) < 17:
-        raise InputError(f"the spark engine needs Java 17 or later, got '{version or said[:40]}'")
+        raise InputError(f"the spark engine needs Java 17 or later, got '{version or output[:40]}'")

@@ -1,4 +1,4 @@
-"""From an edge table to the edges that matter."""
+"""``sparsify_table``: prune an edge table with any engine."""
 
 from __future__ import annotations
 
@@ -58,17 +58,20 @@ ENGINES.register("spark")(_spark)
 
 @dataclass(frozen=True)
 class Sparsified:
-    """What was done.
+    """Result of :func:`sparsify_table`.
 
     Attributes:
+        score: The edge score.
         seed: Seed of the random score; None for other scores.
-        reason: Why this engine.
-        rows: Rows of the table, and of what is left.
-        edges: Edges of the simple graph, and what is left.
-        loops: Rows that are self-loops; all of them stay.
-        degrees: Of the simple graph, before.
-        components: Connected components of what is left; None where they weren't counted.
-        threshold: The last edge that went; None where none did.
+        engine: The engine.
+        reason: Reason for this engine.
+        rows: Rows of the table, ``total`` and ``kept``.
+        edges: Edges of the simple graph, ``total`` and ``kept``.
+        loops: Rows that are self-loops, which are all kept.
+        degrees: Degrees of the simple graph before pruning.
+        components: Connected components of the kept edges; None if they were not counted.
+        threshold: The last removed edge; None if none was.
+        seconds: Time of each step.
     """
 
     score: str
@@ -101,33 +104,36 @@ def sparsify_table(
     spark_master: str | None = None,
     progress: Progress | None = None,
 ) -> Sparsified:
-    r"""Write the rows of an edge table whose edges stay (Algorithm 1, *Searching Subgraph*).
+    r"""Prune an edge table on disk (*Searching Subgraph* of Algorithm 1).
 
-    Exactly :math:`\lceil p_g M \rceil` of the :math:`M` edges of the simple graph go, the same from
-    every engine. A row stays or goes with its edge: duplicates and both directions share one fate,
-    self-loops stay; other columns are carried along.
+    Every engine removes the same :math:`\lceil p_g M \rceil` of the :math:`M` edges of the simple
+    graph, those that come first in the order of
+
+    .. math::
+        (\mathrm{score}(i, j), \; \mathrm{md5}(i, j)) .
+
+    Duplicate rows and both directions of an edge are kept or removed together. Self-loops and all
+    other columns are kept.
 
     Args:
         table: Parquet, CSV or TSV: a file, a folder or a glob. It must not change during the run.
         out: ``*.parquet`` or ``*.csv`` for one file, any other name for a folder of files.
         sparsity: Share :math:`p_g` of edges to remove, in [0, 1].
         score: ``teddy``, ``degree-high``, ``degree-low``, ``two-hop`` or ``resistance``, which
-            remove the same edges as :func:`teddy.prune_edges` does by the method of that name; or
-            ``random``, which orders edges by the md5 of the seed and their two ids. That is
-            another draw than the ``random`` of :func:`teddy.prune_edges`, whose generator needs
-            all edges in one sequence.
-        seed: Seed of ``random``; other scores draw nothing.
+            remove the same edges as :func:`teddy.prune_edges`; or ``random``, which orders edges by
+            the md5 of the seed and the two ids, so it differs from ``prune_edges(score="random")``.
+        seed: Seed of ``random``; other scores do not use it.
         engine: ``memory``, ``stream``, ``duckdb``, ``spark``, or ``auto`` by size and memory.
-        directed: Whether an edge and its reverse are two edges. A node's degree is then the number
-            of edges that it is in, either way.
-        source: The column of one end's ids; by default ``source`` or a usual name.
-        target: The column of the other's.
+        directed: Whether an edge and its reverse are distinct edges. The degree of a node then
+            counts edges of both directions.
+        source: Column of one node's ids; by default ``source`` or a usual name.
+        target: Column of the other node's ids.
         ids: ``integer``, ``text`` or ``auto``.
-        memory: Bytes that it may take; by default what is free.
-        overwrite: Whether ``out`` may be replaced; a folder only if an earlier run has written all
-            that is in it.
-        spark_master: Where Spark runs; by default here.
-        progress: Called with what is being done, how much is done, and all of it.
+        memory: Bytes that it may use; by default the free memory.
+        overwrite: Whether to replace ``out``; a folder only if an earlier run has written all of
+            its files.
+        spark_master: URL of Spark's master; by default Spark runs locally.
+        progress: Called with the name of the work, the finished amount and the total.
 
     Example:
         >>> import tempfile, pathlib
@@ -145,26 +151,28 @@ def sparsify_table(
     check_sparsity(sparsity)
     chosen_score, seed = table_score(score), check_seed(seed)
     if engine != "auto":
-        ENGINES[engine]  # an unknown name is an error before anything is read
-    room = memory if memory is not None else int(0.9 * free_memory())
+        ENGINES[engine]  # raises on an unknown name
+    available = memory if memory is not None else int(0.9 * free_memory())
     edges: EdgeTable
     output: Any
     with ExitStack() as stack:
         if "://" in table or "://" in out:
-            edges, output = _elsewhere(stack, table, out, engine, source, target, ids, room,
-                                       spark_master, overwrite)  # fmt: skip
-            name, why = "spark", "the table is where Spark reads"
+            edges, output = _remote(stack, table, out, engine, source, target, ids, available,
+                                    spark_master, overwrite)  # fmt: skip
+            name, why = "spark", "the table is remote"
         else:
             as_text = output_format(out) != "parquet"
             edges = EdgeTable.open(table, source, target, ids, as_text=as_text)
             stack.enter_context(edges.inputs.guarded())
-            name, why = choose_engine(edges, room) if engine == "auto" else (engine, "asked for")
+            name, why = engine, "requested"
+            if engine == "auto":
+                name, why = choose_engine(edges, available)
             output = Output(out, edges, overwrite)
         stack.enter_context(output)
         report = progress or (lambda what, done, total: None)
         prefix = chosen_score.digest_prefix(seed)
         job = EngineJob(
-            edges, output.work, directed, chosen_score, prefix, room, report, spark_master
+            edges, output.work, directed, chosen_score, prefix, available, report, spark_master
         )
         worker = ENGINES[name](job)
         stack.callback(worker.close)
@@ -201,11 +209,11 @@ def sparsify_table(
     )
 
 
-def _elsewhere(
+def _remote(
     stack: ExitStack, table: str, out: str, engine: str, source: str | None, target: str | None,
-    ids: str, room: int, master: str | None, overwrite: bool,
+    ids: str, memory: int, master: str | None, overwrite: bool,
 ) -> tuple[EdgeTable, Any]:  # fmt: skip
-    """A table and an output where Spark resolves their names."""
+    """Open a remote table and output."""
     _check_installed("spark", ("ibis", "pyspark"), "spark")
     from teddy.scale.remote import RemoteOutput, RemoteTable
     from teddy.scale.spark import FAILURES, start_session
@@ -213,8 +221,8 @@ def _elsewhere(
     if engine not in ("auto", "spark"):
         raise InputError(f"engine is {engine}, expected spark for '{table}' and '{out}'")
     if not ("://" in table and "://" in out):
-        raise InputError(f"'{table}' and '{out}': expected both with a scheme, such as file://")
-    session, new = start_session(room, master)
+        raise InputError(f"got '{table}' and '{out}', expected both with a scheme, such as file://")
+    session, new = start_session(memory, master)
     if new:
         stack.callback(session.stop)
     try:
@@ -226,28 +234,28 @@ def _elsewhere(
         raise InputError(f"spark: {reason(error)}") from error
 
 
-def choose_engine(table: EdgeTable, room: int) -> tuple[str, str]:
-    """The engine for a table and so many bytes, and why.
+def choose_engine(table: EdgeTable, memory: int) -> tuple[str, str]:
+    """Choose the engine for a table and a number of bytes; return it and the reason.
 
-    What fits twice is done in memory; else what needs node arrays only is streamed; else duckdb
-    spills.
+    A table that fits twice uses ``memory``; one whose node arrays fit uses ``stream``; others use
+    ``duckdb``, which spills to disk.
     """
     needed = memory_engine.bytes_needed(table)
-    rows, free = f"{table.num_rows:,} rows", f"{room / 1e9:.1f} GB"
-    if 2 * needed <= room:
+    rows, free = f"{table.num_rows:,} rows", f"{memory / 1e9:.1f} GB"
+    if 2 * needed <= memory:
         return "memory", f"{rows} take about {needed / 1e9:.1f} GB of {free}"
     if jit.numba is not None:
         nodes, why, node = stream.most_nodes(table)
         total = stream.FIXED + nodes * node
-        if total <= room:
+        if total <= memory:
             return "stream", (
-                f"{rows} don't fit into {free}, {nodes:,} nodes {why} take {total / 1e9:.1f} GB"
+                f"{rows} do not fit into {free}, {nodes:,} nodes {why} take {total / 1e9:.1f} GB"
             )
     if find_spec("ibis") is not None and find_spec("duckdb") is not None:
         return "duckdb", f"neither {rows} nor their nodes may fit into {free}; it spills to disk"
     if jit.numba is None:
         raise InputError(
-            f"{rows} don't fit into {free}, expected more memory or another engine: "
+            f"{rows} do not fit into {free}, expected more memory or another engine: "
             "pip install 'teddy-glt[scale]'"
         )
-    return "stream", f"{rows} don't fit into {free}, and duckdb isn't installed"
+    return "stream", f"{rows} do not fit into {free}, and duckdb is not installed"

@@ -1,8 +1,8 @@
-"""SQL by ibis, shared by duckdb and spark: an engine, and below it its expressions.
+"""SQL engine by ibis, which duckdb and spark share, and its expressions.
 
-Numbers come out the same as in ``teddy.prune``: sums run over integers, and square root, division
-and product of doubles are correctly rounded on every engine. Constants that must be exact are
-written as integers, since SQL takes ``0.1`` for a decimal.
+Results equal those of ``teddy.prune``: sums run over integers, and square root, division and
+product of doubles are correctly rounded on every engine. Exact constants are written as integers,
+since ``0.1`` is a decimal in SQL.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Expr = Any
 
 
 class SQLEngine(Engine):
-    """An engine that ibis speaks to; edges and nodes are tables of its own, which may spill."""
+    """Engine on an ibis backend; edges and nodes are temporary tables, which may spill."""
 
     threshold: Threshold
 
@@ -40,17 +40,17 @@ class SQLEngine(Engine):
         odd = sorted(set("*?[]{}") & set(str(job.work)))
         if odd:
             raise InputError(
-                f"{job.work}: has '{odd[0]}', which SQL engines take as a pattern; expected a "
-                "plain name for the output and its folders, or the engine memory or stream"
+                f"{job.work}: has '{odd[0]}', a pattern in SQL engines, expected a plain "
+                "name of the output and its folders; or use the engine memory or stream"
             )
 
     @abstractmethod
     def open(self, path: Path) -> Any:
-        """A table in Parquet."""
+        """Open a Parquet file."""
 
     @abstractmethod
     def batches(self, table: Any) -> Iterator[pa.RecordBatch]:
-        """Compute a table, a batch at a time."""
+        """Compute a table in batches."""
 
     def read(self) -> Any:
         """Ids ``source`` and ``target`` of each row, and its number ``row``."""
@@ -58,10 +58,10 @@ class SQLEngine(Engine):
 
     @abstractmethod
     def make(self, name: str, table: Any) -> Any:
-        """Compute a table and keep it."""
+        """Compute and store a table."""
 
     def score(self) -> None:
-        """Know the graph and the value of each node."""
+        """Build the graph and compute the value of each node."""
         self.rows = rows = self.read()
         self.num_loops = int(rows.filter(rows.source == rows.target).count().execute())
         edges = distinct_edges(rows, self.job.directed)
@@ -76,7 +76,7 @@ class SQLEngine(Engine):
         self.scored = self._make(4, "scores", edge_scores(self.edges, self.values, self.job.score))
 
     def choose(self, num_pruned: int) -> Threshold:
-        """The last edge that goes."""
+        """Return the threshold: the last removed edge."""
         self.threshold = find_threshold(self, num_pruned)
         return self.threshold
 
@@ -88,9 +88,9 @@ class SQLEngine(Engine):
             low=lambda table: table.score.min(),
             high=lambda table: table.score.max(),
         )
-        found = bins.order_by("bin").to_pyarrow()
-        lows, highs = found["low"].to_pylist(), found["high"].to_pylist()
-        return Bins(found["number"].to_pylist(), lambda place: (lows[place], highs[place]))
+        table = bins.order_by("bin").to_pyarrow()
+        lows, highs = table["low"].to_pylist(), table["high"].to_pylist()
+        return Bins(table["number"].to_pylist(), lambda place: (lows[place], highs[place]))
 
     def digest_histogram(self, score: float) -> dict[str, int]:
         """Number of edges of one score by the first four digits of their md5."""
@@ -100,7 +100,7 @@ class SQLEngine(Engine):
         return dict(zip(found["digits"].to_pylist(), found["number"].to_pylist(), strict=True))
 
     def candidates(self, low: float, high: float, digits: str = "") -> CandidateEdges:
-        """The edges in a range whose md5 begins with these digits."""
+        """Edges in a range whose md5 begins with these digits."""
         some = self._between(low, high)
         if digits:
             some = some.filter(self._digest(some).startswith(digits))
@@ -114,32 +114,32 @@ class SQLEngine(Engine):
         return CandidateEdges(found["score"].to_numpy().astype(np.float64), digests)
 
     def kept(self, rows: Any) -> Any:
-        """The rows that stay, self-loops among them, with all of their columns."""
+        """Kept rows, self-loops included, with all columns."""
         no_loops = rows.filter(rows.source != rows.target)
         scored = edge_scores(no_loops, self.values, self.job.score, "source", "target")
         low, high = scored.source, scored.target
         if not self.job.directed:
             low, high = ibis.least(low, high), ibis.greatest(low, high)
-        above = stays(scored.score, low, high, self.threshold, self.job.digest_prefix)
+        above = above_threshold(scored.score, low, high, self.threshold, self.job.digest_prefix)
         loops = rows.filter(rows.source == rows.target)
         return ibis.union(scored.filter(above).select(*rows.columns), loops)
 
     def write(self, output: Output) -> int:
-        """Write the rows that stay, in the order of the table; return how many."""
-        self.stays = np.zeros(-(-self.job.table.num_rows // 8), np.uint8)
+        """Write the kept rows in the order of the table; return their number."""
+        self.kept_bits = np.zeros(-(-self.job.table.num_rows // 8), np.uint8)
         done = 0
         for batch in self.batches(self.kept(self.rows).select("row")):
             rows = np.sort(batch.column(0).to_numpy())
             bits = np.uint8(1) << (rows & 7).astype(np.uint8)
-            np.bitwise_or.at(self.stays, rows >> 3, bits)
+            np.bitwise_or.at(self.kept_bits, rows >> 3, bits)
             done += rows.size
             self.job.progress("rows chosen", done, self.job.table.num_rows)
         return super().write(output)
 
     def keep(self, batch: pa.RecordBatch, first_row: int) -> NDArray[np.bool_]:
-        """Which rows of a batch stay."""
+        """Mask of the kept rows of a batch."""
         begin, end = first_row >> 3, (first_row + batch.num_rows + 7) >> 3
-        bits = np.unpackbits(self.stays[begin:end], bitorder="little").astype(bool)
+        bits = np.unpackbits(self.kept_bits[begin:end], bitorder="little").astype(bool)
         return bits[first_row & 7 :][: batch.num_rows]
 
     def _digest(self, edges: Any) -> Any:
@@ -158,8 +158,7 @@ class SQLEngine(Engine):
 def copy_ids(job: EngineJob) -> Path:
     """Write ``source``, ``target`` and ``row`` of a table to Parquet.
 
-    What other columns there are, of what types, in files of what names, is then no concern of an
-    engine, and what is no id is refused as by every engine.
+    Engines then need not support other columns, types and file names, and all refuse the same ids.
     """
     kind = pa.string() if job.table.text_ids else pa.int64()
     schema = pa.schema([("source", kind), ("target", kind), ("row", pa.int64())])
@@ -172,7 +171,7 @@ def copy_ids(job: EngineJob) -> Path:
 
 
 def distinct_edges(rows: Expr, directed: bool) -> Expr:
-    """``low``, ``high`` of each edge once; an edge and its reverse are one unless directed."""
+    """``low``, ``high`` of distinct edges; an edge equals its reverse unless directed."""
     rows = rows.filter(rows.source != rows.target)
     low, high = (
         (rows.source, rows.target)
@@ -205,7 +204,7 @@ def node_values(edges: Expr, degree: Expr, highest: int, score: TableScore) -> E
 def edge_scores(
     edges: Expr, values: Expr, score: TableScore, low: str = "low", high: str = "high"
 ) -> Expr:
-    """The edges with their ``score``."""
+    """Edges with their ``score``."""
     one = values.select(values.node.name(low), one=values.value)
     other = values.select(values.node.name(high), other=values.value)
     both = edges.join(one, low).join(other, high)
@@ -213,7 +212,7 @@ def edge_scores(
 
 
 def digest(low: Expr, high: Expr, prefix: str) -> Expr:
-    """The md5 of :func:`teddy.prune.ties.pair_digests`."""
+    """md5 of a pair, see :func:`teddy.prune.select.pair_digests`."""
     if low.type().is_string():
         text = low.length().cast("string") + ":" + low + "-" + high
     else:
@@ -221,24 +220,24 @@ def digest(low: Expr, high: Expr, prefix: str) -> Expr:
     return (ibis.literal(prefix) + text if prefix else text).hexdigest("md5")
 
 
-def stays(score: Expr, low: Expr, high: Expr, threshold: Threshold, prefix: str) -> Expr:
-    """Whether an edge is above the threshold; of equal ones the md5 decides."""
+def above_threshold(score: Expr, low: Expr, high: Expr, threshold: Threshold, prefix: str) -> Expr:
+    """Condition that an edge is above the threshold; the md5 breaks ties."""
     limit = number(threshold.score)
     return (score > limit) | ((score == limit) & (digest(low, high, prefix) > threshold.digest))
 
 
 def within(score: Expr, low: float, high: float) -> Expr:
-    """Whether a score is in a range; the infinite one has all."""
+    """Condition that a score is in a range; the infinite range has all scores."""
     if math.isinf(high):
         return ibis.literal(True)
     return (score >= number(low)) & (score <= number(high))
 
 
 def bin_of(score: Expr, low: float, high: float, count: int) -> Expr:
-    """A whole number that never falls when the score rises.
+    """Bin of a score, monotone in the score.
 
-    At first, over all scores, by their 16th roots, since they may lie many powers of ten apart;
-    in a range, from 0 to ``count``.
+    Bins of all scores are of their 16th roots, since scores may span many powers of ten; bins of a
+    range go from 0 to ``count``.
     """
     if math.isinf(high):
         root = (score.abs().sqrt().sqrt().sqrt().sqrt() * count).floor().cast("int64")
@@ -248,7 +247,7 @@ def bin_of(score: Expr, low: float, high: float, count: int) -> Expr:
 
 
 def number(value: float) -> Expr:
-    """A double to the last bit: an integer times a power of two.
+    """Exact double: an integer times a power of two.
 
     Example:
         >>> ibis.duckdb.connect().execute(number(0.1)) == 0.1
@@ -262,14 +261,14 @@ def number(value: float) -> Expr:
 
 
 def _powers(exponent: int) -> list[Expr]:
-    """Powers of two, each an exact integer, whose product is two to this."""
+    """Powers of two, as exact integers, whose product is two to the exponent."""
     left = abs(exponent)
     steps = [62] * (left // 62) + ([left % 62] if left % 62 else [])
     return [ibis.literal(1 << step, "int64").cast("float64") for step in steps]
 
 
 def _ends(edges: Expr) -> Expr:
-    """``node``, ``other``: each edge from both of its ends."""
+    """``node``, ``other``: each edge from both of its nodes."""
     return ibis.union(
         edges.select(node=edges.low, other=edges.high),
         edges.select(node=edges.high, other=edges.low),

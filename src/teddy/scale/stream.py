@@ -1,4 +1,4 @@
-"""``stream``: node arrays in memory, edges never."""
+"""Engine ``stream``: node arrays in memory, edges on disk."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from teddy.scale.node_index import MOST, HashNodeIndex, NodeIndex, RangeNodeInde
 from teddy.scale.table import EdgeTable
 from teddy.scale.threshold import Bins, CandidateEdges, Threshold, find_threshold
 
-#: Bytes of a node: its degree, its sum or value, and the root of its component.
+#: Bytes of a node: degree, sum or value, and root of its component.
 NODE = 4 + 8 + 4
-#: The same with ids that are far apart, and with text of some 16 bytes; while the table of them
-#: doubles, which takes half of that.
+#: Bytes of a node with sparse integer ids, and with text ids of about 16 bytes, at the peak, while
+#: the hash table doubles.
 FAR_NODE, TEXT_NODE = NODE + 80, NODE + 112
-#: What everything else takes: Python, torch, chunks of edges, batches of rows.
+#: Bytes of everything else: Python, torch, chunks of edges, batches of rows.
 FIXED = 1_200_000_000
 
 _BINS = 21  # bits: the sign, the exponent and 9 of the fraction
 
 
 class StreamEngine(Engine):
-    """Reads the table twice, and in between its edges, each once, from files of keys."""
+    """Engine that reads the table twice, and its distinct edges from files of keys."""
 
     numbers: NodeIndex
 
@@ -51,7 +51,7 @@ class StreamEngine(Engine):
         self.product = job.score.join is operator.mul
 
     def score(self) -> None:
-        """Know the graph and the value of each node."""
+        """Build the graph and compute the value of each node."""
         self.numbers, node_bits = self._numbers()
         self.buckets = Buckets(
             Path(self.job.work), self.job.table.num_rows, node_bits, self.job.directed
@@ -63,13 +63,13 @@ class StreamEngine(Engine):
         self.values = self._values(degree)
 
     def choose(self, num_pruned: int) -> Threshold:
-        """The last edge that goes."""
+        """Return the threshold: the last removed edge."""
         self.threshold = find_threshold(self, num_pruned)
         self.components = self._components()
         return self.threshold
 
     def keep(self, batch: pa.RecordBatch, first_row: int) -> NDArray[np.bool_]:
-        """Which rows of a batch stay."""
+        """Mask of the kept rows of a batch."""
         assert self.threshold is not None
         sources, targets = (
             self.numbers.encode(ids, new=False) for ids in self.job.table.ends(batch, first_row)
@@ -92,8 +92,8 @@ class StreamEngine(Engine):
             jit.run_parts(
                 kernels.count_scores,
                 [
-                    (keys[begin:end], self.values, self.product, *ends, np.uint64(shift), own)
-                    for (begin, end), own in zip(jit.split(keys.size), counts, strict=False)
+                    (keys[begin:end], self.values, self.product, *ends, np.uint64(shift), bins)
+                    for (begin, end), bins in zip(jit.split(keys.size), counts, strict=False)
                 ],
             )
 
@@ -106,30 +106,30 @@ class StreamEngine(Engine):
     def digest_histogram(self, score: float) -> dict[str, int]:
         """Number of edges of one score by the first four digits of their md5."""
         counts: Counter[str] = Counter()
-        for keys in self._found(score, score):
+        for keys in self._in_range(score, score):
             names, numbers = np.unique(self._digests(keys).astype("S4"), return_counts=True)
             counts.update(dict(zip(names.astype(str).tolist(), numbers.tolist(), strict=True)))
         return counts
 
     def candidates(self, low: float, high: float, digits: str = "") -> CandidateEdges:
-        """The edges in a range whose md5 begins with these digits."""
-        found = []
-        for keys in self._found(low, high):
+        """Edges in a range whose md5 begins with these digits."""
+        chunks = []
+        for keys in self._in_range(low, high):
             if digits:
                 keys = keys[np.char.startswith(self._digests(keys), digits.encode())]
-            found.append(keys)
-        keys = np.concatenate(found)
+            chunks.append(keys)
+        keys = np.concatenate(chunks)
         return CandidateEdges(self._scores(keys), lambda places: self._digests(keys[places]))
 
     def _numbers(self) -> tuple[NodeIndex, int | None]:
-        """Numbers of nodes, and the bits of the highest if it is known."""
-        table, room = self.job.table, self.job.memory - FIXED
+        """Index of nodes, and the bits of the highest index if it is known."""
+        table, available = self.job.table, self.job.memory - FIXED
         ids = table.id_range
         if ids is not None:
             low, high = ids
-            if lie_close(low, high, table.num_rows) and (high - low + 1) * NODE <= room:
+            if lie_close(low, high, table.num_rows) and (high - low + 1) * NODE <= available:
                 return RangeNodeIndex(low, high), (high - low).bit_length()
-        return HashNodeIndex(table.text_ids, room, NODE), None
+        return HashNodeIndex(table.text_ids, available, NODE), None
 
     def _read(self) -> None:
         done, table = 0, self.job.table
@@ -137,17 +137,17 @@ class StreamEngine(Engine):
             self.buckets.add(self.numbers.encode(sources), self.numbers.encode(targets))
             done += len(sources)
             self.job.progress("rows read", done, table.num_rows)
-        self._check_room()
+        self._check_memory()
 
-    def _check_room(self) -> None:
-        nodes, room = self.numbers.size, self.job.memory - FIXED
+    def _check_memory(self) -> None:
+        nodes, available = self.numbers.size, self.job.memory - FIXED
         if isinstance(self.numbers, HashNodeIndex):
-            room -= self.numbers.num_bytes
-        if nodes * NODE > room:
+            available -= self.numbers.num_bytes
+        if nodes * NODE > available:
             raise InputError(
                 f"{nodes:,} nodes take {nodes * NODE / 1e9:.1f} GB, expected at most "
-                f"{max(room, 0) / 1e9:.1f} GB beside {FIXED / 1e9:.1f} GB of the engine's own: "
-                "expected more memory or another engine, duckdb or spark"
+                f"{max(available, 0) / 1e9:.1f} GB beside {FIXED / 1e9:.1f} GB of the engine; "
+                "give more memory or use another engine, duckdb or spark"
             )
 
     def _count(self) -> NDArray[np.uint32]:
@@ -159,7 +159,7 @@ class StreamEngine(Engine):
         return degree
 
     def _values(self, degree: NDArray[np.uint32]) -> NDArray[np.float64]:
-        """Values of nodes, written where their sums were."""
+        """Values of nodes, which overwrite their sums."""
         score = self.job.score
         sums = np.zeros(degree.size, np.int64) if score.summed is None else self._sum(degree)
         values = sums.view(np.float64)
@@ -180,7 +180,7 @@ class StreamEngine(Engine):
         return sums
 
     def _components(self) -> int:
-        """Connected components of the edges that stay."""
+        """Number of connected components of the kept edges."""
         assert self.threshold is not None
         parents = np.arange(self.numbers.size, dtype=np.uint32)
         joined, score = 0, self.threshold.score
@@ -201,23 +201,23 @@ class StreamEngine(Engine):
             done += keys.size
             self.job.progress(f"edges {what}", done, self.num_edges)
 
-    def _found(self, low: float, high: float) -> Iterator[Keys]:
-        """The edges of a range, a chunk at a time."""
-        return (self._within(keys, low, high) for keys in self._edges("looked at"))
+    def _in_range(self, low: float, high: float) -> Iterator[Keys]:
+        """Yield the edges of a range of scores in chunks."""
+        return (self._within(keys, low, high) for keys in self._edges("selected"))
 
     def _within(self, keys: Keys, low: float, high: float) -> Keys:
-        """Those of a range of scores, found by all threads."""
+        """Select the edges of a range of scores, with all threads."""
         parts = [keys[begin:end] for begin, end in jit.split(keys.size)]
         places = [np.empty(part.size, np.int64) for part in parts]
         counts = jit.run_parts(
             kernels.find_scores,
             [
-                (part, self.values, self.product, low, high, own)
-                for part, own in zip(parts, places, strict=True)
+                (part, self.values, self.product, low, high, chosen)
+                for part, chosen in zip(parts, places, strict=True)
             ],
         )
-        found = zip(parts, places, counts, strict=True)
-        return np.concatenate([part[own[:count]] for part, own, count in found])
+        selected = zip(parts, places, counts, strict=True)
+        return np.concatenate([part[chosen[:count]] for part, chosen, count in selected])
 
     def _scores(self, keys: Keys) -> NDArray[np.float64]:
         sources, targets = _ends(keys)
@@ -227,12 +227,12 @@ class StreamEngine(Engine):
         return scores
 
     def _digests(self, keys: Keys) -> NDArray[np.bytes_]:
-        """md5 of edges by their ids, of an undirected one the lower id first."""
+        """md5 of edges by their ids; the lower id of an undirected edge comes first."""
         return self.numbers.digests(*_ends(keys), self.job.directed, self.job.digest_prefix)
 
 
 def lie_close(low: int, high: int, num_rows: int) -> bool:
-    """Whether ids of a range can be numbers themselves, without much waste.
+    """Return whether ids of a range can be indices themselves, without much waste.
 
     Example:
         >>> lie_close(0, 10**6, 10**5), lie_close(0, 10**12, 10**5)
@@ -242,7 +242,7 @@ def lie_close(low: int, high: int, num_rows: int) -> bool:
 
 
 def most_nodes(table: EdgeTable) -> tuple[int, str, int]:
-    """Nodes that a table has at most, where that number is from, and the bytes of each."""
+    """Maximum number of nodes of a table, the source of that number, and bytes per node."""
     ids = table.id_range
     if ids is not None and lie_close(*ids, table.num_rows):
         return ids[1] - ids[0] + 1, "by their ids", NODE
@@ -272,7 +272,7 @@ def _parts(size: int) -> Iterator[tuple[int, int]]:
 
 
 def _order(number: float) -> int:
-    """64 bits in the order of the numbers, as by :func:`teddy.kernels.edge_keys.count_scores`.
+    """Order-preserving 64-bit integer, see :func:`teddy.kernels.edge_keys.count_scores`.
 
     Example:
         >>> _order(-1.0) < _order(-0.5) < _order(0.0) < _order(2.0)
@@ -283,7 +283,7 @@ def _order(number: float) -> int:
 
 
 def _number(order: int) -> float:
-    """The number of :func:`_order`.
+    """Inverse of :func:`_order`.
 
     Example:
         >>> [_number(_order(number)) for number in (-1.5, 0.0, 0.1)]

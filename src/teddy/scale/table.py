@@ -1,4 +1,4 @@
-"""Edge tables as they come: Parquet or CSV; a file, a folder or a glob; any ids."""
+"""``EdgeTable``: Parquet or CSV, a file, a folder or a glob, with ids of any type."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from teddy.scale.csv_files import reading_csv, text_schema
 from teddy.scale.files import InputFiles, common_format, short_reason
 from teddy.scale.prefetch import prefetch
 
-#: Rows of a batch, and its bytes where rows are wide.
+#: Rows of a batch, and its bytes for wide rows.
 BATCH, BATCH_BYTES = 1 << 18, 1 << 26
 
 
 def rows_of(size: int, row_bytes: float, most: int) -> int:
-    """How many rows so many bytes are, but no more than so many.
+    """Number of rows in a number of bytes, at most ``most``.
 
     Example:
         >>> rows_of(1 << 26, 20_000.0, 1 << 18), rows_of(1 << 26, 16.0, 1 << 18)
@@ -35,14 +35,14 @@ def rows_of(size: int, row_bytes: float, most: int) -> int:
 
 @dataclass(frozen=True)
 class EdgeTable:
-    """An edge table on disk; nothing of it is kept in memory.
+    """An edge table on disk, which is never held in memory.
 
     Attributes:
-        inputs: Its files, as they were when it was opened.
+        inputs: Its files, with their states when it was opened.
         format: ``parquet`` or ``csv``.
         text_ids: Whether ids are text; else they are 64-bit integers.
         rows: Rows of each file.
-        num_bytes: Bytes of all rows: as Parquet says, without compression, or of the CSV.
+        num_bytes: Bytes of all rows, uncompressed.
     """
 
     inputs: InputFiles
@@ -59,13 +59,15 @@ class EdgeTable:
         name: str, source: str | None = None, target: str | None = None, ids: str = "auto",
         as_text: bool = False,
     ) -> EdgeTable:  # fmt: skip
-        """Look at a table.
+        """Open a table.
 
         Args:
-            source: The column of one end; by default one of :data:`~teddy.scale.columns.ENDS`.
-            ids: ``integer``, ``text``, or ``auto``: what the column is, or in CSV integers if all
-                of them are written as such.
-            as_text: Take the other columns of CSV as they are written, without types.
+            name: A file, a folder or a glob.
+            source: Column of one node's ids; by default of :data:`~teddy.scale.columns.ENDS`.
+            target: Column of the other node's ids.
+            ids: ``integer``, ``text``, or ``auto``: the column's type, or in CSV integers if all
+                ids are.
+            as_text: Whether the other columns of CSV stay text.
 
         Example:
             >>> import tempfile
@@ -93,7 +95,7 @@ class EdgeTable:
             raise
         except (OSError, ValueError, KeyError) as error:  # pyarrow's are of these
             raise InputError(
-                f"{inputs.name}: can't be read as parquet ({short_reason(error)})"
+                f"{inputs.name}: cannot be read as parquet ({short_reason(error)})"
             ) from error
         ends = find_ends(inputs.name, schema, source, target)
         text = parquet_files.has_text_ids(inputs.name, schema, ends, ids)
@@ -114,29 +116,29 @@ class EdgeTable:
 
     @property
     def name(self) -> str:
-        """What the user called it."""
+        """Name that was given."""
         return self.inputs.name
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """Its files, in the order of their rows."""
+        """Files, in the order of their rows."""
         return self.inputs.files
 
     @cached_property
     def num_rows(self) -> int:
-        """Its rows."""
+        """Number of rows."""
         return sum(self.rows)
 
     @cached_property
     def id_bytes(self) -> float:
-        """Mean bytes of an id of text, by the first rows."""
+        """Mean bytes of a text id, by the first rows."""
         for sources, targets in self.id_batches():
             return float(sources.nbytes + targets.nbytes) / max(2 * len(sources), 1)
         return 0.0
 
     @cached_property
     def id_range(self) -> tuple[int, int] | None:
-        """The lowest and highest integer id, by Parquet's statistics or by reading all; None: text.
+        """Lowest and highest integer id, by Parquet's statistics or a pass; None for text.
 
         Without rows it is (0, 0).
         """
@@ -151,7 +153,7 @@ class EdgeTable:
         return min((low for low, _ in known), default=0), max((h for _, h in known), default=0)
 
     def batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """All rows in their order, a batch at a time, a few of them ahead."""
+        """Yield all rows in order, in prefetched batches."""
         for file, expected in zip(self.files, self.rows, strict=True):
             rows = 0
             try:
@@ -167,22 +169,22 @@ class EdgeTable:
 
     @property
     def row_bytes(self) -> float:
-        """Bytes of a row, at least one."""
+        """Mean bytes of a row, at least 1."""
         return max(1.0, self.num_bytes / max(self.num_rows, 1))
 
     def _read(self, file: Path, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
-        # Not by pyarrow.dataset, which reads ahead as far as the memory goes.
+        # pyarrow.dataset would prefetch without a limit of memory.
         if self.format == "parquet":
             rows = BATCH if columns is not None else rows_of(BATCH_BYTES, self.row_bytes, BATCH)
             return parquet_files.read_rows(file, self.schema, columns, rows)
         return csv_types.read_rows(file, self.schema, columns)
 
     def ends(self, batch: pa.RecordBatch, first_row: int) -> tuple[pa.Array, pa.Array]:
-        """The ids of both ends, int64 or text, without nulls."""
+        """Ids of both nodes of each row, int64 or text, without nulls."""
         return self._ids(batch, self.source, first_row), self._ids(batch, self.target, first_row)
 
     def id_batches(self) -> Iterator[tuple[pa.Array, pa.Array]]:
-        """The ids of all rows, a batch at a time."""
+        """Yield the ids of all rows in batches."""
         row = 0
         for batch in self.batches([self.source, self.target]):
             yield self.ends(batch, row)
@@ -203,8 +205,7 @@ class EdgeTable:
                 column.validate(full=True)
             except pa.ArrowInvalid:
                 raise InputError(
-                    f"{self.name}: {name} of a row from {first_row + 1} on is no UTF-8, "
-                    "expected text"
+                    f"{self.name}: {name} of a row after {first_row} is not UTF-8, expected text"
                 ) from None
             return column.cast(pa.string())
         try:
@@ -221,16 +222,16 @@ class EdgeTable:
         )
         raise InputError(
             f"{self.name}: row {first_row + row + 1}: {name} is {shorten(repr(cell), 60)}, "
-            "expected a 64-bit integer; ids=text (--ids text) takes all of them as text"
+            "expected a 64-bit integer; ids=text (--ids text) reads all ids as text"
         )
 
 
 def _merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Put small batches together, as of a file with many small groups of rows."""
+    """Merge small batches, such as those of small row groups."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
-        rows, size = (sum(getattr(b, of) for b in waiting) for of in ("num_rows", "nbytes"))
+        rows, size = (sum(getattr(b, size) for b in waiting) for size in ("num_rows", "nbytes"))
         if rows >= BATCH // 2 or size >= BATCH_BYTES // 2 or len(waiting) == 256:
             yield pa.concat_batches(waiting) if len(waiting) > 1 else batch
             waiting = []

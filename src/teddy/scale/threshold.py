@@ -1,8 +1,8 @@
-r"""The cut between edges that go and edges that stay, found without sorting them.
+r"""Threshold between removed and kept edges, found without sorting them.
 
-Edges are in one total order, by score and then by md5 of the pair. The last that goes is the
-:math:`\lceil p_g M \rceil`-th in this order: a threshold of two numbers, which every row of the
-table can be compared with by itself, on every engine.
+Edges are totally ordered by score and then by the md5 of the pair. The last removed edge is the
+:math:`\lceil p_g M \rceil`-th in this order. Its score and md5 are the threshold, with which every
+engine compares each row of the table.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-#: So many edges are compared one by one; more are counted by ranges first.
+#: Maximum number of edges that are compared one by one; more are binned first.
 FEW = 1 << 20
 
 
 @dataclass(frozen=True, order=True)
 class Threshold:
-    """The last edge that goes.
+    """The last removed edge.
 
     Attributes:
-        score: Its score; where none goes, a number below all scores.
-        digest: The md5 of its ends in hexadecimal digits.
+        score: Its score; below all scores if no edge is removed.
+        digest: md5 of the pair in hexadecimal digits.
     """
 
     score: float
@@ -38,11 +38,11 @@ NOTHING_REMOVED = Threshold(-sys.float_info.max, "")
 
 @dataclass(frozen=True)
 class Bins:
-    """Ranges of scores, ascending and apart.
+    """Disjoint ranges of scores in ascending order.
 
     Attributes:
-        counts: Edges in each.
-        ends: From a place to the lowest and highest score that the range can have.
+        counts: Number of edges in each.
+        ends: Function from the index of a range to its lowest and highest possible score.
     """
 
     counts: Sequence[int] | NDArray[np.int64]
@@ -51,18 +51,18 @@ class Bins:
 
 @dataclass(frozen=True)
 class CandidateEdges:
-    """Some edges.
+    """Edges among which the threshold is.
 
     Attributes:
         scores: float64 ``[P]``.
-        digests: From places among them to their md5, ``S32``.
+        digests: Function from indices to their md5, ``S32``.
     """
 
     scores: NDArray[np.float64]
     digests: Callable[[NDArray[np.int64]], NDArray[np.bytes_]]
 
     def at(self, number: int) -> Threshold:
-        """The ``number``-th in the order of score and md5, counted from 1."""
+        """Return the ``number``-th edge in the order of score and md5, counted from 1."""
         score = np.partition(self.scores, number - 1)[number - 1]
         equal = np.flatnonzero(self.scores == score)
         digests = np.sort(self.digests(equal))
@@ -71,23 +71,23 @@ class CandidateEdges:
 
 
 class ScoredEdges(Protocol):
-    """Edges that can be counted by ranges of their scores, wherever they are."""
+    """Edges of an engine that can be counted by ranges of their scores."""
 
     def histogram(self, low: float, high: float) -> Bins:
-        """Ranges of all edges with scores from ``low`` to ``high``, each smaller than that."""
+        """Bins of the edges with scores from ``low`` to ``high``, each a smaller range."""
 
     def digest_histogram(self, score: float) -> dict[str, int]:
         """Number of edges of one score by the first four digits of their md5."""
 
     def candidates(self, low: float, high: float, digits: str = "") -> CandidateEdges:
-        """The edges in a range whose md5 begins with these digits."""
+        """Edges in a range whose md5 begins with these digits."""
 
 
 def find_threshold(edges: ScoredEdges, num_pruned: int) -> Threshold:
-    """The ``num_pruned``-th edge from below.
+    """Find the ``num_pruned``-th edge in the order of score and md5.
 
-    Counts edges by ranges of scores, goes on within the range that has the edge, and compares
-    those that are left one by one. If too many have one score, the same is done with their md5.
+    Counts edges in bins of scores, refines the bin that contains the edge, and compares the
+    remaining edges one by one. If too many edges share a score, bins of their md5 follow.
     """
     if num_pruned == 0:
         return NOTHING_REMOVED
@@ -106,7 +106,7 @@ def find_threshold(edges: ScoredEdges, num_pruned: int) -> Threshold:
 
 
 def _place(counts: Sequence[int] | NDArray[np.int64], wanted: int) -> tuple[int, int]:
-    """Bin of the ``wanted``-th entry, and the rank of the entry in it.
+    """Bin of the ``wanted``-th entry, and its rank in the bin.
 
     Example:
         >>> _place([2, 0, 3], 3)
