@@ -22,6 +22,7 @@ from teddy.cli.predict import predict
 from teddy.cli.push import push
 from teddy.cli.report import report
 from teddy.cli.search import search
+from teddy.cli.serve import serve
 from teddy.cli.sparsify import sparsify
 from teddy.cli.sweep import sweep
 from teddy.cli.tune import tune
@@ -40,7 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for command in (
-    find, sweep, search, tune, report, sparsify, inspect, predict, export, push,
+    find, sweep, search, tune, report, sparsify, inspect, predict, serve, export, push,
     datasets, bench,
 ):  # fmt: skip
     app.command(cls=PanelCommand, context_settings=CONTEXT)(command)

@@ -1,0 +1,76 @@
+"""``teddy serve``: answer requests over HTTP."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from teddy.cli.options import DataDir, Load, Nodes, OwnModule, load_files
+from teddy.cli.ticket_data import (
+    TicketDataset,
+    TicketFile,
+    TicketSplit,
+    TicketSplitSeed,
+    load_graph,
+    load_ticket,
+)
+from teddy.errors import InputError
+from teddy.sparsity import check_count
+
+
+def serve(
+    ticket: TicketFile,
+    dataset: TicketDataset = None,
+    host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="Port to listen on; 0: any that is free.")] = 8000,
+    workers: Annotated[
+        int, Option(help="Number of processes; they share the memory of the graph.")
+    ] = 1,
+    max_nodes: Annotated[int, Option(help="Most nodes of a request.")] = 10_000,
+    max_megabytes: Annotated[int, Option(help="Largest body of a request.")] = 16,
+    split: TicketSplit = None,
+    split_seed: TicketSplitSeed = None,
+    module: OwnModule = None,
+    load: Load = None,
+    nodes: Nodes = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Answer predictions for single nodes over HTTP (extra serve)."""
+    for name, value in {"workers": workers, "max_nodes": max_nodes}.items():
+        check_count(value, name)
+    check_count(max_megabytes, "max_megabytes")
+    if not 0 <= port < 1 << 16:
+        raise InputError(f"port must be in 0 to 65535, got {port}")
+    if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "prometheus_client")):
+        raise InputError("serving needs FastAPI and uvicorn: pip install 'teddy-glt[serve]'")
+    load_files(load)
+    from teddy.data.features import node_ids
+    from teddy.serving.workers import listen, run
+    from teddy.ticket.file import read_ticket
+
+    info = read_ticket(ticket).info
+    data = load_graph(ticket, info, dataset, split, split_seed, nodes, data_dir)
+    loaded = load_ticket(ticket, module, lambda: data)
+    server = loaded.server(data)
+    server.logits([0] if server.num_nodes else [])  # compiles what has to be
+    listener = listen(host, port)
+    address, number, *_ = listener.getsockname()
+    shown = f"[{address}]" if ":" in address else address
+
+    def make_app() -> object:
+        from teddy.serving.service import Described, Limits, create_app
+
+        metadata = {
+            "ticket": Path(ticket).name, "dataset": info.dataset, "method": info.method,
+            "task": info.task["name"], "edges": info.edges.kept, "features": info.graph["features"],
+        }  # fmt: skip
+        ids = None if data.get("node_ids") is None else [str(node) for node in node_ids(data)]
+        described = Described(metadata, info.classes, ids)
+        return create_app(server, described, Limits(max_nodes, max_megabytes << 20))
+
+    print(f"teddy: serving {ticket} on http://{shown}:{number}", file=sys.stderr, flush=True)
+    run(make_app, listener, workers)
