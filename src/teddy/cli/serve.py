@@ -7,9 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
-
-from teddy.cli.options import DataDir, Load, Nodes, OwnModule, load_files
+from teddy.cli.options import DataDir, Load, Nodes, OwnModule, check_names, load_files, option
 from teddy.cli.ticket_data import (
     TicketDataset,
     TicketFile,
@@ -25,21 +23,29 @@ from teddy.sparsity import check_count
 def serve(
     ticket: TicketFile,
     dataset: TicketDataset = None,
-    host: Annotated[str, Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Option(help="Port to listen on; 0: any that is free.")] = 8000,
-    workers: Annotated[
-        int, Option(help="Number of processes; they share the memory of the graph.")
-    ] = 1,
-    max_nodes: Annotated[int, Option(help="Most nodes of a request.")] = 10_000,
-    max_megabytes: Annotated[int, Option(help="Largest body of a request.")] = 16,
     split: TicketSplit = None,
     split_seed: TicketSplitSeed = None,
-    module: OwnModule = None,
-    load: Load = None,
     nodes: Nodes = None,
     data_dir: DataDir = None,
+    module: OwnModule = None,
+    host: Annotated[str, option("Output", "Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, option("Output", "Port to listen on; 0: any free port.")] = 8000,
+    workers: Annotated[
+        int, option("Output", "Number of processes, which share the memory of the graph.")
+    ] = 1,
+    max_nodes: Annotated[int, option("Advanced", "Most nodes of a request.")] = 10_000,
+    max_megabytes: Annotated[int, option("Advanced", "Largest body of a request.")] = 16,
+    load: Load = None,
 ) -> None:
-    """Answer predictions for single nodes over HTTP (extra serve)."""
+    """Answer predictions for single nodes over HTTP (extra serve).
+
+    POST /predict and /predict/new; /health, /ready and /metrics; /docs describes all of it.
+
+    Examples:
+        teddy serve my.ticket
+        teddy serve my.ticket my-graph/ --host 0.0.0.0 --port 8080 --workers 4
+        teddy serve my.ticket --max-nodes 100000 --max-megabytes 64
+    """
     for name, value in {"workers": workers, "max_nodes": max_nodes}.items():
         check_count(value, name)
     check_count(max_megabytes, "max_megabytes")
@@ -47,6 +53,7 @@ def serve(
         raise InputError(f"port must be in 0 to 65535, got {port}")
     if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "prometheus_client")):
         raise InputError("serving needs FastAPI and uvicorn: pip install 'teddy-glt[serve]'")
+    check_names([dataset] if dataset is not None else [])
     load_files(load)
     from teddy.data.features import node_ids
     from teddy.serving.workers import listen, run
