@@ -111,14 +111,14 @@ _show_other = warnings.showwarning
 def _show_warning(message: Any, category: type[Warning], *place: Any, **named: Any) -> None:
     """Print a TeddyWarning as one line on stderr, without the line of code that raised it."""
     if issubclass(category, TeddyWarning):
-        print(f"{launched.name()}: warning: {message}", file=sys.stderr, flush=True)
+        _print_line(f"warning: {message}")
     else:
         _show_other(message, category, *place, **named)
 
 
 def _usage_error(error: Any) -> str:
     """One line of a usage error, with the wrong value or a similar option where known."""
-    name, context = getattr(error, "option_name", None), error.ctx
+    name, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
     if name is not None and context is not None and hasattr(error, "possibilities"):
         known = [flag for option in context.command.params for flag in option.opts]
         hint = did_you_mean(name, [flag for flag in known if flag.startswith("--")])
@@ -129,6 +129,11 @@ def _usage_error(error: Any) -> str:
 
 
 def _fail(message: str, code: int) -> None:
+    _print_line(message)
+    sys.exit(code)
+
+
+def _print_line(message: str) -> None:
+    """Print a message on stderr as one line without control characters."""
     line = "".join(c if c.isprintable() else "\ufffd" for c in " ".join(message.split()))
     print(f"{launched.name()}: {line}", file=sys.stderr, flush=True)
-    sys.exit(code)

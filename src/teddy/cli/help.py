@@ -15,11 +15,10 @@ CONTEXT = {"max_content_width": 110, "help_option_names": ["-h", "--help"]}
 _EXAMPLES = "\n\nExamples:\n"
 
 
-class PanelCommand(TyperCommand):
-    """A command whose help has a panel for each group of options, and examples at the end.
+class WithExamples:
+    """Help that ends with the section ``Examples:`` of the docstring, one on each line."""
 
-    The examples are the section ``Examples:`` of the command's docstring, one on each line.
-    """
+    help: str | None
 
     @property
     def examples(self) -> list[str]:
@@ -28,7 +27,19 @@ class PanelCommand(TyperCommand):
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write the description, without the examples."""
-        _write_description(self.help, formatter)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text((self.help or "").partition(_EXAMPLES)[0])
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples as they are."""
+        if self.examples:
+            with formatter.section("Examples"):
+                formatter.write("".join(f"  {line}\n" for line in self.examples))
+
+
+class PanelCommand(WithExamples, TyperCommand):
+    """A command whose help has a panel for each group of options, and examples at the end."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options of each panel."""
@@ -45,22 +56,9 @@ class PanelCommand(TyperCommand):
                 with formatter.section(panel):
                     formatter.write_dl(records)
 
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples as they are."""
-        _write_examples(self.examples, formatter)
 
-
-class CommandGroup(TyperGroup):
+class CommandGroup(WithExamples, TyperGroup):
     """The commands, with their full summaries, and a hint for a misspelt one."""
-
-    @property
-    def examples(self) -> list[str]:
-        """Example command lines."""
-        return examples(self.help)
-
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """Write the description, without the examples."""
-        _write_description(self.help, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write each command's name and the first sentence of its help."""
@@ -68,10 +66,6 @@ class CommandGroup(TyperGroup):
             formatter.write_dl(
                 [(name, summary(self.commands[name].help)) for name in self.list_commands(ctx)]
             )
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples as they are."""
-        _write_examples(self.examples, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is named first, or raise."""
@@ -99,18 +93,6 @@ def examples(help_text: str | None) -> list[str]:
     """
     lines = (help_text or "").partition(_EXAMPLES)[2].splitlines()
     return [line.strip() for line in lines if line.strip()]
-
-
-def _write_description(help_text: str | None, formatter: Any) -> None:
-    formatter.write_paragraph()
-    with formatter.indentation():
-        formatter.write_text((help_text or "").partition(_EXAMPLES)[0])
-
-
-def _write_examples(lines: list[str], formatter: Any) -> None:
-    if lines:
-        with formatter.section("Examples"):
-            formatter.write("".join(f"  {line}\n" for line in lines))
 
 
 def _value_names(option: str) -> str:

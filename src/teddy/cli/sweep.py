@@ -208,10 +208,11 @@ def _lines(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _print_failures(failures: list[dict[str, Any]]) -> None:
+    from teddy.cli.printing import printable
     from teddy.sweep.run import failure_line
 
     for row in failures:
-        print(f"teddy: failed: {failure_line(row)}", file=sys.stderr)
+        print(f"teddy: failed: {printable(failure_line(row))}", file=sys.stderr)
 
 
 def _show(
