@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 from contextlib import contextmanager
+from itertools import combinations
 
 import pytest
 
@@ -19,6 +21,7 @@ pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="needs a browser: apt-get install chromium"
 )
 
+MINUS = "\u2212"
 POOR = {
     "one seed": [row(simulation=i) for i in (0, 5, 10)],
     "one cell": [row(gain=1.0)],
@@ -137,9 +140,9 @@ def test_without_any_method_each_section_says_so(browser, report):
 
 def test_data_set_axis_and_epoch_are_chosen(browser, report):
     with opened(browser, report) as page:
-        page.select_option("#place", label="gin on citeseer")
+        page.select_option("#problem", label="gin on citeseer")
         assert values(page, "metric", "teddy", "y") == pytest.approx([61, 62, 62])
-        page.get_by_label("simulation").check(force=True)
+        page.get_by_label("level", exact=True).check(force=True)
         assert values(page, "metric", "teddy", "x") == [0, 5, 10]
         page.get_by_label("last epoch").check(force=True)
         # A point less than at the best epoch, the dense ones half a point.
@@ -147,7 +150,7 @@ def test_data_set_axis_and_epoch_are_chosen(browser, report):
         assert values(page, "metric", "dense", "y") == pytest.approx([60.5] * 3)
         heat = page.locator("#heat .heatmap-label").all_text_contents()
         assert heat.count("+0.5") == 2
-        page.get_by_label("chosen data set and model").check(force=True)
+        page.get_by_label("selected data set and model").check(force=True)
         assert set(column(page, "model")) == {"gin"}
         assert len(column(page, "model")) == 6
 
@@ -190,7 +193,7 @@ def test_a_row_and_a_point_show_their_seeds(browser, report):
         page.locator("#verdicts tbody button").first.click()
         dialog = page.locator("#details")
         assert dialog.is_visible()
-        assert dialog.locator("h2").text_content() == "teddy, simulation 5"
+        assert dialog.locator("h2").text_content() == "teddy, level 5"
         lines = {
             line.locator("th").text_content(): line.locator("td").all_text_contents()
             for line in dialog.locator("tr").all()
@@ -209,7 +212,7 @@ def test_a_row_and_a_point_show_their_seeds(browser, report):
         page.mouse.down()
         page.mouse.up()
         dialog.wait_for(state="visible", timeout=5000)
-        assert dialog.locator("h2").text_content() == "random, simulation 10"
+        assert dialog.locator("h2").text_content() == "random, level 10"
         page.locator("#close").click()
         assert not dialog.is_visible()
 
@@ -249,6 +252,133 @@ def test_it_fits_a_phone_and_a_desk_in_light_and_dark(browser, report, width, sc
         assert overflow(page) <= 0
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_verdict_is_on_a_phone_without_scrolling_sideways(browser, tmp_path, scheme):
+    rows = [
+        {**line, "dataset": "a-data-set-with-a-very-long-name-in-one-word", "metric": "AUC",
+         "method": f"{line['method']}:an_option_of_this_method=with_a_long_value"}
+        for line in sweep()
+    ]  # fmt: skip
+    path = write_page(rows, FACTS, tmp_path / "report.html")
+    phone = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+    with opened(browser, path, color_scheme=scheme, **phone) as page:
+        assert page.evaluate("innerWidth") == 390
+        assert overflow(page) <= 0
+        shown = page.locator(".headline .verdict, .forest:visible .verdict, #verdicts .verdict")
+        boxes = [verdict.bounding_box() for verdict in shown.all()]
+        assert len(boxes) > 12
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)
+        scrolled = page.evaluate("""[...document.querySelectorAll('.forest, #verdicts')]
+            .filter(part => part.scrollWidth > part.clientWidth + 1).length""")
+        assert scrolled == 0
+        for plot in page.locator(".forest .track:visible").all():
+            assert plot.bounding_box()["width"] > 100
+
+
+def shown_forest(page):
+    """Rows of the visible forest plots: method, level, verdict, numbers, and what is drawn."""
+    return page.evaluate("""() => [...document.querySelectorAll(".forest:not([hidden])")]
+        .flatMap(plot => [...plot.querySelectorAll("tbody:not([hidden]) tr[data-cell]")])
+        .map(row => {
+            const box = (part) => row.querySelector(part).getBoundingClientRect();
+            const middle = (part) => box(part).x + box(part).width / 2;
+            return {
+                method: row.parentNode.dataset.method,
+                level: row.querySelector("th button").textContent,
+                verdict: row.querySelector(".verdict").textContent,
+                numbers: row.querySelector(".numbers").textContent.replace(/\\s+/g, " "),
+                zero: middle(".zero"), point: middle(".point"),
+                low: box(".interval").left, high: box(".interval").right,
+            };
+        })""")
+
+
+def test_the_forest_plot_compares_with_the_chosen_baseline(browser, report):
+    with opened(browser, report) as page:
+        assert page.locator("#baseline option").all_text_contents() == [
+            "random", "dense model", "teddy", "teddy:distill=0",
+        ]  # fmt: skip
+        rows = shown_forest(page)
+        assert [(r["method"], r["level"], r["verdict"]) for r in rows] == [
+            ("teddy", "level 5", "above"), ("teddy", "level 10", "above"),
+            ("teddy:distill=0", "level 5", "undecided"),
+            ("teddy:distill=0", "level 10", "undecided"),
+        ]  # fmt: skip
+        assert rows[0]["numbers"] == "+3.00 [+2.75, +3.25]"
+        for r in rows:
+            assert r["low"] < r["point"] < r["high"]
+            assert (r["low"] > r["zero"]) == (r["verdict"] == "above")
+            mean, _, high = (
+                float(x) for x in re.findall(r"[-.\d]+", r["numbers"].replace(MINUS, "-"))
+            )
+            # One scale: a point's distance from zero is proportional to its value.
+            scale = (rows[0]["point"] - rows[0]["zero"]) / 3.0
+            assert r["point"] - r["zero"] == pytest.approx(scale * mean, abs=1.5)
+            assert r["high"] - r["zero"] == pytest.approx(scale * high, abs=1.5)
+        page.select_option("#baseline", label="teddy")
+        rows = shown_forest(page)
+        assert {r["method"] for r in rows} == {"teddy:distill=0", "random"}
+        assert [r["numbers"][:5] for r in rows if r["method"] == "random"] == [f"{MINUS}3.00"] * 2
+        assert {r["verdict"] for r in rows if r["method"] == "random"} == {"below"}
+        page.select_option("#baseline", label="dense model")
+        assert len(shown_forest(page)) == 6
+        page.get_by_label("random", exact=True).uncheck(force=True)
+        assert {r["method"] for r in shown_forest(page)} == {"teddy", "teddy:distill=0"}
+        page.select_option("#problem", label="gin on citeseer")
+        assert page.locator(".forest h3:visible").all_text_contents() == [
+            "gin on citeseer, against the dense model"
+        ]
+        page.locator(".forest:visible tr[data-cell] button").first.click()
+        dialog = page.locator("#details")
+        assert dialog.locator("h2").text_content() == "teddy, level 5"
+        assert (
+            "teddy find citeseer --model gin --method teddy" in dialog.locator("pre").text_content()
+        )
+        settings = dict(zip(dialog.locator("dt").all_text_contents(),
+                            dialog.locator("dd").all_text_contents(), strict=True))  # fmt: skip
+        assert (settings["epochs"], settings["hidden channels"]) == ("200", "16")
+
+
+def test_a_method_has_one_colour_in_every_chart(browser, report):
+    with opened(browser, report) as page:
+        for name, look in looks(["teddy", "random"]).items():
+            colours = page.evaluate(
+                """name => ["metric", "macs", "health-isolated"].map(id =>
+                    document.getElementById(id).data.find(t => t.name === name).marker.color)""",
+                name,
+            )
+            assert set(colours) == {look.colour}
+        dot = page.locator(".forest:visible tbody[data-method=teddy] .method .point")
+        colour = dot.evaluate("part => getComputedStyle(part).backgroundColor")
+        assert colour == "rgb(0, 114, 178)"
+
+
+def test_without_javascript_the_comparison_can_be_read(browser, report):
+    with opened(browser, report, java_script_enabled=False) as page:
+        assert page.locator(".headline .verdict").count() == 4
+        assert page.locator(".forest:visible").count() == 2
+        assert "above" in page.locator(".forest:visible").first.text_content()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_labels_of_charts_do_not_overlap(browser, report, width):
+    with opened(browser, report, viewport={"width": width, "height": 844}) as page:
+        texts = page.evaluate("""() => [...document.querySelectorAll(".chart")].flatMap(chart =>
+            [".xtick text", ".ytick text, .annotation-text"].map(kind =>
+                [...chart.querySelectorAll(kind)].map(text => {
+                    const box = text.getBoundingClientRect();
+                    return [text.textContent, box.left, box.top, box.right, box.bottom];
+                })))""")
+        overlaps = [
+            (one[0], two[0])
+            for group in texts
+            for one, two in combinations(group, 2)
+            if min(one[3], two[3]) - max(one[1], two[1]) > 1
+            and min(one[4], two[4]) - max(one[2], two[2]) > 3
+        ]
+        assert overlaps == []
+
+
 @pytest.mark.parametrize("case", POOR)
 def test_poor_sweeps_still_make_a_page(browser, tmp_path, case):
     rows = POOR[case]
@@ -258,9 +388,44 @@ def test_poor_sweeps_still_make_a_page(browser, tmp_path, case):
         assert bool(bands) == (len({line["seed"] for line in rows}) > 1)
         reasons = " ".join(page.locator("p.missing:visible").all_text_contents())
         assert ("no multiply-accumulates" in reasons) == (case in ("no macs", "dense only"))
-        assert ("health of the graphs" in reasons) == (case in ("no health", "dense only"))
+        assert ("properties of the pruned graph" in reasons) == (
+            case in ("no health", "dense only")
+        )
         assert ("only dense models" in reasons) == (case == "dense only")
         assert "sweep.json" in reasons
+
+
+@pytest.mark.parametrize("name", ["</script><b>", "<img src=x onerror=window.evil=1>", "%{x}<b>"])
+def test_a_method_called_by_markup_is_text_everywhere(browser, tmp_path, name):
+    rows = [
+        row(method, i, s, gain=s / 10, metric=name)
+        for method in (name, f"{name}:distill=0", "random")
+        for i in (0, 5, 10)
+        for s in range(3)
+    ]
+    facts = {**FACTS, "methods": {f"citeseer gcn {name}": {"distill": 3.0, "file": None}}}
+    path = write_page(rows, facts, tmp_path / "report.html")
+    with opened(browser, path, accept_downloads=True) as page:
+        assert page.evaluate("window.evil") is None
+        assert page.locator("main b b, img, script + b, .chart b, label b, td b").count() == 0
+        for place in (".tallies", "#methods", ".forest:visible", "#verdicts", "pre", "#h-metric"):
+            assert name in page.locator(place).first.text_content(), place
+        for chart in ("metric", "heat", "timing", "macs", "health-isolated"):
+            drawn = page.locator(f"#{chart}").text_content().replace("\u200b", "")
+            if chart in ("heat", "timing", "metric"):
+                assert name in drawn, chart
+            assert page.locator(f"#{chart} tspan[style*=bold], #{chart} a").count() == 0
+        page.select_option("#baseline", label=name)
+        assert {r["method"] for r in shown_forest(page)} == {f"{name}:distill=0", "random"}
+        page.get_by_role("button", name=name, exact=True).first.click()
+        assert page.locator("#details h2").text_content() == f"{name}, level 5"
+        assert page.locator("#details pre").text_content().count(name) == 1
+        assert page.locator("#details b, #details img").count() == 0
+        page.keyboard.press("Escape")
+        with page.expect_download() as given:
+            page.locator("#json").click()
+        assert given.value.suggested_filename == "results.json"
+        assert json.loads(given.value.path().read_text())["rows"][0]["method"] == name
 
 
 def test_hostile_names_stay_text_and_nothing_else_may_run(browser, tmp_path):
@@ -274,7 +439,7 @@ def test_hostile_names_stay_text_and_nothing_else_may_run(browser, tmp_path):
     page.goto(path.as_uri())
     assert page.evaluate("window.evil") is None
     assert page.title() == EVIL
-    assert page.locator("#place option").first.text_content() == f"gcn on {EVIL}"
+    assert page.locator("#problem option").first.text_content() == f"gcn on {EVIL}"
     assert EVIL in page.locator("#methods").text_content()
     assert page.locator("img, iframe, #metric a").count() == 0
     # Were there a hole, the policy would still hold.

@@ -154,7 +154,7 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone():
 def test_bad_charts_and_folders_are_refused(tmp_path):
     with pytest.raises(InputError, match="has no panels"):
         draw(Chart("empty", "", []))
-    with pytest.raises(InputError, match="expected the name of a file"):
+    with pytest.raises(InputError, match="must be a file name without folders, got"):
         save_chart(Chart("a/b", "", [PANEL]), tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="can't be made"):
@@ -172,3 +172,17 @@ def test_the_metric_chart_of_a_sweep():
     assert teddy.y == pytest.approx([71.0, 72.0, 72.0])
     # Seeds have 70.9, 72.0 and 73.1.
     assert teddy.spread == pytest.approx([1.0, 1.1, 1.1])
+
+
+def test_names_are_never_formulas_and_never_left_out(tmp_path):
+    names = ["</script><b>", "$x^2$", r"$\frac$", "_hidden", "a & b"]
+    marks = [Line(name, [0, 1], [i, i + 1]) for i, name in enumerate(names)]
+    heatmap = Heatmap("$t$", "$x$", "y", ["$1$"], names, [[float(i)] for i in range(len(names))])
+    figure = draw(Chart("names", "$title$", [Panel("$p$", "$x$", "_y", marks), heatmap]))
+    assert [text.replace("\u200b", "").replace(r"\$", "$") for text in legend(figure)] == names
+    paths = save_chart(Chart("names", "$title$", [Panel("$p$", "x", "y", marks)]), tmp_path)
+    assert all(path.stat().st_size > 1000 for path in paths)
+    rows = [{**row, "method": names[0], "metric": "</script>/<b>"} for row in sweep()]
+    chart = metric_chart(rows)
+    assert chart.name == "script-b"
+    assert [path.name for path in save_chart(chart, tmp_path)] == ["script-b.png", "script-b.pdf"]

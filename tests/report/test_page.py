@@ -13,7 +13,7 @@ import pytest
 from report.rows import EVIL, FACTS, links, row, sweep
 from teddy.errors import InputError
 from teddy.report import make_page, write_page, write_report
-from teddy.report.page import read_facts
+from teddy.report.page import read_metadata
 from teddy.sweep.folder import Folder
 from teddy.sweep.grid import Cell
 from teddy.sweep.results_table import write_table
@@ -55,9 +55,10 @@ def embedded(reader):
 
 def test_the_page_has_every_section_in_order():
     reader = Reader(make_page(sweep(), FACTS, title="Mine"))
-    headings = ["The sparsest winning ticket", "Accuracy against sparsity", "Difference to dense",
-                "Verdicts", "Time", "Promised and measured speed", "What is left of the graph",
-                "Settings and versions", "The data behind this page"]  # fmt: skip
+    headings = ["How to read this page", "The sparsest winning ticket", "Method against method",
+                "Accuracy against sparsity", "Difference to dense", "Verdicts against the dense",
+                "Saved operations and measured speed", "The pruned graph",
+                "Commands and settings", "The data behind this page"]  # fmt: skip
     places = [reader.text.index(heading) for heading in headings]
     assert places == sorted(places)
     assert "Mine" in reader.text
@@ -69,8 +70,8 @@ def test_the_page_of_links_names_auc_and_hits():
     reader = Reader(make_page([links(seed=seed, gain=0.01) for seed in range(3)], FACTS))
     for text in (
         "AUC against sparsity", "The metric is AUC of the test links, in percent", "hits@20",
-        "above the 20th best negative one", "counts as one pair of test links at least",
-        "70.01% test AUC (hits@20 41.50%), +0.01 points", "dense hits@20", "41.50", "40.25",
+        "above the 20th best negative one", "counts as at least one pair of test links",
+        "70.01% test AUC (hits@20 41.50%). That is +0.01 points", "dense hits@20", "41.50", "40.25",
     ):  # fmt: skip
         assert text in reader.text
     assert "winning" in reader.text  # a hundredth of a point is 25 pairs
@@ -110,7 +111,7 @@ def test_names_are_text_wherever_they_stand():
     reader = Reader(make_page(rows, facts, title=EVIL))
     assert len(reader.scripts) == 3
     assert not [tag for tag, _ in reader.tags if tag == "img"]
-    assert embedded(reader)["places"][0]["dataset"] == EVIL
+    assert embedded(reader)["problems"][0]["dataset"] == EVIL
     assert reader.text.count(EVIL) > 5
 
 
@@ -134,7 +135,7 @@ def test_a_folder_that_is_still_running_is_reported(tmp_path):
     assert written["cells"] == 5
     assert [path.rsplit("/")[-1] for path in written["plots"]] == ["accuracy.png", "accuracy.pdf"]
     data = embedded(Reader((tmp_path / "report.html").read_text()))
-    assert data["facts"]["settings"] == FACTS["settings"]
+    assert data["metadata"]["settings"] == FACTS["settings"]
     assert len(data["rows"]) == 5
 
 
@@ -142,6 +143,6 @@ def test_a_table_alone_is_reported_without_settings(tmp_path):
     write_table(sweep(), tmp_path / "results.parquet")
     written = write_report(tmp_path / "results.parquet", tmp_path / "report.html", title="T")
     assert written == {"report": str(tmp_path / "report.html"), "cells": 54, "plots": []}
-    assert "the settings are in the sweep's sweep.json" in (tmp_path / "report.html").read_text()
+    assert "they are in the sweep's sweep.json" in (tmp_path / "report.html").read_text()
     (tmp_path / "sweep.json").write_text("{")
-    assert read_facts(tmp_path) == {}
+    assert read_metadata(tmp_path) == {}

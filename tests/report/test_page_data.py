@@ -9,7 +9,7 @@ import pytest
 from report.rows import FACTS, row, sweep
 from teddy.report.headline import headlines
 from teddy.report.page_data import page_data
-from teddy.report.page_tables import settings_rows, verdict_rows
+from teddy.report.page_tables import verdict_rows
 from teddy.sweep.summary import summarize
 
 
@@ -19,7 +19,7 @@ def cell_of(data, **wanted):
 
 
 def test_a_cell_has_the_seeds_together():
-    cell = cell_of(page_data(sweep(), FACTS), model="gcn", method="teddy", simulation=5)
+    cell = cell_of(page_data(sweep(), FACTS), model="gcn", method="teddy", level=5)
     # 70.9, 72.0, 73.1 against 70, 71, 72: differences 0.9, 1.0, 1.1, t(2) = 4.3027.
     reach = 4.302653 * 0.1 / 3**0.5
     assert cell["best"]["mean"] == pytest.approx(72.0)
@@ -38,7 +38,7 @@ def test_a_cell_has_the_seeds_together():
 
 
 def test_the_dense_level_is_of_one_model_a_seed():
-    place = page_data(sweep(), FACTS)["places"][0]
+    place = page_data(sweep(), FACTS)["problems"][0]
     assert (place["dataset"], place["model"]) == ("citeseer", "gcn")
     assert place["dense"]["best"] == {"mean": 71.0, "deviation": 1.0, "seeds": 3}
     assert place["dense"]["last"]["mean"] == 70.5
@@ -46,7 +46,7 @@ def test_the_dense_level_is_of_one_model_a_seed():
 
 
 def test_times_are_of_tickets_in_dense_trainings():
-    timing = page_data(sweep(), FACTS)["places"][0]["timing"]
+    timing = page_data(sweep(), FACTS)["problems"][0]["timing"]
     assert [entry["method"] for entry in timing] == ["teddy", "teddy:distill=0", "random"]
     assert timing[0]["seconds"] == 4.0
     assert timing[0]["relative"] == 2.0
@@ -58,8 +58,8 @@ def test_rows_and_settings_come_through_whole():
     data = page_data(sweep(), FACTS)
     back = [dict(zip(data["columns"], values, strict=True)) for values in data["rows"]]
     assert back == sweep()
-    assert data["facts"] == FACTS
-    cell = cell_of(data, model="gin", method="random", simulation=10)
+    assert data["metadata"] == FACTS
+    cell = cell_of(data, model="gin", method="random", level=10)
     assert [(back[i]["method"], back[i]["seed"]) for i in cell["rows"]] == [
         ("random", 0), ("random", 1), ("random", 2),
     ]  # fmt: skip
@@ -67,11 +67,11 @@ def test_rows_and_settings_come_through_whole():
 
 def test_the_heat_map_has_methods_and_levels():
     data = page_data(sweep(), FACTS)
-    (heatmap,) = data["places"][1]["heatmaps"]
+    (heatmap,) = data["problems"][1]["heatmaps"]
     assert heatmap["rows"] == ["teddy", "teddy:distill=0", "random"]
     assert heatmap["columns"] == ["5", "10"]
     cell = data["cells"][heatmap["cells"][2][1]]
-    assert (cell["model"], cell["method"], cell["simulation"]) == ("gin", "random", 10)
+    assert (cell["model"], cell["method"], cell["level"]) == ("gin", "random", 10)
     assert cell["best"]["difference"]["mean"] == pytest.approx(-2.0)
 
 
@@ -81,7 +81,7 @@ def test_a_method_that_varies_both_sparsities_has_a_map_over_both():
         name = f"teddy:weight_level={level}"
         rows += [row(name, i, weight_sparsity=share) for i in (5, 10)]
     data = page_data([*rows, row("random", 5)], {})
-    methods, both = data["places"][0]["heatmaps"]
+    methods, both = data["problems"][0]["heatmaps"]
     assert methods["rows"][-1] == "random"
     assert both["name"] == "teddy: edges × weights"  # noqa: RUF001
     assert both["columns"] == ["22.6", "40.1"]
@@ -109,44 +109,46 @@ def test_what_is_not_known_is_none_and_json_has_no_nan():
         assert cell["best"]["difference"]["low"] is None
 
 
-def test_headlines_say_what_was_found():
+def test_headlines_state_the_best_ticket():
     gcn, gin = headlines(summarize(sweep()))
     assert (gcn.dataset, gcn.model, gcn.verdict) == ("citeseer", "gcn", "winning")
     assert gcn.sentence == (
-        "The sparsest winning ticket is teddy at simulation 10, with 40.1% of the edges and of "
-        "the weights removed: 72.00% test accuracy, +1.00 points against dense (95% interval "
-        "+0.75 to +1.25, 3 seeds)."
+        "The sparsest winning ticket is teddy at level 10. It removes 40.1% of the edges and of "
+        "the weights and reaches 72.00% test accuracy. That is +1.00 points against dense (95% "
+        "interval +0.75 to +1.25, 3 seeds)."
     )
-    assert gcn.more == "At the last epoch it has 71.00%."
-    assert gin.verdict == "winning"
+    assert gcn.more == "At the last epoch it reaches 71.00%."
+    assert (gin.verdict, gin.baseline, list(gin.methods)) == ("winning", "dense", [])
 
 
 def test_headlines_when_nothing_wins():
     losing = headlines(summarize([r for r in sweep() if r["method"] == "random"]))[0]
     assert losing.verdict == "none"
-    assert losing.sentence.startswith("No winning ticket among 2; the nearest is random at sim")
+    assert losing.sentence.startswith("None of the 2 tickets is winning. The nearest is random at")
     one = headlines(summarize([row(gain=1.0)]))[0]
     assert one.verdict == "too few seeds"
-    assert one.sentence.startswith("Too few seeds for a verdict, which takes 3; the highest mean")
+    assert one.sentence.startswith("A verdict needs 3 seeds. The highest mean is teddy at level 5.")
     assert one.sentence.endswith("+1.00 points against dense (1 seed).")
     two = headlines(summarize([row(gain=1.0, seed=seed) for seed in range(2)]))[0]
-    assert (two.verdict, two.sentence[:13]) == ("too few seeds", "Too few seeds")
+    assert (two.verdict, two.sentence[:15]) == ("too few seeds", "A verdict needs")
     assert "2 seeds" in two.sentence
     dense = headlines(summarize([row(simulation=0)]))[0]
-    assert dense.sentence == "Only the dense model is there: 70.00% test accuracy, 1 seed."
+    assert dense.sentence == "Dense model only: 70.00% test accuracy, 1 seed."
+    (single,) = headlines(summarize([row(gain=-1.0, seed=seed) for seed in range(3)]))
+    assert single.sentence.startswith("The only ticket is not winning. It is teddy at level 5.")
 
 
-def test_headlines_name_other_winners_and_what_only_one_part_lost():
+def test_headlines_name_other_winners_and_the_part_that_is_pruned():
     rows = [
         *(row("teddy", 10, seed, gain=1.0) for seed in range(3)),
         *(row("ugs", 5, seed, gain=2.0) for seed in range(3)),
         *(row("teddy:only=edges", 10, s, gain=1.0, weight_sparsity=0.0) for s in range(3)),
     ]
     (line,) = headlines(summarize(rows))
-    assert line.sentence.startswith("The sparsest winning ticket is teddy at simulation 10")
-    assert "Winning, too: ugs (simulation 5), teddy:only=edges (simulation 10)." in line.more
+    assert line.sentence.startswith("The sparsest winning ticket is teddy at level 10.")
+    assert "Also winning: ugs (level 5), teddy:only=edges (level 10)." in line.more
     (edges,) = headlines(summarize(rows[-3:]))
-    assert "with 40.1% of the edges removed" in edges.sentence
+    assert "It removes 40.1% of the edges and" in edges.sentence
 
 
 def test_verdicts_are_listed_by_method_and_dense_ones_only_alone():
@@ -158,11 +160,3 @@ def test_verdicts_are_listed_by_method_and_dense_ones_only_alone():
     assert {r["verdict"] for r in rows} == {"winning", "undecided", "losing"}
     (dense,) = verdict_rows(page_data([row("teddy", 0), row("ugs", 0)], {})["cells"])
     assert (dense["texts"]["method"], dense["texts"]["difference"]) == ("dense", "")
-
-
-def test_settings_are_listed():
-    assert settings_rows(FACTS) == [
-        ("epochs", "200"), ("lr", "0.01"), ("hidden_channels", "16"), ("patience", "default"),
-        ("lambda, gcn on citeseer", "10"), ("graph of citeseer", "abababababab"),
-    ]  # fmt: skip
-    assert settings_rows({}) == []

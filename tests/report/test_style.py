@@ -50,6 +50,26 @@ def test_main_methods_are_told_apart_by_colour(sight):
         assert np.linalg.norm(seen[one] - seen[two]) > 20, (one, two)
 
 
+def on_dark(colour):
+    """The page's colour on its dark ground: a fifth of white in it."""
+    parts = (round(0.8 * int(colour[i : i + 2], 16) + 0.2 * 255) for i in (1, 3, 5))
+    return "#" + "".join(f"{part:02x}" for part in parts)
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+def test_dense_and_random_are_clearly_apart_from_each_other_and_from_every_method(sight):
+    colours = {name: look.colour for name, look in looks(["dense", *METHODS]).items()}
+    dark = {name: on_dark(colour) for name, colour in colours.items()} | {"dense": "#e9e7e2"}
+    for shown in (colours, dark):
+        seen = {name: lab(SIGHT[sight] @ linear(colour)) for name, colour in shown.items()}
+        for one in ("dense", "random"):
+            for two in seen.keys() - {one}:
+                assert np.linalg.norm(seen[one] - seen[two]) > 20, (one, two)
+    if sight == "all cones":
+        seen = {name: lab(linear(colour)) for name, colour in colours.items()}
+        assert np.linalg.norm(seen["dense"] - seen["random"]) > 60
+
+
 @pytest.mark.parametrize("ground", ["#ffffff", "#1b1e24"])
 def test_colours_are_seen_on_light_and_dark(ground):
     for name, look in looks([*METHODS, "mine", "yours", "theirs"]).items():

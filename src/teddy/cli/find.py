@@ -129,8 +129,16 @@ def find(
         study.best.save(out)
     if report is not None:
         from teddy.report import write_page
+        from teddy.report.commands import command_line
 
-        metadata = {"settings": study.best.info.config}
+        info = study.best.info
+        options = info.model.get("options", {})
+        metadata = {"settings": {**info.config, "model_options": options}}
+        metadata["command"] = command_line("find", [dataset], {
+            "model": model, "method": str(chosen), "graph_sparsity": graph_sparsity,
+            "weight_sparsity": weight_sparsity, "seed": seed or None, "seeds": seeds,
+            "teacher": teacher, "load": load, **settings,
+        })  # fmt: skip
         write_page(study.rows(data, str(chosen)), metadata, report)
     result = {
         **study.to_dict(),

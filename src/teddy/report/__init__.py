@@ -1,4 +1,4 @@
-"""Plots of results, and the HTML page of a sweep.
+"""Plots of results, and the HTML report of a sweep.
 
 A chart is plain data (``chart.py``) before it is drawn (``draw.py``) and saved (``save.py``).
 """

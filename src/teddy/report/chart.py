@@ -1,4 +1,4 @@
-"""Charts as plain data: what to show. How it looks is the business of ``report/``."""
+"""Charts as plain data, without their look."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Points:
-    """Single points, as many as there are."""
+    """Single points, any number of them."""
 
     label: str
     x: Sequence[float]
@@ -34,7 +34,7 @@ class Panel:
     """Lines or points over common axes.
 
     Attributes:
-        xlabel: Name of the horizontal axis, with its unit; as of ``ylabel``.
+        xlabel: Name of the horizontal axis, with its unit. ``ylabel`` names the vertical one.
         level: A horizontal line to compare with: the dense model.
     """
 
@@ -52,7 +52,7 @@ class Heatmap:
     """Values over two discrete axes.
 
     Attributes:
-        values: A value for each column of each row; None: not known.
+        values: A value for each column of each row; None: unknown.
     """
 
     title: str

@@ -14,7 +14,7 @@ from teddy.report.style import method_order
 from teddy.settings import ENTRIES, MODEL_ENTRIES, Settings
 from teddy.sweep.grid import Series, settings_for
 from teddy.sweep.summary import Row
-from teddy.training.config import resolved
+from teddy.training.config import with_model_defaults
 
 #: Values that commands use where a setting is not given.
 _DEFAULTS: dict[str, Any] = {"device": "cpu", "split_seed": 0, "evaluate_every": 1}
@@ -126,7 +126,8 @@ def real_settings(row: Row, metadata: Mapping[str, Any]) -> dict[str, Any]:
         values |= {**spec.method.options, **dict(spec.options)}
     except (InputError, TypeError):
         pass  # a method, task or model of the user's that is not loaded here
-    known = {name: row[name] for name in ("split", "distill") if row.get(name) is not None}
+    exact = ("split", "distill") if row["simulation"] else ("split",)  # dense models distil nothing
+    known = {name: row[name] for name in exact if row.get(name) is not None}
     return {name: value for name, value in {**values, **known}.items() if _is_said(name, value)}
 
 
@@ -135,7 +136,7 @@ def _resolved(series: Series, settings: Settings) -> dict[str, Any]:
     settings = settings_for(series, settings)
     model = series.model
     name: Any = model if is_in_file(model) else parse_model(model)[0]
-    train = settings.train if is_in_file(model) else resolved(settings.train, model)
+    train = settings.train if is_in_file(model) else with_model_defaults(settings.train, model)
     values = {entry.name: value for entry, value in settings.items()}
     values |= {n: getattr(train, n) for n in ("lr", "weight_decay", "distill")}
     values["weight_scope"] = settings.weights.scope_for(MODELS.get(name))

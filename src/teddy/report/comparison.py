@@ -28,7 +28,7 @@ class Comparison:
 
     position: int
     method: str
-    simulation: int
+    level: int
     removed: str
     difference: Difference
 
@@ -125,7 +125,7 @@ def tally(comparisons: Sequence[Comparison]) -> str:
     """
     counts = Counter(comparison.verdict for comparison in comparisons)
     if len(comparisons) == 1:
-        return f"{comparisons[0].verdict} at level {comparisons[0].simulation}"
+        return f"{comparisons[0].verdict} at level {comparisons[0].level}"
     if len(counts) == 1:
         return f"{comparisons[0].verdict} at all {len(comparisons)} levels"
     order = ("above", "undecided", "below", TOO_FEW)
@@ -134,14 +134,16 @@ def tally(comparisons: Sequence[Comparison]) -> str:
 
 
 def overall(comparisons: Sequence[Comparison]) -> str:
-    """Return the one verdict that clear levels share, or ``undecided``.
+    """Return the verdict of more than half of the levels, or ``undecided``.
 
     Example:
         >>> overall([Comparison(0, "teddy", 5, "", Difference(1.0, 0.2, 1.8, 3))])
         'above'
     """
-    clear = {c.verdict for c in comparisons} & {"above", "below"}
-    return clear.pop() if len(clear) == 1 else "undecided"
+    verdict, count = Counter(c.verdict for c in comparisons).most_common(1)[0]
+    return (
+        verdict if verdict in ("above", "below") and 2 * count > len(comparisons) else "undecided"
+    )
 
 
 def removed_text(graph: float, weight: float) -> str:
@@ -159,17 +161,16 @@ def removed_text(graph: float, weight: float) -> str:
 
 
 def axis_ticks(low: float, high: float) -> list[float]:
-    """Round numbers within a range, zero among them, at most six.
+    """Return round numbers within a range, zero among them.
 
     Example:
         >>> axis_ticks(-2.3, 1.1)
         [-2.0, -1.0, 0.0, 1.0]
+        >>> axis_ticks(-9.8, 3.7)
+        [-7.5, -5.0, -2.5, 0.0, 2.5]
     """
-    step = 10.0 ** math.floor(math.log10(high - low))
-    while (high - low) / step > 5:
-        step *= 2 if f"{step:e}"[0] in "15" else 2.5
-    while (high - low) / step < 2.5:
-        step /= 2
+    power = 10.0 ** math.floor(math.log10((high - low) / 6))
+    step = next(power * part for part in (1, 2, 2.5, 5, 10) if (high - low) / (power * part) <= 6)
     count = range(math.ceil(low / step), math.floor(high / step) + 1)
     return [round(index * step, 10) for index in count]
 
@@ -181,7 +182,7 @@ def _forest(
     differences: dict[tuple[str, int], Difference | None] = {}
     if baseline is None or baseline in known:
         differences = {
-            (s.method, s.simulation): s.difference if baseline is None else s.against
+            (s.method, s.level): s.difference if baseline is None else s.against
             for s in summarize(rows, baseline)
         }
     methods: dict[str, list[Comparison]] = {}
@@ -193,15 +194,15 @@ def _forest(
     for name in method_order(cell["method"] for _, cell in tickets):
         compared = [
             Comparison(
-                position, name, cell["simulation"], removed_text(cell["graph"], cell["weight"]),
+                position, name, cell["level"], removed_text(cell["graph"], cell["weight"]),
                 difference,
             )
             for position, cell in tickets
             if cell["method"] == name
-            and (difference := differences.get((name, cell["simulation"]))) is not None
+            and (difference := differences.get((name, cell["level"]))) is not None
         ]  # fmt: skip
         if compared:
-            methods[name] = sorted(compared, key=lambda c: c.simulation)
+            methods[name] = sorted(compared, key=lambda c: c.level)
     low, high = _range(c.difference for group in methods.values() for c in group)
     return Forest(problem, baseline, methods, low, high, axis_ticks(low, high))
 

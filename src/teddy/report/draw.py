@@ -1,4 +1,4 @@
-"""Charts as figures of matplotlib, without any state of pyplot."""
+"""Charts as figures of matplotlib, without the state of pyplot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from teddy.errors import InputError
 from teddy.report.chart import Chart, Heatmap, Line, Panel, Points
 from teddy.report.draw_heatmap import draw_heatmap, heatmap_size, shared_reach
-from teddy.report.style import INK, Look, looks
+from teddy.report.style import INK, Look, looks, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,7 @@ STYLE: dict[Any, Any] = {
 
 
 def styled(function: Callable[P, T]) -> Callable[P, T]:
-    """Decorate a function that draws or saves: it runs with our settings of matplotlib."""
+    """Decorate a function that draws or saves, so that it runs with our matplotlib settings."""
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -93,42 +93,42 @@ def draw(chart: Chart) -> Figure:
     width, height = (max(size[axis] for size in sizes) for axis in (0, 1))
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.08)
     figure = Figure(figsize=(columns * width, rows * height), layout=layout, facecolor="w")
-    found = looks(_labels(chart))
+    label_looks = looks(_labels(chart))
     reach = shared_reach([p for p in chart.panels if isinstance(p, Heatmap)])
     for position, panel in enumerate(chart.panels, start=1):
         axes = figure.add_subplot(rows, columns, position)
-        axes.set_title(textwrap.fill(panel.title, int(width * 14)), loc="left", pad=8)
-        axes.set_xlabel(panel.xlabel)
-        axes.set_ylabel(panel.ylabel)
+        axes.set_title(plain(textwrap.fill(panel.title, int(width * 14))), loc="left", pad=8)
+        axes.set_xlabel(plain(panel.xlabel))
+        axes.set_ylabel(plain(panel.ylabel))
         if isinstance(panel, Heatmap):
             draw_heatmap(axes, panel, reach)
         else:
-            _draw_panel(axes, panel, found)
+            _draw_panel(axes, panel, label_looks)
     head = 0.0
     if chart.title:
         title = textwrap.fill(chart.title, int(columns * width * 10))
-        figure.suptitle(title, fontsize=11, x=0.01, ha="left", fontweight="bold")
+        figure.suptitle(plain(title), fontsize=11, x=0.01, ha="left", fontweight="bold")
         head = 0.1 + 0.2 * (1 + title.count("\n"))
-    foot = _legend(figure, chart, found)
+    foot = _legend(figure, chart, label_looks)
     # The panels keep their size, whatever stands above and below them.
     figure.set_size_inches(columns * width, rows * height + head + foot)
     return figure
 
 
-def _draw_panel(axes: Axes, panel: Panel, found: dict[str, Look]) -> None:
+def _draw_panel(axes: Axes, panel: Panel, label_looks: dict[str, Look]) -> None:
     if panel.log:
         axes.set_yscale("log")
     points = [mark for mark in panel.marks if isinstance(mark, Points)]
     if sum(len(mark.x) for mark in points) > _MANY_POINTS:
-        _draw_cloud(axes, points, found)
+        _draw_cloud(axes, points, label_looks)
         points = []
     for few in points:
-        _draw_points(axes, few, found[few.label])
+        _draw_points(axes, few, label_looks[few.label])
     for mark in panel.marks:
         if isinstance(mark, Line):
-            _draw_line(axes, mark, found[mark.label])
+            _draw_line(axes, mark, label_looks[mark.label])
     if panel.level is not None:
-        look = found[panel.level_label]
+        look = label_looks[panel.level_label]
         axes.axhline(panel.level, color=look.colour, linestyle=_DASHES["dash"], linewidth=1.2)
 
 
@@ -152,14 +152,16 @@ def _draw_points(axes: Axes, points: Points, look: Look) -> None:
     )
 
 
-def _draw_cloud(axes: Axes, marks: list[Points], found: dict[str, Look]) -> None:
+def _draw_cloud(axes: Axes, marks: list[Points], label_looks: dict[str, Look]) -> None:
     """Draw very many points in a mixed order, so that no label lies on top of the others."""
     import numpy as np
     from matplotlib.colors import to_rgb
 
     x, y = (np.concatenate([getattr(mark, axis) for mark in marks]) for axis in "xy")
     colours = np.repeat(
-        [to_rgb(found[mark.label].colour) for mark in marks], [len(m.x) for m in marks], axis=0
+        [to_rgb(label_looks[mark.label].colour) for mark in marks],
+        [len(m.x) for m in marks],
+        axis=0,
     )
     order = np.random.default_rng(0).permutation(len(x))
     axes.scatter(
@@ -181,7 +183,7 @@ def _line_style(look: Look) -> dict[str, Any]:
 
 
 def _labels(chart: Chart) -> list[str]:
-    """Labels of all panels, what they are compared with last."""
+    """Return the labels of all panels; those of horizontal lines come last."""
     panels = [panel for panel in chart.panels if isinstance(panel, Panel)]
     levels = [panel.level_label for panel in panels if panel.level is not None]
     return list(dict.fromkeys([*(mark.label for mark in _marks(chart)), *levels]))
@@ -191,12 +193,12 @@ def _marks(chart: Chart) -> list[Line | Points]:
     return [mark for panel in chart.panels if isinstance(panel, Panel) for mark in panel.marks]
 
 
-def _legend(figure: Figure, chart: Chart, found: dict[str, Look]) -> float:
+def _legend(figure: Figure, chart: Chart, label_looks: dict[str, Look]) -> float:
     """Put one legend below all panels, in as few rows as fit; return its height in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     canvas = FigureCanvasAgg(figure)
-    handles = [_handle(chart, label, look) for label, look in found.items()]
+    handles = [_handle(chart, label, look) for label, look in label_looks.items()]
     height = 0.0
     for columns in range(len(handles), 0, -1):
         legend = figure.legend(handles=handles, loc="outside lower center", ncols=columns)
@@ -219,4 +221,4 @@ def _handle(chart: Chart, label: str, look: Look) -> Line2D:
             style |= {"marker": "o"}
     if not marks:
         style |= {"marker": "none", "linestyle": _DASHES["dash"], "linewidth": 1.2}
-    return Line2D([], [], label=label, **style)
+    return Line2D([], [], label=plain(label), **style)

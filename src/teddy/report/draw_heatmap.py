@@ -7,7 +7,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from teddy.report.chart import Heatmap
-from teddy.report.style import ABOVE, BELOW, EQUAL, INK
+from teddy.report.style import ABOVE, BELOW, EQUAL, INK, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ _LEAST = 3.5, 2.4
 
 
 def heatmap_size(heatmap: Heatmap) -> tuple[float, float]:
-    """Inches that a map needs for its cells and its names.
+    """Return the inches that a map needs for its cells and its names.
 
     Example:
         >>> heatmap_size(Heatmap("", "", "", ["1"], ["teddy"], [[1.0]]))
@@ -32,9 +32,9 @@ def heatmap_size(heatmap: Heatmap) -> tuple[float, float]:
 
 
 def shared_reach(heatmaps: Iterable[Heatmap]) -> float | None:
-    """The largest value from 0 of maps of differences, so that one colour means one value.
+    """Return the largest distance from 0 in maps of differences, for a shared colour scale.
 
-    None if none of them has a value below 0: then each has a scale of its own.
+    None if no value is below 0: then each map has its own scale.
 
     Example:
         >>> shared_reach([Heatmap("", "", "", ["1"], ["a", "b"], [[-2.0], [3.0]])])
@@ -45,7 +45,7 @@ def shared_reach(heatmaps: Iterable[Heatmap]) -> float | None:
 
 
 def draw_heatmap(axes: Axes, heatmap: Heatmap, reach: float | None) -> None:
-    """Draw a map; each number stands in its cell, in the ink that reads best there."""
+    """Draw a map with a number in each cell, in the colour of best contrast."""
     import numpy as np
     from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 
@@ -64,8 +64,8 @@ def draw_heatmap(axes: Axes, heatmap: Heatmap, reach: float | None) -> None:
     colours = colours.with_extremes(bad=_UNKNOWN)
     axes.grid(visible=False)
     axes.imshow(np.ma.masked_invalid(values), cmap=colours, norm=scale, aspect="auto")
-    axes.set_xticks(range(len(heatmap.columns)), list(heatmap.columns))
-    axes.set_yticks(range(len(heatmap.rows)), list(heatmap.rows))
+    axes.set_xticks(range(len(heatmap.columns)), [plain(name) for name in heatmap.columns])
+    axes.set_yticks(range(len(heatmap.rows)), [plain(name) for name in heatmap.rows])
     if any(len(name) > 7 for name in heatmap.columns):
         axes.tick_params(axis="x", labelrotation=35)
         for label in axes.get_xticklabels():
@@ -98,7 +98,7 @@ def _text(value: float, *, signed: bool) -> str:
 
 
 def _ink_on(colour: tuple[float, ...]) -> str:
-    """Dark or white, whichever contrasts more (WCAG's relative luminance)."""
+    """Return dark or white, by the higher contrast (WCAG's relative luminance)."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return "white" if 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.071 else INK

@@ -1,4 +1,4 @@
-"""The neighbourhood of a node, before and after a ticket, side by side."""
+"""Drawing of a node's neighbourhood, before and after pruning."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from teddy.report.draw import MARKERS, styled
-from teddy.report.style import INK, Look, class_looks
+from teddy.report.style import INK, Look, class_looks, plain
 from teddy.ticket.inspection import Neighbourhood
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Point = tuple[float, float]
 _KEPT: dict[str, Any] = {"color": "#4a4d52", "linewidth": 1.1, "linestyle": "-"}
 _REMOVED: dict[str, Any] = {"color": "#a9a9a9", "linewidth": 0.9, "linestyle": (0, (3, 2.2))}
 _NO_CLASS = Look("#8a8a8a", "circle", hollow=True)
-#: Up to so many nodes labels are written straight, else along the rays.
+#: Up to this number of nodes, labels are horizontal, else along the rays.
 _STRAIGHT = 16
 
 
@@ -34,13 +34,16 @@ def draw_neighbourhood(
 ) -> Figure:
     """Draw a node in the middle and the others around it, by their distance.
 
-    On the left the whole, removed edges dashed; on the right what is left, in the same places.
+    The left panel has all edges, removed ones dashed; the right panel the kept edges, at the same
+    positions.
 
     Args:
-        ids: What its nodes are called, in their order.
-        classes: Their classes; -1: it has none.
-        names: Of all classes, so that a class looks the same in every picture; none: nodes have
-            no classes.
+        around: The neighbourhood.
+        ids: Ids of its nodes, in their order.
+        classes: Classes of its nodes; -1: no class.
+        names: Names of all classes, so that a class looks the same in every picture; empty: nodes
+            have no classes.
+        title: Title of the figure.
 
     Example:
         >>> around = Neighbourhood([4, 7], [0, 1], [0, 0], [(0, 1)], [False], 0, 1, 0)
@@ -52,17 +55,17 @@ def draw_neighbourhood(
     from matplotlib.lines import Line2D
 
     figure = Figure(figsize=(10.4, 6.0), layout="constrained", facecolor="w")
-    figure.suptitle(title, fontsize=11, x=0.005, ha="left", fontweight="bold")
+    figure.suptitle(plain(title), fontsize=11, x=0.005, ha="left", fontweight="bold")
     places = positions(around)
     looks = list(class_looks(names).values())
     counts = {
         "before": (around.degree, len(around.kept)),
         "after": (around.degree_after, sum(around.kept)),
     }
-    for index, (when, (own, shown)) in enumerate(counts.items()):
+    for index, (when, (degree, shown)) in enumerate(counts.items()):
         axes = figure.add_subplot(1, 2, index + 1)
-        ours, drawn = (f"{count:,} edge{'s' * (count != 1)}" for count in (own, shown))
-        axes.set_title(f"{when}: {ours} of {ids[0]}; {drawn} drawn", loc="left")
+        ours, drawn = (f"{count:,} edge{'s' * (count != 1)}" for count in (degree, shown))
+        axes.set_title(plain(f"{when}: {ours} of {ids[0]}; {drawn} drawn"), loc="left")
         axes.set_axis_off()
         axes.set_aspect("equal")
         axes.set_xlim(-1.28, 1.28)
@@ -86,7 +89,7 @@ def draw_neighbourhood(
 
 
 def positions(around: Neighbourhood) -> list[Point]:
-    """Where to draw each node: on rings, next to the node that it is reached through.
+    """Return the position of each node: on rings, next to the node that it is reached through.
 
     Example:
         >>> around = Neighbourhood([4, 7, 8], [0, 1, 1], [0, 0, 0], [], [], 0, 2, 2)
@@ -108,16 +111,16 @@ def positions(around: Neighbourhood) -> list[Point]:
         for index, child in enumerate(children[place]):
             angle[child] = (done + index + 0.5) / total
         done += share
-    found = []
+    points = []
     for place, hop in enumerate(around.hops):
         turn = math.pi - 2 * math.pi * angle[place]
         radius = hop / max(rings, 1)
-        found.append((radius * math.cos(turn), radius * math.sin(turn)))
-    return found
+        points.append((radius * math.cos(turn), radius * math.sin(turn)))
+    return points
 
 
 def _in_order(around: Neighbourhood) -> list[int]:
-    """Direct neighbours, those with an edge between them one after the other."""
+    """Return the direct neighbours, those with an edge between them one after the other."""
     ring = {place for place, hop in enumerate(around.hops) if hop == 1}
     joined: dict[int, list[int]] = {place: [] for place in ring}
     for one, two in around.edges:
@@ -142,7 +145,7 @@ def _draw_edges(axes: Axes, around: Neighbourhood, places: list[Point], removed:
 
 
 def _line(one: Point, two: Point) -> tuple[list[float], list[float]]:
-    """A straight line, or a bent one where that would seem to end at the node in the middle."""
+    """Return a straight line, or a bent one where it would pass through the middle node."""
     (a, b), (c, d) = one, two
     length = math.hypot(c - a, d - b)
     passes = a * c + b * d < 0 and abs(a * d - b * c) < 0.12 * length
@@ -177,7 +180,7 @@ def _draw_nodes(axes: Axes, places: list[Point], looks: list[Look]) -> None:
 def _draw_labels(
     axes: Axes, around: Neighbourhood, places: list[Point], ids: Sequence[int | str]
 ) -> None:
-    """Write the ids: outwards; of nodes with others behind them, to the side."""
+    """Write the ids outwards; to the side for nodes with others behind them."""
     from matplotlib.patheffects import withStroke
 
     few = len(places) <= _STRAIGHT
@@ -191,7 +194,7 @@ def _draw_labels(
         gap = 13 if middle else 8 if few else 6
         turn = math.degrees(math.atan2(up, across))
         axes.annotate(
-            str(name) if len(str(name)) <= 14 else f"{str(name)[:12]}…",
+            plain(str(name) if len(str(name)) <= 14 else f"{str(name)[:12]}…"),
             (x, y),
             (gap * across, gap * up),
             textcoords="offset points",
@@ -210,6 +213,6 @@ def _handle(label: str, look: Look) -> Line2D:
     from matplotlib.lines import Line2D
 
     return Line2D(
-        [], [], linestyle="none", marker=MARKERS[look.marker], markersize=7, label=label,
+        [], [], linestyle="none", marker=MARKERS[look.marker], markersize=7, label=plain(label),
         markerfacecolor="w" if look.hollow else look.colour, markeredgecolor=look.colour,
     )  # fmt: skip

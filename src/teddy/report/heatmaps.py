@@ -1,4 +1,4 @@
-"""Differences to dense over two axes: methods and levels, or both sparsities."""
+"""Heat maps of the difference to dense: methods by levels, or edges by weights."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from teddy.report.style import method_order
 
 Cell = dict[str, Any]
 
-#: Options that change how sparse a ticket is, not how it is found.
+#: Options that set the sparsity of a ticket and not the method.
 _LEVEL_OPTIONS = ("weight_level", "graph_level", "only")
 
 
-def heatmaps_of(cells: Sequence[Cell], place: int) -> list[dict[str, Any]]:
-    """Maps of the tickets of one place, as positions in ``cells`` (None: not there).
+def heatmaps_of(cells: Sequence[Cell], problem: int) -> list[dict[str, Any]]:
+    """Return maps of the tickets of one data set and model, as positions in ``cells``.
 
-    The first has methods as rows and levels as columns. A method whose tickets vary both
-    sparsities apart from each other (``teddy:weight_level=40``) has one over both, too.
+    The first has methods as rows and levels as columns. A method with several weight sparsities
+    for the same graph sparsity (``teddy:weight_level=40``) also has a map over both. A position is
+    None where there is no ticket.
 
     Example:
-        >>> cells = [{"method": m, "simulation": i, "graph": 5.0 * i, "weight": 5.0 * i,
-        ...     "place": 0, "verdict": "winning"} for m in ("random", "teddy") for i in (1, 2)]
+        >>> cells = [{"method": m, "level": i, "graph": 5.0 * i, "weight": 5.0 * i,
+        ...     "problem": 0, "verdict": "winning"} for m in ("random", "teddy") for i in (1, 2)]
         >>> one, = heatmaps_of(cells, 0)
         >>> one["rows"], one["columns"], one["cells"]
         (['teddy', 'random'], ['1', '2'], [[2, 3], [0, 1]])
@@ -29,7 +30,7 @@ def heatmaps_of(cells: Sequence[Cell], place: int) -> list[dict[str, Any]]:
     tickets = [
         (i, cell)
         for i, cell in enumerate(cells)
-        if cell["place"] == place and cell["verdict"] != "dense"
+        if cell["problem"] == problem and cell["verdict"] != "dense"
     ]
     if not tickets:
         return []
@@ -43,22 +44,20 @@ def heatmaps_of(cells: Sequence[Cell], place: int) -> list[dict[str, Any]]:
 
 def _methods(tickets: list[tuple[int, Cell]]) -> dict[str, Any]:
     rows = method_order(cell["method"] for _, cell in tickets)
-    columns = sorted({cell["simulation"] for _, cell in tickets})
+    columns = sorted({cell["level"] for _, cell in tickets})
     return {
         "name": "methods",
-        "xlabel": "simulation",
+        "xlabel": "level",
         "ylabel": "",
         "columns": [str(column) for column in columns],
         "rows": rows,
         "methods": True,
-        "cells": _table(
-            {i: (cell["method"], cell["simulation"]) for i, cell in tickets}, rows, columns
-        ),
+        "cells": _table({i: (cell["method"], cell["level"]) for i, cell in tickets}, rows, columns),
     }
 
 
 def _sparsities(name: str, family: list[tuple[int, Cell]]) -> dict[str, Any] | None:
-    """A map over both sparsities, if it would be more than a diagonal."""
+    """Return a map over both sparsities, or None if it were only a diagonal."""
     shares = {i: (round(cell["weight"], 1), round(cell["graph"], 1)) for i, cell in family}
     rows, columns = (sorted(set(values)) for values in zip(*shares.values(), strict=True))
     table = _table(shares, rows, columns)
@@ -77,17 +76,17 @@ def _sparsities(name: str, family: list[tuple[int, Cell]]) -> dict[str, Any] | N
 
 
 def _table(
-    places: dict[int, tuple[Any, Any]], rows: Sequence[Any], columns: Sequence[Any]
+    points: dict[int, tuple[Any, Any]], rows: Sequence[Any], columns: Sequence[Any]
 ) -> list[list[int | None]]:
-    """Positions of tickets by row and column; of two in one place the first, of plainer name."""
+    """Return positions of tickets by row and column; the first of two at the same point counts."""
     positions: dict[tuple[Any, Any], int] = {}
-    for position, place in places.items():
-        positions.setdefault(place, position)
+    for position, point in points.items():
+        positions.setdefault(point, position)
     return [[positions.get((row, column)) for column in columns] for row in rows]
 
 
 def _family(method: str) -> str:
-    """A method without what only says how sparse."""
+    """Return a method without the options that set its sparsity."""
     name, *options = method.split(":")
     kept = [option for option in options if option.partition("=")[0] not in _LEVEL_OPTIONS]
     return ":".join([name, *kept])

@@ -1,4 +1,4 @@
-"""One HTML file that says what a sweep found, and needs nothing else: no network, no server."""
+"""Report of a sweep as one HTML file, which works without a network or a server."""
 
 from __future__ import annotations
 
@@ -11,9 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from teddy.errors import InputError
-from teddy.report.headline import Key, headlines
+from teddy.report.commands import sweep_command
+from teddy.report.comparison import baselines, forests, overall, tally
+from teddy.report.headline import Key, headlines, signed
 from teddy.report.page_data import page_data
-from teddy.report.page_tables import settings_rows, verdict_columns, verdict_rows
+from teddy.report.page_tables import (
+    NARROW,
+    method_settings,
+    shared_settings,
+    verdict_columns,
+    verdict_rows,
+)
 from teddy.report.save import save_chart
 from teddy.report.sweep_charts import metric_chart
 from teddy.store.atomic import check_writable, write_atomically
@@ -24,17 +32,19 @@ from teddy.sweep.statistics import Difference
 from teddy.sweep.summary import Row, summarize
 
 _TEMPLATE = files("teddy.report") / "template"
-_SCRIPTS = ("text.js", "look.js", "charts.js", "details.js", "table.js", "page.js")
+_SCRIPTS = (
+    "text.js", "look.js", "forest.js", "charts.js", "details.js", "table.js", "page.js",
+)  # fmt: skip
 
 
-def make_page(rows: Sequence[Row], facts: Mapping[str, Any], title: str | None = None) -> str:
-    """Make the page.
+def make_page(rows: Sequence[Row], metadata: Mapping[str, Any], title: str | None = None) -> str:
+    """Make the page of a sweep.
 
     Args:
-        rows: As of :func:`teddy.sweep.read_table`; columns that aren't there are left out.
-        facts: What the sweep's cells have in common, as of its ``sweep.json``: settings, data,
-            methods; may be empty.
-        title: Default: what was compared.
+        rows: Rows, as :func:`teddy.sweep.read_table` returns them; missing columns are left out.
+        metadata: Content of the sweep's ``sweep.json``: settings, data, methods. ``command`` is the
+            command itself, where it is known. May be empty.
+        title: Title of the page; default: the names of the data sets.
 
     Example:
         >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 5,
@@ -48,7 +58,9 @@ def make_page(rows: Sequence[Row], facts: Mapping[str, Any], title: str | None =
     if not rows:
         raise InputError("no results to report, expected at least one cell")
     plotly, jinja, markup = _libraries()
-    data, metric = page_data(rows, facts), Metric.from_rows(rows)
+    data, metric = page_data(rows, metadata), Metric.from_rows(rows)
+    cells, settings = data["cells"], data["settings"]
+    compared, choices = forests(rows, cells), baselines(cells)
     plotly_script = _script(plotly.get_plotlyjs())
     script = _script("\n".join(_read(name) for name in _SCRIPTS))
     environment = jinja.Environment(
@@ -62,19 +74,32 @@ def make_page(rows: Sequence[Row], facts: Mapping[str, Any], title: str | None =
         plotly=markup(plotly_script),
         script=markup(script),
         data=markup(_embedded(data)),
-        headlines=headlines(summarize(rows), _last_differences(data["cells"])),
-        places=data["places"],
+        headlines=headlines(
+            summarize(rows),
+            _last_differences(cells),
+            [forest for forest in compared if forest.baseline == choices[0]],
+        ),
+        problems=data["problems"],
+        forests=compared,
+        baselines=choices,
+        looks={method["name"]: method for method in data["methods"]},
+        tally=tally,
+        overall=overall,
+        signed=signed,
+        narrow=NARROW,
         columns=verdict_columns(metric),
         metric=metric,
-        verdicts=verdict_rows(data["cells"]),
-        settings=settings_rows(facts),
+        verdicts=verdict_rows(cells),
+        command=sweep_command(rows, metadata),
+        settings=shared_settings(settings, metadata) if settings else [],
+        method_settings=method_settings(settings),
         versions=sorted({str(row["versions"]) for row in rows if row.get("versions")}),
     )
     return page
 
 
 def write_page(
-    rows: Sequence[Row], facts: Mapping[str, Any], path: str | Path, title: str | None = None
+    rows: Sequence[Row], metadata: Mapping[str, Any], path: str | Path, title: str | None = None
 ) -> Path:
     """Write the page to a file, whole or not at all, and return its path.
 
@@ -84,7 +109,7 @@ def write_page(
         ...
         teddy.errors.InputError: no results to report, expected at least one cell
     """
-    write_atomically(path, make_page(rows, facts, title).encode())
+    write_atomically(path, make_page(rows, metadata, title).encode())
     return Path(path)
 
 
@@ -96,11 +121,11 @@ def write_report(
     Args:
         run: The sweep's folder, or its ``results.parquet``.
         out: The HTML file to write.
-        title: Of the page; default: what was compared.
+        title: Title of the page; default: the names of the data sets.
         plots: Folder for the charts of the metric as PNG and PDF; default: none.
 
     Returns:
-        ``report`` (its path), ``cells`` (how many) and ``plots`` (their paths), as plain data.
+        Plain data: ``report`` (path), ``cells`` (number) and ``plots`` (paths).
 
     Example:
         >>> write_report("no-such-sweep", "report.html")
@@ -110,13 +135,13 @@ def write_report(
     """
     rows = read_table(run)
     check_writable(out)
-    path = write_page(rows, read_facts(run), out, title)
+    path = write_page(rows, read_metadata(run), out, title)
     drawn = [] if plots is None else save_chart(metric_chart(rows), plots)
     return {"report": str(path), "cells": len(rows), "plots": [str(plot) for plot in drawn]}
 
 
-def read_facts(run: str | Path) -> dict[str, Any]:
-    """What the cells of a sweep have in common; empty where its ``sweep.json`` isn't sound."""
+def read_metadata(run: str | Path) -> dict[str, Any]:
+    """Read a sweep's ``sweep.json``; empty where it is missing or damaged."""
     try:
         return Folder(run if Path(run).is_dir() else Path(run).parent).metadata()
     except InputError:
@@ -135,18 +160,18 @@ def _libraries() -> tuple[Any, Any, Any]:
 
 
 def _title(data: Mapping[str, Any]) -> str:
-    names = dict.fromkeys(Path(place["dataset"]).name for place in data["places"])
+    names = dict.fromkeys(Path(problem["dataset"]).name for problem in data["problems"])
     return f"Graph lottery tickets: {', '.join(names)}"
 
 
 def _about(data: Mapping[str, Any]) -> str:
-    """The size of the sweep in a line."""
+    """Describe the size of the sweep in one line."""
     seed = data["columns"].index("seed")
     counts = {
-        "data set": len({place["dataset"] for place in data["places"]}),
-        "model": len({place["model"] for place in data["places"]}),
+        "data set": len({problem["dataset"] for problem in data["problems"]}),
+        "model": len({problem["model"] for problem in data["problems"]}),
         "method": len(data["methods"]),
-        "level": len({cell["simulation"] for cell in data["cells"]}),
+        "level": len({cell["level"] for cell in data["cells"]}),
         "seed": len({row[seed] for row in data["rows"]}),
         "run": len(data["rows"]),
     }
@@ -155,14 +180,14 @@ def _about(data: Mapping[str, Any]) -> str:
 
 def _last_differences(cells: Sequence[Mapping[str, Any]]) -> dict[Key, Difference]:
     return {
-        (c["dataset"], c["model"], c["method"], c["simulation"]): Difference(**difference)
+        (c["dataset"], c["model"], c["method"], c["level"]): Difference(**difference)
         for c in cells
         if (difference := c["last"] and c["last"]["difference"])
     }
 
 
 def _policy(*scripts: str) -> str:
-    """Only these scripts may run, and nothing may be fetched."""
+    """Return a policy under which only these scripts run and nothing is fetched."""
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (
@@ -173,12 +198,12 @@ def _policy(*scripts: str) -> str:
 
 
 def _script(code: str) -> str:
-    """Code that an HTML parser hands on as it is, so that its hash is known."""
+    """Prepare code so that an HTML parser does not change it, and its hash holds."""
     return code.replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script")
 
 
 def _embedded(data: Mapping[str, Any]) -> str:
-    """JSON that can't end the element it stands in, whatever names it holds."""
+    """Write JSON that cannot end its script element, with any names in it."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for letter in "<>&":
         text = text.replace(letter, f"\\u{ord(letter):04x}")

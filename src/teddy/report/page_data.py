@@ -1,4 +1,4 @@
-"""Data of the page, plain JSON: every number that it shows is computed here."""
+"""Data of the page as plain JSON: every number that it shows is computed here."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
+from teddy.report.commands import cell_command, real_settings
 from teddy.report.heatmaps import heatmaps_of
 from teddy.report.style import ABOVE, BELOW, looks, method_order
 from teddy.sweep.metric import Metric
@@ -16,16 +17,16 @@ from teddy.sweep.summary import Row, Summary, summarize
 
 Cell = dict[str, Any]
 
-#: Columns of a row whose mean over seeds the page shows as they are.
+#: Columns of a row whose mean over seeds the page shows.
 _MEANS = ("isolated", "components", "largest_component", "pruned_degree", "homophily")
 
 
-def page_data(rows: Sequence[Row], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """All that the page's script needs; it computes nothing itself.
+def page_data(rows: Sequence[Row], metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of the page's script, which computes nothing itself.
 
-    ``rows`` are the cells' files as a table, for details and downloads; ``cells`` the seeds of
-    each together; ``places`` the data sets and models with what is compared there; ``metric`` and
-    ``hits`` the names of the metrics.
+    ``rows`` has a row for each run, for details and downloads. ``cells`` has the seeds of each
+    data set, model, method and level together. ``problems`` has the data sets and models.
+    ``metric`` and ``hits`` are the names of the metrics.
 
     Example:
         >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 5,
@@ -34,28 +35,28 @@ def page_data(rows: Sequence[Row], facts: Mapping[str, Any]) -> dict[str, Any]:
         ...     "seconds_round": 1.0, "seconds_sparse": 2.0,
         ...     "test_rows": 1000}
         >>> data = page_data([row], {})
-        >>> timing, = data["places"][0]["timing"]
+        >>> timing, = data["problems"][0]["timing"]
         >>> timing["relative"], timing["masks"]
         (1.5, {'seconds': 1.0, 'relative': 0.5})
         >>> data["methods"][0]["colour"]
         '#0072b2'
     """
-    cells, metric = _cells_of(rows), Metric.from_rows(rows)
+    cells, metric = _cells(rows, metadata), Metric.from_rows(rows)
     columns = list(dict.fromkeys(name for row in rows for name in row))
     methods = method_order(cell["method"] for cell in cells)
-    places = [
+    problems = [
         {
             "dataset": dataset,
             "model": model,
             "dense": dense_of(r for r in rows if (r["dataset"], r["model"]) == (dataset, model)),
             "heatmaps": heatmaps_of(cells, index),
-            "timing": _timing([cell for cell in cells if cell["place"] == index]),
+            "timing": _timing([cell for cell in cells if cell["problem"] == index]),
         }
-        for index, (dataset, model) in enumerate(_places_of(rows))
+        for index, (dataset, model) in enumerate(_problems(rows))
     ]
     data: dict[str, Any] = _finite(
         {
-            "places": places,
+            "problems": problems,
             "methods": [{"name": name, **asdict(look)} for name, look in looks(methods).items()],
             "metric": metric.name,
             "hits": metric.hits,
@@ -64,59 +65,80 @@ def page_data(rows: Sequence[Row], facts: Mapping[str, Any]) -> dict[str, Any]:
             "cells": cells,
             "columns": columns,
             "rows": [[row.get(name) for name in columns] for row in rows],
-            "facts": facts,
+            "settings": _settings(rows, cells, metadata),
+            "metadata": metadata,
         }
     )
     return data
 
 
+def _settings(
+    rows: Sequence[Row], cells: Sequence[Cell], metadata: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the resolved settings of each data set, model and method."""
+    names = ("dataset", "model", "method")
+    # A row of the highest level: a dense model's row has no strength of the distillation.
+    by_method = {tuple(cell[name] for name in names): rows[cell["rows"][0]] for cell in cells}
+    settings = [
+        dict(zip(names, key, strict=True)) | {"settings": real_settings(row, metadata)}
+        for key, row in by_method.items()
+    ]
+    return [one for one in settings if one["settings"]]
+
+
 def _timing(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """The quickest level of each method, in seconds and in dense trainings."""
-    found = []
+    """Return times of each method at its fastest level, in seconds and in dense trainings."""
+    times = []
     timed = [c for c in cells if c["verdict"] != "dense" and c["seconds"]]
     for method in method_order(cell["method"] for cell in timed):
         tickets = [c for c in timed if c["method"] == method]
-        quickest = min(tickets, key=lambda c: float(c["seconds"]))
-        seconds, relative = quickest["seconds"], quickest["relative"]
-        parts = {name: quickest[f"seconds_{name}"] for name in ("masks", "training")}
+        fastest = min(tickets, key=lambda c: float(c["seconds"]))
+        seconds, relative = fastest["seconds"], fastest["relative"]
+        parts = {name: fastest[f"seconds_{name}"] for name in ("masks", "training")}
         if relative and None not in parts.values():
             shares = {
                 name: {"seconds": part, "relative": relative * part / seconds}
                 for name, part in parts.items()
             }
-            found.append({"method": method, "seconds": seconds, "relative": relative, **shares})
-    return found
+            times.append({"method": method, "seconds": seconds, "relative": relative, **shares})
+    return times
 
 
-def _cells_of(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The seeds of each point of the grid together; None where something isn't known.
+def _cells(rows: Sequence[Row], metadata: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Put the seeds of each point of the grid together; unknown values are None.
 
-    Sparsities are percent; ``best`` is at the epoch of best validation, ``last`` at the last one;
-    ``macs`` and ``speedup`` are how many times fewer and faster, ``relative`` how many dense
-    trainings a simulation takes; ``rows`` are positions in what came in.
+    Sparsities are in percent. ``best`` is at the epoch of best validation, ``last`` at the last
+    epoch. ``macs`` and ``speedup`` are ratios of dense to ticket, ``relative`` is the time of a
+    level in dense trainings. ``rows`` has positions in the rows.
     """
-    places = {place: index for index, place in enumerate(_places_of(rows))}
+    problems = {problem: index for index, problem in enumerate(_problems(rows))}
     positions: dict[tuple[Any, ...], dict[int, int]] = {}
     for position, row in enumerate(rows):
         # As in a summary, the last row of a seed counts.
         key = row["dataset"], row["model"], row["method"], row["simulation"]
         positions.setdefault(key, {})[row["seed"]] = position
-    found = []
+    cells = []
     for s in summarize(rows):
-        here = positions[s.dataset, s.model, s.method, s.level]
-        cell = _cell(s, [rows[i] for i in here.values()])
-        place, in_order = places[s.dataset, s.model], [here[seed] for seed in sorted(here)]
-        found.append(cell | {"place": place, "rows": in_order})
-    return found
+        by_seed = positions[s.dataset, s.model, s.method, s.level]
+        seeds = [rows[i] for i in by_seed.values()]
+        cells.append(
+            _cell(s, seeds)
+            | {
+                "problem": problems[s.dataset, s.model],
+                "rows": [by_seed[seed] for seed in sorted(by_seed)],
+                "command": cell_command(seeds, metadata),
+            }
+        )
+    return cells
 
 
-def _places_of(rows: Iterable[Row]) -> list[tuple[str, str]]:
-    """Data sets and models that there are."""
+def _problems(rows: Iterable[Row]) -> list[tuple[str, str]]:
+    """Data sets and models of the rows, sorted."""
     return sorted({(row["dataset"], row["model"]) for row in rows})
 
 
 def dense_of(rows: Iterable[Row]) -> dict[str, Any]:
-    """The dense models of one data set and model, which all methods share: one a seed.
+    """Summarise the dense models of one data set and model; all methods share one a seed.
 
     Example:
         >>> row = {"dense_test": 70.0, "dense_last_test": 69.0, "seconds_dense": 2.0}
@@ -132,12 +154,12 @@ def dense_of(rows: Iterable[Row]) -> dict[str, Any]:
 
 
 def _mean_of(rows: Iterable[Row], name: str) -> float | None:
-    """Mean of a column over the rows that have it."""
+    """Return the mean of a column over the rows that have it."""
     return known_mean(row.get(name) for row in rows)
 
 
 def _finite(value: Any) -> Any:
-    """The same data with None for what JSON has no number for."""
+    """Replace numbers that JSON cannot write by None."""
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, Mapping):
@@ -153,7 +175,7 @@ def _cell(summary: Summary, rows: list[Row]) -> dict[str, Any]:
         "dataset": summary.dataset,
         "model": summary.model,
         "method": summary.method,
-        "simulation": summary.level,
+        "level": summary.level,
         "graph": 100 * summary.graph_sparsity,
         "weight": 100 * summary.weight_sparsity,
         "seeds": summary.seeds,
@@ -178,7 +200,7 @@ def _cell(summary: Summary, rows: list[Row]) -> dict[str, Any]:
 
 
 def _last(rows: list[Row]) -> dict[str, Any] | None:
-    """The metric at the last epoch, as that of the best."""
+    """Return the metric at the last epoch, with the same keys as at the best one."""
     known = [row for row in rows if row.get("last_test") is not None]
     if not known:
         return None
@@ -194,7 +216,7 @@ def _last(rows: list[Row]) -> dict[str, Any] | None:
 
 
 def _ratio(rows: list[Row], above: str, below: str) -> float | None:
-    """Ratio of two means over the seeds that have both."""
+    """Return the ratio of two means over the seeds that have both."""
     pairs = [(row.get(above), row.get(below)) for row in rows]
     known = [(a, b) for a, b in pairs if a is not None and b is not None]
     total = sum(b for _, b in known)

@@ -1,4 +1,4 @@
-"""The tables of the page, as texts and what to sort them by."""
+"""Tables of the page: texts, and the values that sort them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from teddy.report.commands import split_settings
 from teddy.report.headline import signed
 from teddy.report.style import method_order
 from teddy.sweep.metric import Metric
@@ -18,7 +19,7 @@ _COLUMNS = (
     ("dataset", "data set", False),
     ("model", "model", False),
     ("method", "method", False),
-    ("simulation", "level", True),
+    ("level", "level", True),
     ("graph", "edges removed", True),
     ("weight", "weights removed", True),
     ("dense", "dense", True),
@@ -30,9 +31,12 @@ _COLUMNS = (
     ("seconds", "seconds", True),
 )
 
+#: Columns that a phone has room for.
+NARROW = ("method", "level", "difference", "verdict")
+
 
 def verdict_columns(metric: Metric) -> tuple[tuple[str, str, bool], ...]:
-    """Columns of the table of verdicts; with hits@k where there is such a second metric.
+    """Return the columns of the table of verdicts; link prediction has hits@k, too.
 
     Example:
         >>> names = [name for name, _, _ in verdict_columns(Metric("link-prediction", "AUC", 20))]
@@ -47,62 +51,78 @@ def verdict_columns(metric: Metric) -> tuple[tuple[str, str, bool], ...]:
 
 
 def verdict_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """A row a ticket; where there is none, one of the dense models.
+    """Return a row for each ticket; one of the dense model where there is no ticket.
 
     Example:
-        >>> cell = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 5,
+        >>> cell = {"dataset": "cora", "model": "gcn", "method": "teddy", "level": 5,
         ...     "graph": 22.6, "weight": 22.6, "dense": 81.0, "verdict": "winning", "seeds": 3,
         ...     "best": {"mean": 82.0, "deviation": 0.5,
         ...              "difference": {"mean": 1.0, "low": 0.2, "high": 1.8}},
-        ...     "last": {"mean": 81.5}, "seconds": 3.2, "place": 0}
+        ...     "last": {"mean": 81.5}, "seconds": 3.2, "problem": 0}
         >>> row, = verdict_rows([cell])
         >>> row["texts"]["ticket"], row["texts"]["difference"], row["sorts"]["difference"]
         ('82.00 ± 0.50', '+1.00 [+0.20, +1.80]', 1.0)
     """
     methods = {name: i for i, name in enumerate(method_order(c["method"] for c in cells))}
-    places = {cell["place"] for cell in cells if cell["verdict"] != "dense"}
-    keys = [(cell["place"], methods[cell["method"]]) for cell in cells]
+    shown = {cell["problem"] for cell in cells if cell["verdict"] != "dense"}
+    keys = [(cell["problem"], methods[cell["method"]]) for cell in cells]
     rows = []
     for position in sorted(range(len(cells)), key=keys.__getitem__):
         cell = cells[position]
-        row = {name: cell[name] for name in ("place", "verdict")}
+        row = {name: cell[name] for name in ("problem", "verdict")}
         if cell["verdict"] == "dense":
-            if cell["place"] in places:
+            if cell["problem"] in shown:
                 continue
-            places.add(cell["place"])
+            shown.add(cell["problem"])
         rows.append({"position": position, **row, "texts": _texts(cell), "sorts": _sorts(cell)})
     return rows
 
 
-def settings_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What the cells have in common, a line each.
+def shared_settings(
+    settings: Sequence[Mapping[str, Any]], metadata: Mapping[str, Any]
+) -> list[tuple[str, str]]:
+    """Return names and values of the settings that all runs share, and the graphs' fingerprints.
+
+    Args:
+        settings: Resolved settings of each method, from the page's data.
+        metadata: Metadata of the sweep.
 
     Example:
-        >>> options = {"hidden_channels": 8}
-        >>> settings_rows({"settings": {"epochs": 200, "model_options": options, "lr": None}})
-        [('epochs', '200'), ('hidden_channels', '8'), ('lr', 'default')]
-        >>> settings_rows({"methods": {"cora gin teddy": {"distill": 2.34}}})
-        [('lambda, gin on cora', '2.34')]
+        >>> values = {"epochs": 200, "lr": 0.01, "tuned": False}
+        >>> shared_settings([{"method": "teddy", "settings": values}], {})
+        [('epochs', '200'), ('lr', '0.01'), ('tuned', 'no')]
     """
-    found: list[tuple[str, str]] = []
-    for name, value in _mapping(facts.get("settings")).items():
-        if isinstance(value, Mapping):
-            found.extend((str(inner), _text(part)) for inner, part in value.items())
-        else:
-            found.append((str(name), _text(value)))
-    strengths: dict[str, list[str]] = {}
-    for name, value in _mapping(facts.get("methods")).items():
-        dataset, _, rest = str(name).partition(" ")
-        model, _, method = rest.partition(" ")
-        strength = value.get("distill") if isinstance(value, Mapping) else None
-        if strength and "distill=" not in method:  # else the method's name says it
-            strengths.setdefault(f"lambda, {model} on {dataset}", []).append(f"{strength:g}")
-    found.extend((name, ", ".join(dict.fromkeys(values))) for name, values in strengths.items())
-    for name, value in _mapping(facts.get("data")).items():
+    shared, _ = split_settings([one["settings"] for one in settings])
+    lines = [(name, _text(value)) for name, value in shared.items()]
+    graphs = metadata.get("data")
+    for name, value in (graphs if isinstance(graphs, Mapping) else {}).items():
         # Enough of a sha256 to tell graphs apart.
         fingerprint = isinstance(value, str) and len(value) == 64
-        found.append((f"graph of {name}", value[:12] if fingerprint else _text(value)))
-    return found
+        lines.append((f"graph of {name}", value[:12] if fingerprint else _text(value)))
+    return lines
+
+
+def method_settings(
+    settings: Sequence[Mapping[str, Any]],
+) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows of the settings in which the methods differ.
+
+    Example:
+        >>> names = {"dataset": "cora", "model": "gcn"}
+        >>> method_settings([{**names, "method": name, "settings": {"distill": strength}}
+        ...     for name, strength in (("teddy", 10.0), ("ugs", 0.0))])
+        (['data set', 'model', 'method', 'distill'],
+        [['cora', 'gcn', 'teddy', '10'], ['cora', 'gcn', 'ugs', '0']])
+    """
+    _, differing = split_settings([one["settings"] for one in settings])
+    if not differing:
+        return [], []
+    rows = [
+        [one["dataset"], one["model"], one["method"]]
+        + [_text(one["settings"].get(name)) for name in differing]
+        for one in settings
+    ]
+    return ["data set", "model", "method", *differing], rows
 
 
 def _texts(cell: Cell) -> dict[str, str]:
@@ -112,7 +132,7 @@ def _texts(cell: Cell) -> dict[str, str]:
         "dataset": cell["dataset"],
         "model": cell["model"],
         "method": "dense" if dense else cell["method"],
-        "simulation": str(cell["simulation"]),
+        "level": str(cell["level"]),
         "graph": f"{cell['graph']:.1f}%",
         "weight": f"{cell['weight']:.1f}%",
         "dense": f"{cell['dense']:.2f}",
@@ -145,13 +165,11 @@ def _difference(difference: Mapping[str, Any]) -> str:
     return signed(difference["mean"]) + interval
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
 def _text(value: Any) -> str:
     if value is None:
-        return "default"
+        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
     return value if isinstance(value, str) else json.dumps(value)

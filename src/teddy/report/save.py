@@ -1,4 +1,4 @@
-"""Charts as files: whole or not there, the same bytes for the same chart."""
+"""Charts as files, written atomically; the same chart gives the same bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from teddy.store.folders import make_folder
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Of each kind of file: no dates and versions.
+# Metadata of each file type, without dates and versions.
 _METADATA: dict[str, Any] = {
     ".png": {"Software": None}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None},
 }  # fmt: skip
@@ -24,7 +24,7 @@ _METADATA: dict[str, Any] = {
 def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
     """Write a chart as ``<name>.png`` and ``<name>.pdf``; the same chart gives the same bytes.
 
-    The folder is made if it isn't there.
+    The folder is created if it is missing.
 
     Example:
         >>> import tempfile
@@ -34,7 +34,7 @@ def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
         ['accuracy.png', 'accuracy.pdf']
     """
     if not chart.name or Path(chart.name).name != chart.name:
-        raise InputError(f"chart is named '{chart.name}', expected the name of a file")
+        raise InputError(f"chart name must be a file name without folders, got '{chart.name}'")
     figure = draw(chart)
     contents = {Path(folder) / (chart.name + k): _content(figure, k) for k in (".png", ".pdf")}
     make_folder(Path(folder))
@@ -44,7 +44,7 @@ def save_chart(chart: Chart, folder: str | Path) -> list[Path]:
 
 
 def save_picture(chart: Chart, path: StrPath) -> None:
-    """Write a chart to a file, by its ending.
+    """Write a chart to a PNG, PDF or SVG file, by the file name's ending.
 
     Example:
         >>> import tempfile
@@ -59,13 +59,13 @@ def save_picture(chart: Chart, path: StrPath) -> None:
 
 
 def save_figure(figure: Figure, path: StrPath) -> None:
-    """Write a figure, by the ending of the file; the same figure gives the same bytes."""
+    """Write a figure to a PNG, PDF or SVG file; the same figure gives the same bytes."""
     kind = check_picture(path)
     write_atomically(path, _content(figure, kind))
 
 
 def check_picture(path: StrPath) -> str:
-    """Return the ending of a file that a figure can be written to, or raise.
+    """Return the ending of a figure's file name, or raise.
 
     Example:
         >>> check_picture("node.gif")
@@ -82,7 +82,7 @@ def check_picture(path: StrPath) -> str:
 
 @styled
 def _content(figure: Figure, kind: str) -> bytes:
-    """A figure as a file without dates and versions."""
+    """Return a figure as the content of a file, without dates and versions."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format=kind[1:], dpi=150, metadata=_METADATA[kind])
     content = buffer.getvalue()
@@ -90,7 +90,7 @@ def _content(figure: Figure, kind: str) -> bytes:
 
 
 def _small_png(content: bytes) -> bytes:
-    """A quarter of the size: 256 colours are more than a chart has."""
+    """Reduce a PNG to 256 colours, which makes it four times smaller."""
     from PIL import Image
 
     buffer = io.BytesIO()

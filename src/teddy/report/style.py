@@ -1,7 +1,7 @@
-"""How a label looks: one colour, marker and dash, the same in every plot and on the page.
+"""Looks of labels: one colour, marker and dash, the same in every plot and on the page.
 
-Colours keep their distance under deuteranopia and protanopia, and can be seen on white and on
-the page's dark ground; markers and dashes say the same again without colour.
+Colours stay distinct under deuteranopia and protanopia, and visible on white and on the page's dark
+ground. Markers and dashes tell labels apart without colour.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-#: Of text and of the dense model's line.
+#: Colour of text and of the dense model's line.
 INK = "#26282c"
 
 #: Ends and middle of a scale of differences: below, equal, above.
@@ -22,11 +22,11 @@ _KNOWN = {
     "teddy": ("#0072b2", "circle"),
     "ugs": ("#b53809", "square"),
     "wd-glt": ("#06aa71", "diamond"),
-    "random": ("#666666", "x"),
+    "random": ("#ce8f00", "x"),
     "degree-high": ("#ce82ad", "triangle-up"),
-    "degree-low": ("#ce8f00", "triangle-down"),
+    "degree-low": ("#7d32e6", "triangle-down"),
     "two-hop": ("#009dfc", "cross"),
-    "k-neighbor": ("#7a5fc0", "triangle-left"),
+    "k-neighbor": ("#666666", "triangle-left"),
     "local-degree": ("#8a6d1f", "triangle-right"),
     "forest-fire": ("#c2557a", "star"),
     "gain": ("#5f6be0", "diamond"),
@@ -39,20 +39,20 @@ _KNOWN = {
     "frontier": ("#06aa71", "square"),
 }
 
-_SPARE = ("#2a8f96", "#8d5a3a", "#64801f", "#9457b5", "#b3446c", "#5d6b82")
+_SPARE = ("#2a8f96", "#8d5a3a", "#d820b0", "#9457b5", "#b3446c", "#5d6b82")
 _MARKERS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star")
 _DASHES = ("dash", "dot", "dashdot", "longdash")
 
-#: Variants that are met often, so that none of them share a dash.
+#: Frequent variants, each with its own dash.
 _VARIANTS = {"distill=0": 0, "only=edges": 1, "only=weights": 2}
 
 
 @dataclass(frozen=True)
 class Look:
-    """Colour, marker and dash of a label, in the words of plotly.
+    """Colour, marker and dash of a label, by plotly's names.
 
     Attributes:
-        colour: As ``#rrggbb``.
+        colour: ``#rrggbb``.
         marker: ``circle``, ``square``, ...
         dash: ``solid``, ``dash``, ``dot``, ``dashdot`` or ``longdash``.
         hollow: Whether the marker is only an outline: a variant of a method.
@@ -68,37 +68,37 @@ DENSE = Look(INK, "circle", "dash")
 
 
 def looks(labels: Iterable[str]) -> dict[str, Look]:
-    """How each of these labels looks, in their order.
+    """Return the look of each label, in their order.
 
-    A known method has its own colour and marker, with options the same colour, a hollow marker
-    and a dash. Another label has a look that follows from its letters, unless a label beside it
-    has that colour already.
+    A known method has its own colour and marker. With options it has the same colour, a hollow
+    marker and a dash. The look of another label follows from its letters, unless a label beside it
+    already has that colour.
 
     Example:
-        >>> found = looks(["teddy", "teddy:distill=0", "mine"])
-        >>> found["teddy"]
+        >>> by_label = looks(["teddy", "teddy:distill=0", "mine"])
+        >>> by_label["teddy"]
         Look(colour='#0072b2', marker='circle', dash='solid', hollow=False)
-        >>> found["teddy:distill=0"].dash, found["teddy:distill=0"].colour
+        >>> by_label["teddy:distill=0"].dash, by_label["teddy:distill=0"].colour
         ('dash', '#0072b2')
-        >>> found["mine"] == looks(["mine"])["mine"]
+        >>> by_label["mine"] == looks(["mine"])["mine"]
         True
     """
     wanted = list(dict.fromkeys(labels))
-    # In the order of their names, so that the same labels look the same however they are listed.
+    # Sorted, so that looks do not depend on the order of the labels.
     unknown = sorted({_base(label) for label in wanted} - _KNOWN.keys() - {"dense"})
     bases = {name: Look(*known) for name, known in _KNOWN.items()} | {"dense": DENSE}
     taken: set[str] = set()
     for name in unknown:
-        bases[name] = _own(name, taken)
+        bases[name] = _look_of_unknown(name, taken)
         taken.add(bases[name].colour)
-    found: dict[str, Look] = {}
+    by_label: dict[str, Look] = {}
     for label in wanted:
-        found[label] = _variant(bases[_base(label)], label, set(found.values()))
-    return found
+        by_label[label] = _variant(bases[_base(label)], label, set(by_label.values()))
+    return by_label
 
 
 def class_looks(classes: Iterable[str]) -> dict[str, Look]:
-    """How classes of nodes look, in their order: colours told apart first, markers as well.
+    """Return the looks of node classes, in their order: distinct colours first, then markers.
 
     Example:
         >>> [look.marker for look in class_looks(["cat", "dog"]).values()]
@@ -114,7 +114,7 @@ def class_looks(classes: Iterable[str]) -> dict[str, Look]:
 
 
 def method_order(labels: Iterable[str]) -> list[str]:
-    """Labels without repetition: known methods first, each before its variants.
+    """Return labels without repetition: known methods first, each before its variants.
 
     Example:
         >>> method_order(["random", "teddy:distill=0", "mine", "teddy"])
@@ -122,20 +122,31 @@ def method_order(labels: Iterable[str]) -> list[str]:
     """
     known = list(_KNOWN)
 
-    def place(label: str) -> tuple[Any, ...]:
+    def rank(label: str) -> tuple[Any, ...]:
         base = _base(label)
         # Numbers in options count as numbers: weight_level=5 before weight_level=10.
         words = [(int(w), "") if w.isdecimal() else (-1, w) for w in re.split(r"(\d+)", label)]
         return (known.index(base) if base in _KNOWN else len(known), base, words, label)
 
-    return sorted(set(labels), key=place)
+    return sorted(set(labels), key=rank)
+
+
+def plain(text: str) -> str:
+    """Escape a text that matplotlib would read as a formula or leave out of a legend.
+
+    Example:
+        >>> plain("price in $"), plain("_mine").endswith("_mine")
+        ('price in \\\\$', True)
+    """
+    # A label that begins with an underscore is not shown; one after a zero-width space is.
+    return ("\u200b" if text.startswith("_") else "") + text.replace("$", r"\$")
 
 
 def _base(label: str) -> str:
     return label.partition(":")[0].strip().lower()
 
 
-def _own(name: str, taken: set[str]) -> Look:
+def _look_of_unknown(name: str, taken: set[str]) -> Look:
     first = _number(name)
     colours = [_SPARE[(first + step) % len(_SPARE)] for step in range(len(_SPARE))]
     colour = next((c for c in colours if c not in taken), colours[0])
@@ -162,5 +173,5 @@ def _variant(base: Look, label: str, taken: set[Look]) -> Look:
 
 
 def _number(text: str) -> int:
-    """A number that follows from the letters, the same on every machine and in every process."""
+    """Return a number that depends on the letters only, in every process."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")

@@ -1,7 +1,8 @@
-"""Charts of a sweep: its metric against sparsity, and the points that a search tried."""
+"""Charts of a sweep (metric against sparsity) and of a search (the levels it tried)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from teddy.report.chart import Chart, Line, Panel, Points
@@ -13,10 +14,10 @@ from teddy.sweep.summary import Row, Summary, summarize
 
 
 def metric_chart(rows: Sequence[Row]) -> Chart:
-    """A panel for each data set and model: mean over seeds by the share of edges that went.
+    """Draw the mean over seeds by graph sparsity, in a panel for each data set and model.
 
-    Methods that leave the edges alone (``only=weights``) are drawn over the share of weights. Axes
-    and title name the metric of the task.
+    Methods that prune weights only (``only=weights``) are drawn by weight sparsity. Axes and title
+    name the metric of the task.
 
     Example:
         >>> row = {"dataset": "cora", "model": "gcn", "method": "teddy", "simulation": 5,
@@ -30,40 +31,50 @@ def metric_chart(rows: Sequence[Row]) -> Chart:
         'test R2 (%)'
     """
     summaries, metric = summarize(rows), Metric.from_rows(rows)
-    places = sorted({(s.dataset, s.model) for s in summaries})
+    problems = sorted({(s.dataset, s.model) for s in summaries})
     panels = []
-    for dataset, model in places:
-        here = [s for s in summaries if (s.dataset, s.model) == (dataset, model)]
+    for dataset, model in problems:
+        chosen = [s for s in summaries if (s.dataset, s.model) == (dataset, model)]
         dense = dense_of(r for r in rows if (r["dataset"], r["model"]) == (dataset, model))
         panels.append(
             Panel(
                 f"{model} on {dataset}",
                 "removed (%)",
                 f"test {metric.name} (%)",
-                [_line(method, here) for method in method_order(s.method for s in here)],
+                [_line(method, chosen) for method in method_order(s.method for s in chosen)],
                 level=dense["best"]["mean"],
             )
         )
     fewest, most = min(s.seeds for s in summaries), max(s.seeds for s in summaries)
     seeds = f"{most}" if fewest == most else f"{fewest} to {most}"
     band = f"mean of {seeds} seeds, band one standard deviation" if most > 1 else "one seed"
-    return Chart(metric.name.lower(), f"{metric.title} against sparsity: {band}", panels)
+    return Chart(file_stem(metric.name), f"{metric.title} against sparsity: {band}", panels)
 
 
-def _line(method: str, here: Sequence[Summary]) -> Line:
-    points = sorted((s for s in here if s.method == method), key=lambda s: s.level)
+def file_stem(name: str) -> str:
+    """Return a name of letters, digits and dashes for a file.
+
+    Example:
+        >>> file_stem("micro-F1"), file_stem("</script><b>")
+        ('micro-f1', 'script-b')
+    """
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "chart"
+
+
+def _line(method: str, summaries: Sequence[Summary]) -> Line:
+    points = sorted((s for s in summaries if s.method == method), key=lambda s: s.level)
     several = any(s.seeds > 1 for s in points)
-    edges_stay = all(s.graph_sparsity == 0 for s in points)
+    weights_only = all(s.graph_sparsity == 0 for s in points)
     return Line(
         method,
-        [100 * (s.weight_sparsity if edges_stay else s.graph_sparsity) for s in points],
+        [100 * (s.weight_sparsity if weights_only else s.graph_sparsity) for s in points],
         [s.mean for s in points],
         [s.deviation for s in points] if several else None,
     )
 
 
 def search_chart(found: SearchResult) -> Chart:
-    """Draw a search along the diagonal over sparsity, one of the frontier over both sparsities.
+    """Draw a search of equal levels by sparsity, a search of the frontier by both sparsities.
 
     Example:
         >>> from teddy.sweep import Decision, LevelPair, SequentialTest
@@ -109,7 +120,7 @@ def _frontier(found: SearchResult) -> Panel:
 def _points(
     found: SearchResult, x: Callable[[TriedPair], float], y: Callable[[TriedPair], float]
 ) -> Iterator[Points]:
-    """Points of each verdict that occurs."""
+    """Return the points of each verdict that occurs."""
     for verdict in ("accepted", "undecided", "rejected"):
         some = [tried for tried in found.tried if tried.decision.verdict == verdict]
         if some:
@@ -117,7 +128,7 @@ def _points(
 
 
 def _steps(corners: list[TriedPair]) -> tuple[list[float], list[float]]:
-    """The staircase below which everything is within the tolerance, the sparsest graph first."""
+    """Return the staircase through the accepted corners, the sparsest graph first."""
     x, y = [100 * corners[0].graph_sparsity], [0.0]
     for corner, following in zip(corners, [*corners[1:], None], strict=True):
         x += [100 * corner.graph_sparsity]

@@ -1,11 +1,11 @@
-// The charts: each draws what `state` asks for, or says why there is nothing.
+// The charts: each draws the selection in `state`, or shows why it is empty.
 
 const page = JSON.parse(document.getElementById("data").textContent);
-const state = { place: 0, hidden: new Set(), axis: "graph", epoch: "best", map: 0 };
+const state = { problem: 0, hidden: new Set(), axis: "graph", epoch: "best", map: 0 };
 const AXES = {
   graph: "edges removed (%)",
   weight: "weights removed (%)",
-  simulation: "simulation (level of sparsity)",
+  level: "level of the schedule",
 };
 
 function shownMethods() {
@@ -17,8 +17,8 @@ function shownMethods() {
 function cellsHere(method) {
   return page.cells
     .map((cell, position) => ({ ...cell, position }))
-    .filter((cell) => cell.place === state.place && cell.method === method.name)
-    .sort((a, b) => a.simulation - b.simulation);
+    .filter((cell) => cell.problem === state.problem && cell.method === method.name)
+    .sort((a, b) => a.level - b.level);
 }
 
 // Draw into an element, or show its section's reason instead.
@@ -37,8 +37,8 @@ function show(id, traces, layout, some = traces.length > 0) {
   Plotly.react(chart, traces, layout, { displayModeBar: false, responsive: true });
   if (fresh) {
     chart.on("plotly_click", (event) => {
-      const place = event.points[0].customdata;
-      if (place !== null && place !== undefined) showDetails(place);
+      const position = event.points[0].customdata;
+      if (position !== null && position !== undefined) showDetails(position);
     });
   }
 }
@@ -48,7 +48,7 @@ function marks(look, size = 8) {
 }
 
 function about(cell) {
-  return `<b>${plain(cell.method)}</b>, simulation ${cell.simulation}<br>` +
+  return `<b>${plain(cell.method)}</b>, level ${cell.level}<br>` +
     `${number(cell.graph, 1)}% of edges, ${number(cell.weight, 1)}% of weights removed`;
 }
 
@@ -82,7 +82,7 @@ function drawMetric() {
         `(${cell.seeds} seed${cell.seeds > 1 ? "s" : ""}), ${interval(cell[state.epoch].difference)} against dense`),
     });
   }
-  const dense = page.places[state.place].dense[state.epoch];
+  const dense = page.problems[state.problem].dense[state.epoch];
   const edge = far || 1;
   const range = [-0.03 * edge, 1.03 * edge];
   if (lines.length && dense) {
@@ -99,12 +99,12 @@ function drawMetric() {
   }
   show("metric", [...bands, ...lines], baseLayout({
     xaxis: { title: AXES[state.axis], range },
-    yaxis: { title: `test ${page.metric} (%)` },
+    yaxis: { title: `test ${plain(page.metric)} (%)` },
   }));
 }
 
 function drawHeat() {
-  const maps = page.places[state.place].heatmaps;
+  const maps = page.problems[state.problem].heatmaps;
   const map = maps[Math.min(state.map, maps.length - 1)];
   const shown = new Set(shownMethods().map((method) => method.name));
   const rows = map ? map.rows.map((name, index) => ({ name, cells: map.cells[index] }))
@@ -129,7 +129,7 @@ function drawHeat() {
   const left = 20 + 8 * longest + (map.ylabel ? 26 : 0);
   chart.style.minWidth = `${left + map.columns.length * 48}px`;
   show("heat", [trace], baseLayout({
-    height: rows.length * 44 + 70, margin: { l: left, r: 8, t: 6, b: 54 },
+    height: rows.length * rowHeight(rows.map((row) => label(row.name))) + 70, margin: { l: left, r: 8, t: 6, b: 54 },
     xaxis: { type: "category", title: map.xlabel, showgrid: false, ticks: "" },
     yaxis: { type: "category", title: map.ylabel, showgrid: false, ticks: "" },
   }));
@@ -137,7 +137,7 @@ function drawHeat() {
 
 function drawTiming() {
   const shown = new Map(shownMethods().map((method) => [method.name, method]));
-  const rows = page.places[state.place].timing.filter((row) => shown.has(row.method)).reverse();
+  const rows = page.problems[state.problem].timing.filter((row) => shown.has(row.method)).reverse();
   const bar = (part, name, opacity) => ({
     type: "bar", orientation: "h", name, y: rows.map((row) => broken(row.method)), hoverinfo: "text",
     x: rows.map((row) => row[part].relative),
@@ -145,15 +145,15 @@ function drawTiming() {
     text: rows.map((row) => `<b>${plain(row.method)}</b><br>${name} ${number(row[part].seconds)} s`), textposition: "none",
   });
   const far = Math.max(1, ...rows.map((row) => row.relative));
-  const dense = page.places[state.place].dense.seconds;
+  const dense = page.problems[state.problem].dense.seconds;
   // Totals stand in a column of their own at the right, clear of bars and of the dense line.
   const totals = rows.map((row) => ({
     xref: "paper", x: 1, xanchor: "right", y: broken(row.method), showarrow: false,
     text: `${number(row.relative)}\u00d7  ${number(row.seconds)} s`,
   }));
   show("timing", rows.length ? [bar("training", "training of the ticket", 0.95), bar("masks", "last round of masks", 0.5)] : [], baseLayout({
-    height: rows.length * 42 + 96, barmode: "stack", bargap: 0.35, margin: { l: 48, r: 8, t: 26, b: 48 },
-    xaxis: { title: "dense trainings", range: [0, far * (narrow() ? 1.65 : 1.22)], rangemode: "tozero" },
+    height: rows.length * rowHeight(rows.map((row) => broken(row.method))) + 96, barmode: "stack", bargap: 0.35, margin: { l: 48, r: 8, t: 26, b: 48 },
+    xaxis: { title: "dense trainings", range: [0, far * (narrow() ? 1.9 : 1.22)], rangemode: "tozero" },
     yaxis: { type: "category", showgrid: false, ticks: "" },
     shapes: [{ type: "line", x0: 1, x1: 1, yref: "paper", y0: 0, y1: 1, line: { color: themed("ink"), dash: "dash", width: 1.5 } }],
     annotations: [...totals, { x: 1, y: 1, yref: "paper", yanchor: "bottom", showarrow: false, text: `dense${dense === null ? "" : `, ${number(dense)} s`}` }],
@@ -170,7 +170,7 @@ function drawMacs() {
     traces.push({
       x: cells.map((cell) => cell.macs), y: cells.map((cell) => cell.speedup), name: plain(look.name),
       mode: "markers", marker: marks(look, 10), customdata: cells.map((cell) => cell.position), hoverinfo: "text",
-      text: cells.map((cell) => `${about(cell)}<br>promised ${number(cell.macs)}\u00d7, measured ${number(cell.speedup)}\u00d7`),
+      text: cells.map((cell) => `${about(cell)}<br>${number(cell.macs)}\u00d7 fewer MACs, ${number(cell.speedup)}\u00d7 faster`),
     });
   }
   const some = traces.length > 0;
@@ -181,17 +181,24 @@ function drawMacs() {
   if (some) traces.unshift(line([1, 1], "dot", "as fast as dense"), line([low, high], "dash", "identity"));
   const coarse = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256];
   const fine = [0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5];
-  const ticks = (high / low < 5 ? fine : coarse).filter((tick) => tick >= low && tick <= high);
+  // Neither the ticks nor the note at the diagonal's end may touch what is beside them.
+  const chart = document.getElementById("macs");
+  const [wide, tall] = [(chart.clientWidth || innerWidth) - 70, 360];
+  const ticks = [];
+  for (const tick of (high / low < 5 ? fine : coarse).filter((one) => one >= low && one <= high)) {
+    const gap = ticks.length ? Math.log(tick / ticks.at(-1)) / Math.log(high / low) * Math.min(wide, tall) : Infinity;
+    if (gap > 38) ticks.push(tick);
+  }
   const axis = {
     type: "log", range: [Math.log10(low), Math.log10(high)],
     tickvals: ticks, ticktext: ticks.map((tick) => `${tick}\u00d7`),
   };
   const note = (x, y, text, more) => ({ xref: "x", yref: "y", x: Math.log10(x), y: Math.log10(y), text, showarrow: false, font: { size: 12, color: themed("muted") }, ...more });
   show("macs", traces, baseLayout({
-    xaxis: { ...axis, title: narrow() ? "MACs saved" : "multiply-accumulates saved (dense / ticket)" },
-    yaxis: { ...axis, title: narrow() ? "measured speed-up" : "measured speed-up of inference" },
+    xaxis: { ...axis, title: narrow() ? "MACs, dense / ticket" : "multiply-accumulates (dense / ticket)" },
+    yaxis: { ...axis, title: narrow() ? "measured speed-up" : "measured speed-up of prediction" },
     annotations: [
-      note(high, high, "what MACs promise", { xanchor: "right", yanchor: "top", xshift: -26 }),
+      note(high, high, "as fast as MACs suggest", { xanchor: "right", yanchor: "top", xshift: -Math.ceil(24 * wide / tall) }),
       note(high, 1, "no faster than dense", { xanchor: "right", yanchor: "top" }),
     ],
   }), some);
@@ -221,5 +228,5 @@ function drawHealth() {
 }
 
 function drawAll() {
-  for (const draw of [drawMetric, drawHeat, drawTiming, drawMacs, drawHealth]) draw();
+  for (const draw of [showForest, drawMetric, drawHeat, drawTiming, drawMacs, drawHealth]) draw();
 }

@@ -19,7 +19,7 @@ function mixed(colour, other, share) {
   return `#${[1, 3, 5].map((at) => mix(at).toString(16).padStart(2, "0")).join("")}`;
 }
 
-// The colours of the plots; on the dark ground with some white, so that thin lines are seen.
+// The colours of the plots; lighter on the dark ground, so that thin lines are visible.
 function tinted(colour) {
   return dark() ? mixed(colour, "#ffffff", 0.2) : colour;
 }

@@ -22,15 +22,15 @@ function prepareMethods() {
 // The chips are the legend of all charts.
 function colourMethods() {
   page.methods.forEach((method, index) => {
-    const place = document.querySelectorAll("#methods .chip i")[index];
-    place.replaceChildren(swatch({ ...method, colour: tinted(method.colour) }));
+    const holder = document.querySelectorAll("#methods .chip i")[index];
+    holder.replaceChildren(swatch({ ...method, colour: tinted(method.colour) }));
   });
 }
 
-// One switch for each heat map of this place, if there are several.
+// One switch for each heat map of this data set and model, if there are several.
 function prepareMaps() {
   const holder = document.getElementById("maps");
-  const maps = page.places[state.place].heatmaps;
+  const maps = page.problems[state.problem].heatmaps;
   state.map = 0;
   holder.replaceChildren();
   holder.hidden = maps.length < 2;
@@ -42,7 +42,7 @@ function prepareMaps() {
     const button = element("input", "", { type: "radio", name: "map", value: index });
     button.checked = index === 0;
     button.addEventListener("change", () => { state.map = index; drawHeat(); });
-    label.append(button, element("span", index === 0 ? "methods \u00d7 simulations" : map.name));
+    label.append(button, element("span", index === 0 ? "methods \u00d7 levels" : map.name));
     set.append(label);
   });
   holder.append(set);
@@ -77,7 +77,7 @@ function asCsv() {
 
 function asJson() {
   const rows = page.rows.map((row) => Object.fromEntries(page.columns.map((name, at) => [name, row[at]])));
-  return JSON.stringify({ ...page.facts, rows, cells: page.cells }, null, 1);
+  return JSON.stringify({ ...page.metadata, rows, cells: page.cells }, null, 1);
 }
 
 function prepare() {
@@ -86,12 +86,13 @@ function prepare() {
   prepareMethods();
   prepareMaps();
   prepareTable();
+  prepareForest();
   drawAll();
   const on = (id, kind, action) => document.getElementById(id)?.addEventListener(kind, action);
   system.addEventListener("change", () => changeTheme(system.matches));
   on("theme", "click", () => changeTheme(!dark()));
-  on("place", "change", (event) => {
-    state.place = Number(event.target.value);
+  on("problem", "change", (event) => {
+    state.problem = Number(event.target.value);
     prepareMaps();
     narrowTable();
     drawAll();

@@ -1,4 +1,4 @@
-// The table of verdicts: sorted by its headings, narrowed to what was chosen.
+// The table of verdicts: sorted by its headings, filtered by the selection.
 
 function sortTable(table, column, direction) {
   const body = table.tBodies[0];
@@ -6,7 +6,7 @@ function sortTable(table, column, direction) {
   const numbers = [...body.rows].every((row) => key(row) === "" || !Number.isNaN(Number(key(row))));
   const compare = (a, b) => {
     const [one, two] = [key(a), key(b)];
-    // What isn't known comes last, whichever way.
+    // Unknown values come last in both directions.
     if (one === "" || two === "") return (one === "") - (two === "");
     return direction * (numbers ? one - two : one.localeCompare(two, "en", { numeric: true }));
   };
@@ -34,6 +34,6 @@ function narrowTable() {
   const chosen = document.querySelector("input[name=which]:checked");
   const all = !chosen || chosen.value === "all";
   for (const row of document.getElementById("verdicts").tBodies[0].rows) {
-    row.hidden = !all && Number(row.dataset.place) !== state.place;
+    row.hidden = !all && Number(row.dataset.problem) !== state.problem;
   }
 }

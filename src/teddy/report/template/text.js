@@ -21,7 +21,7 @@ function interval(difference) {
   return `${mean} [${signed(difference.low)}, ${signed(difference.high)}]`;
 }
 
-// Plotly reads a few tags and %{...} in its texts: names of the user's are to stay as they are.
+// Plotly reads a few tags and %{...} in its texts: escape the user's names.
 function plain(text) {
   return String(text)
     .replaceAll("&", "&amp;")
@@ -30,9 +30,16 @@ function plain(text) {
     .replaceAll("%{", "%\u200b{");
 }
 
-// A method's options below its name, where there is little room beside a chart.
+// Write a method's options below its name, for the narrow margin of a chart.
 function broken(name) {
-  return plain(name).replaceAll(":", "<br>:");
+  const longest = narrow() ? 14 : 28;
+  const lines = String(name).split(/(?=:)/).flatMap((part) => part.match(new RegExp(`.{1,${longest}}`, "gsu")) || [""]);
+  return lines.map(plain).join("<br>");
+}
+
+// Pixels of a row of a chart, by the lines of its labels.
+function rowHeight(labels) {
+  return Math.max(42, ...labels.map((label) => 10 + 17 * label.split("<br>").length));
 }
 
 function meanText(part, seeds) {
