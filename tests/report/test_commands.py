@@ -22,7 +22,7 @@ def options(command):
 def test_the_command_of_a_sweep_has_its_grid_and_what_is_not_default():
     assert sweep_command(sweep(), FACTS) == (
         "teddy sweep citeseer --models gcn,gin --methods teddy,teddy:distill=0,random "
-        "--simulations 0,5,10 --seeds 3 --lr 0.01 --hidden-channels 16"
+        "--levels 0,5,10 --seeds 3 --lr 0.01 --hidden-channels 16"
     )
     recorded = {"settings": {"task": "link-prediction", "inductive": True, "threads": 1, "lr": 0.1}}
     command = sweep_command([links(dataset="my graphs/a.npz")], recorded)
@@ -99,7 +99,7 @@ def test_the_page_of_find_has_its_command_which_finds_the_same_again(tmp_path):
 
 
 def test_the_command_of_a_cell_finds_what_the_sweep_found(tmp_path):
-    run_here("sweep", "citeseer", "--models", "gcn", "--methods", "random", "--simulations", "10",
+    run_here("sweep", "citeseer", "--models", "gcn", "--methods", "random", "--levels", "10",
              "--seeds", "2", "--epochs", "3", "--hidden-channels", "8", "--out", "run",
              "--report", "page.html", cwd=tmp_path)  # fmt: skip
     data = (tmp_path / "page.html").read_text().partition('id="data">')[2].partition("</script>")[0]

@@ -157,7 +157,7 @@ def test_bad_charts_and_folders_are_refused(tmp_path):
     with pytest.raises(InputError, match="must be a file name without folders, got"):
         save_chart(Chart("a/b", "", [PANEL]), tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="can't be made"):
+    with pytest.raises(InputError, match="can't be created"):
         save_chart(Chart("a", "", [PANEL]), tmp_path / "file")
 
 

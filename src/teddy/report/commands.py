@@ -51,7 +51,7 @@ def sweep_command(rows: Sequence[Row], metadata: Mapping[str, Any]) -> str | Non
         >>> rows = [{"dataset": "citeseer", "model": "gcn", "method": method, "simulation": 5,
         ...     "seed": seed} for method in ("teddy", "random") for seed in (0, 1)]
         >>> sweep_command(rows, {"settings": {"epochs": 20, "lr": None}})
-        'teddy sweep citeseer --models gcn --methods teddy,random --simulations 5 --seeds 2
+        'teddy sweep citeseer --models gcn --methods teddy,random --levels 5 --seeds 2
         --epochs 20'
     """
     if metadata.get("command"):
@@ -61,7 +61,7 @@ def sweep_command(rows: Sequence[Row], metadata: Mapping[str, Any]) -> str | Non
     grid = {
         "models": sorted({str(row["model"]) for row in rows}),
         "methods": method_order(row["method"] for row in rows),
-        "simulations": sorted({row["simulation"] for row in rows}),
+        "levels": sorted({row["simulation"] for row in rows}),
         "seeds": 1 + max(row["seed"] for row in rows),
     }
     options = {**grid, **_given(metadata), **_plugins(metadata, rows)}

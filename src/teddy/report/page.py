@@ -131,7 +131,7 @@ def write_report(
         >>> write_report("no-such-sweep", "report.html")
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: no-such-sweep: no results here, expected the folder of a sweep
+        teddy.errors.InputError: no-such-sweep: has no results, expected the folder of a sweep
     """
     rows = read_table(run)
     check_writable(out)
