@@ -30,11 +30,11 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
+    build = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
         cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert build.returncode == 0, build.stderr
     return folder
 
 
@@ -125,9 +125,9 @@ def test_a_page_that_the_navigation_lacks_is_a_warning(caplog, monkeypatch):
     files.append(File("orphan.md", config.docs_dir, config.site_dir, use_directory_urls=False))
     with caplog.at_level(logging.WARNING, "mkdocs"):
         get_navigation(files, config)
-    (said,) = [r.getMessage() for r in caplog.records if "orphan.md" in r.getMessage()]
-    assert "not included in the" in said
-    assert "results" not in said
+    (warning,) = [r.getMessage() for r in caplog.records if "orphan.md" in r.getMessage()]
+    assert "not included in the" in warning
+    assert "results" not in warning
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium")

@@ -15,10 +15,10 @@ NUMBER = re.compile(r"[-+]?\d+\.\d+(?:e-?\d+)?|\d{1,3}(?:,\d{3})+")
 def test_the_cells_run_and_print_what_is_kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     notebook = read(NOTEBOOK)
-    kept = [cell["outputs"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    seen = list(run(notebook))
-    assert len(seen) == len(kept) > 8
-    for ours, theirs in zip(seen, kept, strict=True):
+    stored = [cell["outputs"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    new = list(run(notebook))
+    assert len(new) == len(stored) > 8
+    for ours, theirs in zip(new, stored, strict=True):
         assert [sorted(output) for output in ours] == [sorted(output) for output in theirs]
         words, numbers = (split(text_of(outputs)) for outputs in (ours, theirs))
         if "tensor" not in text_of(ours):  # predictions

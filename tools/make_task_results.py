@@ -28,14 +28,14 @@ Row = dict[str, Any]
 
 def rows_of(folder: str) -> list[Row]:
     """Summaries of a sweep as plain data, without what differs from machine to machine."""
-    found = [summary.to_dict() for summary in summarize(read_table(folder), AGAINST)]
+    rows = [summary.to_dict() for summary in summarize(read_table(folder), AGAINST)]
     return [{key: _rounded(value) for key, value in row.items() if key != "seconds"}
-            for row in found]  # fmt: skip
+            for row in rows]  # fmt: skip
 
 
 def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _rounded(own) for key, own in value.items()}
+        return {key: _rounded(entry) for key, entry in value.items()}
     return round(value, 4) if isinstance(value, float) else value
 
 
@@ -45,9 +45,11 @@ def table(rows: list[Row]) -> list[str]:
     head = [f"{100 * schedule_sparsity(level):.0f}% removed" for level in levels]
     lines = ["| | dense | " + " | ".join(head) + " |", "|---" * (2 + len(levels)) + "|"]
     for model, method in dict.fromkeys((row["model"], row["method"]) for row in rows):
-        own = [row for row in rows if (row["model"], row["method"]) == (model, method)]
-        cells = [_cell(next((r for r in own if r["simulation"] == i), None)) for i in levels]
-        lines.append(f"| {model}, `{method}` | {own[0]['dense']:.1f} | " + " | ".join(cells) + " |")
+        selected = [row for row in rows if (row["model"], row["method"]) == (model, method)]
+        cells = [_cell(next((r for r in selected if r["simulation"] == i), None)) for i in levels]
+        lines.append(
+            f"| {model}, `{method}` | {selected[0]['dense']:.1f} | " + " | ".join(cells) + " |"
+        )
     return lines
 
 
@@ -69,8 +71,8 @@ def page(results: list[Row], text: str) -> str:
     for task in dict.fromkeys(row["task"] for row in results):
         begin = BEGIN.format(task)
         start = text.index(begin)
-        own = [row for row in results if row["task"] == task]
-        lines = [begin, *table(own)]
+        selected = [row for row in results if row["task"] == task]
+        lines = [begin, *table(selected)]
         text = text[:start] + "\n".join(lines) + "\n" + text[text.index(END, start) :]
     return text
 

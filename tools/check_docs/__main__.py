@@ -40,15 +40,15 @@ def results(page: str, prepared: Path) -> Iterator[tuple[int, str, str, str | No
         folder = Path(name) / "docs"
         shutil.copytree(prepared, folder)
         for part in parts(page, text):
-            line, said = part.line, str(part)
+            line, text_of_part = part.line, str(part)
             if isinstance(part, Block):
-                said = f"a block of {part.language or '?'}"
+                text_of_part = f"a block of {part.language or '?'}"
             try:
                 how = check(part, folder) if isinstance(part, Command) else take(part, folder)
             except Exception as error:  # of whatever program
-                yield line, said, "wrong", f"{type(error).__name__}: {error}"
+                yield line, text_of_part, "wrong", f"{type(error).__name__}: {error}"
             else:
-                yield line, said, how, None
+                yield line, text_of_part, how, None
 
 
 def parts(page: str, text: str) -> Iterator[Command | Block]:

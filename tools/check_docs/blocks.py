@@ -50,10 +50,10 @@ class Command:
 
 def pages() -> list[str]:
     """Return the pages to check, without the tutorial and stored results."""
-    found = (p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*.md"))
-    kept = (page for page in found if not page.startswith("docs/results/"))
-    inside = (p.relative_to(ROOT).as_posix() for p in (ROOT / "src").rglob("README.md"))
-    return ["README.md", "CONTRIBUTING.md", *sorted(kept), *sorted(inside)]
+    docs = (p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*.md"))
+    written = (page for page in docs if not page.startswith("docs/results/"))
+    readmes = (p.relative_to(ROOT).as_posix() for p in (ROOT / "src").rglob("README.md"))
+    return ["README.md", "CONTRIBUTING.md", *sorted(written), *sorted(readmes)]
 
 
 def blocks(page: str, text: str) -> Iterator[Block]:

@@ -124,10 +124,10 @@ def check_python(words: list[str], command: Command, folder: Path) -> str:
     if module == "teddy":
         return check_teddy(rest, command, folder)
     try:
-        found = importlib.import_module(module)
-        if hasattr(found, "__path__"):  # a package
-            found = importlib.import_module(f"{module}.__main__")
-        main = found.main
+        program = importlib.import_module(module)
+        if hasattr(program, "__path__"):  # a package
+            program = importlib.import_module(f"{module}.__main__")
+        main = program.main
     except ModuleNotFoundError as error:
         raise DocumentationError(str(error)) from None
     if module == "benchmarks.make_edges" and not command.inline:
@@ -158,11 +158,11 @@ def check_torchrun(words: list[str]) -> str:
         return "named"
     from torch.distributed.run import get_args_parser
 
-    with quiet() as said:
+    with quiet() as printed:
         try:
             arguments = get_args_parser().parse_args(words)
         except SystemExit:
-            raise DocumentationError(said.getvalue().strip()) from None
+            raise DocumentationError(printed.getvalue().strip()) from None
     from teddy.cli.app import app
 
     known([arguments.training_script], ["teddy"], "module to run")
@@ -175,25 +175,25 @@ def check_spark(words: list[str], folder: Path) -> str:
 
     at = next(i for i, word in enumerate(words) if word.endswith(".py"))
     if not (folder / words[at]).is_file():
-        raise DocumentationError(f"'{words[at]}' isn't there")
+        raise DocumentationError(f"'{words[at]}' does not exist")
     return parse_typer(app, words[at + 1 :]) + ": needs a cluster"
 
 
 def run(program: Any, folder: Path, out: str | None) -> None:
     """Call a program in the folder; an exit code other than 0 is an error."""
-    with quiet() as said, chdir(folder):
+    with quiet() as printed, chdir(folder):
         try:
             program()
         except SystemExit as end:
             if end.code not in (None, 0):
-                raise DocumentationError(said.getvalue().strip()[-300:]) from None
+                raise DocumentationError(printed.getvalue().strip()[-300:]) from None
     if out is not None:
-        (folder / out).write_text(said.getvalue())
+        (folder / out).write_text(printed.getvalue())
 
 
 @contextmanager
 def quiet() -> Iterator[io.StringIO]:
     """Capture everything that is printed."""
-    said = io.StringIO()
-    with redirect_stdout(said), redirect_stderr(said):
-        yield said
+    printed = io.StringIO()
+    with redirect_stdout(printed), redirect_stderr(printed):
+        yield printed

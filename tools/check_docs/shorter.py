@@ -40,7 +40,7 @@ PARSED = {
     "push": "writes to the Hugging Face Hub",
     "hub:": "reads from the Hugging Face Hub",
     "wandb:": "needs an account",
-    "--module": "takes a ticket of a module of one's own",
+    "--module": "takes a ticket of your own module",
 }
 
 

@@ -76,15 +76,15 @@ def linked_files(pages: Iterable[tuple[str, str]]) -> Iterator[str]:
         >>> list(linked_files([("own.md", "[all](../examples), [start](../README.md)")]))
         ['examples']
     """
-    found: dict[str, None] = {}
+    linked: dict[str, None] = {}
     for uri, text in pages:
         for match in LINK.finditer(text):
             target = match[1].partition("#")[0]
             if "://" not in target and target:
                 path = posixpath.normpath(posixpath.join(posixpath.dirname(home(uri)), target))
                 if place(path).startswith("files/"):
-                    found[path] = None
-    return iter(found)
+                    linked[path] = None
+    return iter(linked)
 
 
 def file_page(path: str) -> str:
@@ -111,24 +111,24 @@ def spaced(text: str) -> str:
         >>> spaced("Two things:\\n- one\\n- two")
         'Two things:\\n\\n- one\\n- two'
     """
-    done: list[str] = []
+    lines: list[str] = []
 
     def kind(line: str) -> str:
         starts = {"|": "row", "<!--": "comment"}
-        found = (name for start, name in starts.items() if line.startswith(start))
-        return "item" if ITEM.match(line) else next(found, "")
+        kinds = (name for start, name in starts.items() if line.startswith(start))
+        return "item" if ITEM.match(line) else next(kinds, "")
 
     def add(line: str) -> str:
-        before = done[-1] if done else ""
+        before = lines[-1] if lines else ""
         other = bool(before and line) and kind(line) != kind(before)
         wrapped = kind(line) == "item" and before.startswith(" ")  # the item before has two lines
         if other and not wrapped and (kind(line) or kind(before) != "item"):
-            done.append("")
-        done.append(line)
+            lines.append("")
+        lines.append(line)
         return line
 
-    outside_fences(text, add, done.append)
-    return "\n".join(done)
+    outside_fences(text, add, lines.append)
+    return "\n".join(lines)
 
 
 def titled(text: str) -> str:

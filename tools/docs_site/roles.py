@@ -87,9 +87,9 @@ class Roles(griffe.Extension):
 def above(obj: griffe.Object) -> str:
     """The ``#:`` comment above an attribute."""
     assert isinstance(obj.filepath, Path)
-    lines, found = obj.lines_collection[obj.filepath], []
+    lines, comment = obj.lines_collection[obj.filepath], []
     number = (obj.lineno or 1) - 2
     while number >= 0 and lines[number].strip().startswith("#:"):
-        found.append(lines[number].strip().removeprefix("#:").strip())
+        comment.append(lines[number].strip().removeprefix("#:").strip())
         number -= 1
-    return "\n".join(reversed(found))
+    return "\n".join(reversed(comment))
