@@ -67,7 +67,7 @@ def test_the_summary_says_what_is_left_out(graph, tmp_path):
     cells = sorted((tmp_path / "x" / "cells").iterdir())
     cells[0].write_text("{")
     done = run_here("sweep", "--summary", "--out", "x", cwd=tmp_path)
-    assert done.stderr.startswith("teddy: left out: ")
+    assert done.stderr.startswith("teddy: skipped: ")
     assert "3 seeds" in done.stdout
     assert "(2)" in done.stdout  # of two seeds only
     report = json.loads(run_here("sweep", "--summary", "--json", "--out", "x", cwd=tmp_path).stdout)
