@@ -1,4 +1,4 @@
-"""Figures 17 and 18: what each part of TEDDY, put into UGS or taken out, does to GAT."""
+"""Figures 17 and 18: ablation of TEDDY's parts, and their addition to UGS, for GAT."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ STEPWISE = ("teddy", "teddy:distill=0", "degree-high", "ugs", "ugs:distill=10")
 #: Figure 18, (1) to (6): TEDDY; without distillation; with magnitude masks; UGS; with
 #: distillation; with the projection.
 CONFIGURATIONS = (*ONE_SHOT[:2], *ITERATIVE)
-#: Lost at least, to have degraded dramatically; lost at most, to be robust.
+#: Minimum loss in points of a dramatic degradation; maximum loss of a robust method.
 DRAMATIC, ROBUST = 5.0, -2.0
 
 
 def grids(scope: Scope) -> list[Grid]:
-    """GAT on all sets."""
+    """Grids of GAT on all data sets."""
     return [scope.grid(ONE_SHOT, ["gat"]), scope.grid(ITERATIVE, ["gat"], iterative=True)]
 
 

@@ -19,7 +19,7 @@ from teddy_paper.reproduction import (
 )
 from teddy_paper.results import Results
 
-#: The paper's baselines, and ours: TEDDY's training on other edges.
+#: Baselines of the paper, and ours: TEDDY's training on other edges.
 BASELINES, OTHERS = ("ugs", "wd-glt"), ("random", "degree-high", "degree-low")
 METHODS = ("teddy", *BASELINES, *OTHERS)
 
@@ -31,14 +31,14 @@ COLUMNS = (
 
 
 def grids(scope: Scope) -> list[Grid]:
-    """All methods; WD-GLT, whose rounds cost tens of TEDDY's, where it is feasible."""
+    """Grids of all methods; WD-GLT only on small data, since a round costs tens of TEDDY's."""
     few = [i for i in scope.levels if i <= 5]
-    found = [scope.grid(["teddy", *OTHERS]), scope.grid(["ugs"], iterative=True)]
+    grids = [scope.grid(["teddy", *OTHERS]), scope.grid(["ugs"], iterative=True)]
     if scope.quick:
-        return [*found, scope.grid(["wd-glt"], ["gcn"], few[:1], iterative=True)]
+        return [*grids, scope.grid(["wd-glt"], ["gcn"], few[:1], iterative=True)]
     small = [d for d in scope.datasets if d != "pubmed"]
     wd_glt = scope.grid(["wd-glt"], ["gcn", "gin"], few, small, iterative=True) if small else None
-    return [*found, wd_glt] if wd_glt else found
+    return [*grids, wd_glt] if wd_glt else grids
 
 
 @reproduction(
@@ -49,7 +49,7 @@ def grids(scope: Scope) -> list[Grid]:
     artefacts=("accuracy", "weight-sparsity"),
 )
 def accuracy(results: Results, scope: Scope) -> Result:
-    """Every method at every level, the dense model beside it."""
+    """Accuracy of every method at every level, beside the dense model."""
     settings = results.settings(scope.datasets, MODELS)
     shown = settings, METHODS, scope.levels
     return Result(
@@ -103,7 +103,7 @@ def _findings(results: Results, scope: Scope) -> list[Finding]:
         ),
         _gin_citeseer(results, scope),
         all_above("accuracy-beats-baselines", against, what),
-        # Edges and weights go in step, so both figures show the same runs.
+        # Edges and weights are removed in step, so both figures show the same runs.
         all_above("weight-sparsity-predominant", against, what),
         all_above(
             "accuracy-gat-margin",
@@ -116,15 +116,15 @@ def _findings(results: Results, scope: Scope) -> list[Finding]:
 
 def _gin_citeseer(results: Results, scope: Scope) -> Finding:
     levels = (results.get("citeseer", "gin", "teddy", i) for i in scope.levels)
-    found = [s for s in levels if s is not None]
+    summaries = [s for s in levels if s is not None]
     paper = published_value("accuracy", dataset="citeseer", quantity="test_accuracy")
-    if not found or paper is None:
+    if not summaries or paper is None:
         return Finding("accuracy-gin-citeseer", None, "not computed")
-    best = max(found, key=lambda s: s.mean)
+    best = max(summaries, key=lambda s: s.mean)
     return Finding(
         "accuracy-gin-citeseer",
         True if best.mean + best.deviation >= paper.value else None,
-        f"best of {len(found)} levels {best.mean:.2f} ± {best.deviation:.2f} at "
+        f"best of {len(summaries)} levels {best.mean:.2f} ± {best.deviation:.2f} at "
         f"{100 * best.graph_sparsity:.2f}%, {best.mean - best.dense:+.2f} points to dense "
         f"{best.dense:.2f} (reached: within one deviation; the paper's level is simulation 11)",
     )

@@ -1,4 +1,4 @@
-"""A study of our own: what carries the accuracy, the edges, the distillation or the weights."""
+"""Our own study: effects of edges, distillation and weights on the accuracy."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from teddy_paper.reproduction import Result, ResultTable, Scope, reproduction
 from teddy_paper.results import Results, display_name
 
 EDGES = ("teddy", "random", "degree-high", "degree-low")
-#: What the dense model teaches, as options of a method; lambda is tuned for all nodes, so training
-#: nodes have another one, too.
+#: Distillation, as options of a method; lambda is tuned for all nodes, so training nodes are also
+#: tried with another one.
 DISTILLATION = {
     "none": ":distill=0",
     "training nodes": ":distill_nodes=training",
     "training nodes, lambda 10": ":distill=10:distill_nodes=training",
     "all nodes": "",
 }
-#: Whether weights are sparse.
+#: Sparse or dense weights, as options of a method.
 WEIGHTS = {"projected": "", "dense": ":only=edges"}
 MODELS = ("gcn", "gin")
 
 
 def levels(scope: Scope) -> list[int]:
-    """Simulations 10 and 20, the last in a quick run."""
+    """Levels 10 and 20; 20 alone in a quick run."""
     return [20] if scope.quick else [10, 20]
 
 
 def grids(scope: Scope) -> list[Grid]:
-    """Every combination; the second lambda at the last level only."""
+    """Grids of every combination; the second lambda at the last level only."""
     methods = {
         taught: [spec(edges, taught, weights) for edges, weights in product(EDGES, WEIGHTS)]
         for taught in DISTILLATION
     }
     extra = methods.pop("training nodes, lambda 10")
-    main = [method for found in methods.values() for method in found]
+    main = [method for specs in methods.values() for method in specs]
     return [scope.grid(main, MODELS, levels(scope)), scope.grid(extra, MODELS, levels(scope)[-1:])]
 
 
 @reproduction("attribution", (), "What carries the accuracy", grids)
 def attribution(results: Results, scope: Scope) -> Result:
-    """All combinations, and how far apart they are along each factor."""
+    """Accuracy of all combinations, and the contrasts of each factor."""
     rows, panels = [], []
     for (dataset, model), level in product(results.settings(scope.datasets, MODELS), levels(scope)):
         for weights, taught, edges in product(WEIGHTS, DISTILLATION, EDGES):
@@ -71,7 +71,7 @@ def attribution(results: Results, scope: Scope) -> Result:
 
 
 def contrast_table(results: Results, scope: Scope, levels: Sequence[int]) -> ResultTable:
-    """Pairs of methods that differ in one factor, as far as they are there."""
+    """Table of computed pairs of methods that differ in one factor."""
     rows = [
         [dataset, model, level, what, difference.mean, difference.low, difference.high]
         for (dataset, model), level in product(results.settings(scope.datasets, MODELS), levels)
@@ -108,7 +108,7 @@ def contrasts() -> list[tuple[str, str, str]]:
 
 
 def spec(edges: str, taught: str, weights: str) -> str:
-    """The method of a combination, as a sweep writes it.
+    """Return the method spec of a combination.
 
     Example:
         >>> spec("random", "training nodes", "dense")

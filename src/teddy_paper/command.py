@@ -1,4 +1,4 @@
-"""``teddy reproduce``: the paper's tables and figures, beside the published numbers."""
+"""Command ``teddy reproduce``: tables and figures of the paper, beside its numbers."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def reproduce(
                 failed |= _compute(entry, scope, part, jobs)
             try:
                 made.append(_make(entry, scope, artefacts or whole.folder, show=not json_))
-            except InputError as error:  # the others can be made all the same
+            except InputError as error:  # continue with the others
                 if len(entries) == 1:
                     raise
                 print(f"teddy: without {entry.name}: {error}", file=sys.stderr)
@@ -156,10 +156,7 @@ def _scope(
     from teddy_paper.reproduction import Scope
 
     if settings.get("task", "classification") != "classification":
-        raise InputError(
-            f"task is '{settings['task']}', expected none: the paper's numbers are accuracies of "
-            "node classification"
-        )
+        raise InputError(f"task is '{settings['task']}', expected classification, as in the paper")
     changes: dict[str, Any] = {
         "changes": settings,
         "folder": out or Path("runs/paper-quick" if quick else "runs/paper"),
@@ -170,7 +167,7 @@ def _scope(
     if levels is not None:
         changes["levels"] = tuple(sorted({i for i in parse_levels(levels) if i > 0}))
         if not changes["levels"]:
-            raise InputError(f"levels is '{levels}', expected one above 0 at least")
+            raise InputError(f"levels is '{levels}', expected at least one above 0")
     return Scope.quick_scope(**changes) if quick else Scope(**changes)
 
 
@@ -287,7 +284,7 @@ def _print(entry: Reproduction, result: Result, page: Path) -> None:
 # Maximum number of rows in the terminal; the files have all.
 _ROWS = 40
 # Columns that are appended to another one, or only in the files.
-_BEHIND = {"deviation": "± {}", "paper deviation": "± {}", "low": "[{},", "high": "{}]"}
+_APPENDED = {"deviation": "± {}", "paper deviation": "± {}", "low": "[{},", "high": "{}]"}
 _LEFT_OUT = ("in deviations", "last epoch", "edges removed %", "weights removed %")
 
 
@@ -298,14 +295,14 @@ def _brief(table: ResultTable) -> tuple[list[str], list[list[str]]]:
     for index, name in enumerate(table.columns):
         if name in _LEFT_OUT:
             continue
-        if name not in _BEHIND:
+        if name not in _APPENDED:
             columns.append(name)
         for row, values in zip(rows, table.rows, strict=True):
             text = _short(values[index])
-            if name not in _BEHIND:
+            if name not in _APPENDED:
                 row.append(text)
             elif text:
-                row[-1] += " " + _BEHIND[name].format(text)
+                row[-1] += " " + _APPENDED[name].format(text)
     return columns, rows
 
 

@@ -1,4 +1,4 @@
-"""Running what a reproduction takes, and making what it shows."""
+"""Computation of reproductions: run their sweeps, and make their results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from teddy_paper.reproduction import CITATION, Finding, Progress, Reproduction, 
 from teddy_paper.reproduction import REPRODUCTIONS as REPRODUCTIONS
 from teddy_paper.results import Results
 
-# All reproductions, in the order of the paper; importing their modules registers them.
+# Reproductions in the order of the paper; importing their modules registers them.
 _MODULES = (
     "dataset_sizes", "toy_example", "degree_importance", "laplacian_energy", "accuracy", "macs",
     "pruned_degrees", "extreme", "transformers", "edges_only", "ablation", "timing", "attribution",
@@ -30,7 +30,7 @@ _MODULES = (
 )  # fmt: skip
 for _module in _MODULES:
     import_module(f"teddy_paper.{_module}")
-# Whichever module was imported first.
+# The order must not depend on which module was imported first.
 REPRODUCTIONS.arrange(
     [name.replace("dataset_sizes", "datasets").replace("_", "-") for name in _MODULES]
 )
@@ -38,20 +38,20 @@ REPRODUCTIONS.arrange(
 
 @dataclass(frozen=True)
 class Selection:
-    """Which part of a reproduction's sweeps to compute; None: all of it."""
+    """Models and methods to compute; None: all of them."""
 
     models: Sequence[str] | None = None
     methods: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         for model in self.models or ():
-            parse_model(model)  # a wrong name is an error before the work
+            parse_model(model)  # raises on an unknown name
         if self.methods is not None:
             methods = [str(MethodSpec.parse(method)) for method in self.methods]
             object.__setattr__(self, "methods", methods)
 
     def restrict(self, grid: Grid) -> Grid | None:
-        """The part of a grid; None if nothing is left.
+        """Restrict a grid; None if nothing is left.
 
         Example:
             >>> grid = Grid(["citeseer"], ["gcn", "gat"], ["teddy"], [1], [0])
@@ -65,28 +65,28 @@ class Selection:
         return replace(grid, models=models, methods=methods) if models and methods else None
 
     def grids_of(self, entry: Reproduction, scope: Scope) -> list[Grid]:
-        """The parts of an entry's grids in which something is left."""
+        """Restricted grids of an entry, without empty ones."""
         return [part for grid in entry.grids(scope) if (part := self.restrict(grid)) is not None]
 
 
 def available(datasets: Sequence[str], data_dir: str | None) -> tuple[tuple[str, ...], list[str]]:
-    """Which data sets can be read here, and a line for each that can't.
+    """Return the readable data sets, and a line for each of the others.
 
     Example:
         >>> available(["citeseer"], None)
         (('citeseer',), [])
     """
-    found, lines = [], []
+    readable, lines = [], []
     for name in datasets:
         try:
             load_dataset(name, data_dir=data_dir)
-            found.append(name)
+            readable.append(name)
         except InputError as error:
             lines.append(f"without {name}: {error}")
-    if not found:
+    if not readable:
         reasons = "; ".join(lines)
-        raise InputError(f"no data set can be read here, expected one at least ({reasons})")
-    return tuple(found), lines
+        raise InputError(f"no data set can be read, expected at least one ({reasons})")
+    return tuple(readable), lines
 
 
 def compute(
@@ -97,7 +97,7 @@ def compute(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> list[str]:
-    """Compute what is missing, and return a line for each thing that failed."""
+    """Compute missing results; return a line for each failure."""
     failures: list[str] = []
     if entry.work is not None:
         failures += entry.work(scope, progress or (lambda what, done, wanted: None))
@@ -106,8 +106,8 @@ def compute(
         methods = dict.fromkeys(method for grid in whole for method in grid.methods)
         models = dict.fromkeys(model for grid in whole for model in grid.models)
         raise InputError(
-            f"{entry.name} has nothing of the models and methods that were asked for, expected "
-            f"some of {', '.join(models)} and of {', '.join(methods)}"
+            f"{entry.name} has none of the requested models and methods, expected some of "
+            f"{', '.join(models)} and of {', '.join(methods)}"
         )
     total = sum(len(grid.cells) for grid in grids)
     before = 0
@@ -126,7 +126,7 @@ def compute(
 
 
 def missing_cells(entry: Reproduction, scope: Scope, part: Selection) -> tuple[int, set[Path]]:
-    """How many cells an entry takes, and the files of those that aren't computed.
+    """Number of cells of an entry, and files of those to compute.
 
     Example:
         >>> entry = REPRODUCTIONS["extreme"]
@@ -140,9 +140,9 @@ def missing_cells(entry: Reproduction, scope: Scope, part: Selection) -> tuple[i
 
 
 def make(entry: Reproduction, scope: Scope) -> Result:
-    """Make tables, charts and findings of what has been computed.
+    """Make tables, charts and findings of the results.
 
-    Every claim that the entry could judge has a finding.
+    Each claim about the entry has a finding.
 
     Raises:
         InputError: if there are no results, or results of other settings.
@@ -170,22 +170,22 @@ def make(entry: Reproduction, scope: Scope) -> Result:
 
 
 def _made_by(entry: Reproduction, scope: Scope, rows: list[dict[str, Any]]) -> str:
-    """The command, the settings and the versions, in a line."""
+    """Command, settings and versions in one line."""
     parts = [f"`teddy reproduce {entry.name}{' --quick' if scope.quick else ''}`"]
     if rows:
         settings = entry.sweep(scope)[1]
         hidden = settings.model_options.get("hidden_channels")
         width = "the paper's width" if hidden is None else f"hidden {hidden}"
-        told = {"epochs", "hidden_channels", "data_dir"}
-        own = [f"{name} {value}" for name, value in scope.changes.items() if name not in told]
+        listed = {"epochs", "hidden_channels", "data_dir"}
+        others = [f"{name} {value}" for name, value in scope.changes.items() if name not in listed]
         strength = [] if "distill" in scope.changes else ["lambda as in `tuned.json`"]
-        parts.append(", ".join([f"{settings.train.epochs} epochs", width, *strength, *own]))
+        parts.append(", ".join([f"{settings.train.epochs} epochs", width, *strength, *others]))
         parts.extend(sorted({str(row.get("versions")) for row in rows}))
     return "; ".join(parts)
 
 
 def resolve_names(names: Sequence[str]) -> list[str]:
-    """The reproductions that are meant by names, places or ``all``, all of the citation sets.
+    """Resolve names, places such as ``table1``, or ``all`` (of the citation sets).
 
     Example:
         >>> resolve_names(["table1", "Figure 2", "toy-example"])
@@ -197,12 +197,12 @@ def resolve_names(names: Sequence[str]) -> list[str]:
         for place in REPRODUCTIONS[name].places
     }
     usual = [name for name in REPRODUCTIONS if REPRODUCTIONS[name].datasets == CITATION]
-    found = usual if "all" in names else []
+    chosen = usual if "all" in names else []
     for name in names:
         word = name.lower().replace(" ", "")
         if re.fullmatch(r"(table|figure)\d+", word) and word not in places:
-            raise InputError(f"'{name}' isn't reproduced, expected one of: {', '.join(places)}")
+            raise InputError(f"'{name}' is not reproduced, expected one of: {', '.join(places)}")
         if name != "all":
-            found.append(places.get(word, name))
-            REPRODUCTIONS[found[-1]]  # a wrong name is an error before the work
-    return list(dict.fromkeys(found))
+            chosen.append(places.get(word, name))
+            REPRODUCTIONS[chosen[-1]]  # raises on an unknown name
+    return list(dict.fromkeys(chosen))

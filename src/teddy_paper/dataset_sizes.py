@@ -16,12 +16,12 @@ _QUANTITIES = (
 
 @reproduction("datasets", ("Table 9",), "Statistics of the data sets")
 def datasets(results: Results, scope: Scope) -> Result:
-    """Count, and compare with the paper's counts."""
+    """Statistics of the data sets, beside the paper's."""
     rows, wrong = [], []
     for name in scope.datasets:
         try:
             counted = statistics(name, scope)
-        except InputError:  # shown without it
+        except InputError:  # not available
             continue
         for quantity, ours in counted.items():
             paper = published_value("datasets", dataset=name, quantity=quantity)
@@ -43,7 +43,7 @@ def datasets(results: Results, scope: Scope) -> Result:
 
 
 def statistics(name: str, scope: Scope) -> dict[str, int]:
-    """What Table 9 counts.
+    """Statistics of Table 9 for a data set.
 
     Example:
         >>> statistics("citeseer", Scope())["edges"]

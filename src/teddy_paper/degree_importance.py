@@ -1,4 +1,4 @@
-"""Figures 1 and 10, Table 2: which end of the edge degrees to prune from."""
+"""Figures 1 and 10, Table 2: pruning high-degree or low-degree edges first."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from teddy_paper.reproduction import (
 )
 from teddy_paper.results import COMPARISON_COLUMNS, Results, compare_with_paper
 
-#: Highest degree first and lowest degree first, edges and weights, without distillation.
+#: Highest and lowest degree first, for edges and weights, without distillation.
 HIGH, LOW = "degree-high:distill=0", "degree-low:distill=0"
 
 
 def grids(scope: Scope) -> list[Grid]:
-    """Both ends, all models."""
+    """Grid of both orders and all models."""
     return [scope.grid([HIGH, LOW])]
 
 
@@ -35,7 +35,7 @@ def grids(scope: Scope) -> list[Grid]:
     grids,
 )
 def degree_importance(results: Results, scope: Scope) -> Result:
-    """Accuracies beside Table 2, and whether low-degree edges are the ones that matter."""
+    """Accuracies beside Table 2, and the claim that low-degree edges matter more."""
     settings = results.settings(scope.datasets, MODELS)
     rows = [
         compare_with_paper(

@@ -1,4 +1,4 @@
-"""Figure 19: sparse edges, dense weights, with DropEdge's random choice beside it."""
+"""Figure 19: sparse edges and dense weights, beside DropEdge's random choice."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from teddy_paper.reproduction import CITATION, MODELS, Finding, Result, Scope, r
 from teddy_paper.results import Results
 
 TEDDY, DROP_EDGE, UGS = "teddy:only=edges", "random:only=edges", "ugs:only=edges"
-#: The same without distillation; the paper doesn't say whether its figure has it.
+#: Without distillation; the paper does not state whether its figure has it.
 PLAIN, PLAIN_DROP_EDGE = "teddy:distill=0:only=edges", "random:distill=0:only=edges"
 METHODS = (TEDDY, DROP_EDGE, PLAIN, PLAIN_DROP_EDGE, UGS)
 
 
 def grids(scope: Scope) -> list[Grid]:
-    """Ways to choose edges, with distillation and without; the weights stay dense."""
+    """Grids of methods to choose edges, with and without distillation, with dense weights."""
     return [scope.grid(METHODS[:-1]), scope.grid([UGS], iterative=True)]
 
 
 @reproduction("edges-only", ("Figure 19",), "Sparse edges alone, with DropEdge", grids)
 def edges_only(results: Results, scope: Scope) -> Result:
-    """Accuracy against graph sparsity with all weights."""
+    """Accuracy against graph sparsity, with dense weights."""
     shown = results.settings(scope.datasets, MODELS), METHODS, scope.levels
     title = "Test accuracy (%) with dense weights"
     return Result(

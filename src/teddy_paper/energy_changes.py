@@ -1,11 +1,11 @@
-r"""Energy of the normalised graph Laplacian, and its change when one edge goes (paper, Section 4).
+r"""Energy of the normalised graph Laplacian, and its change by the removal of an edge (Section 4).
 
 A node :math:`i` without neighbours has a zero row in the Laplacian (Chung 1997, ``networkx``,
 ``scipy.sparse.csgraph``), so its eigenvalue is 0 and it counts :math:`|0 - 1| = 1`.
 ``torch_geometric.utils.get_laplacian`` puts 1 on its diagonal, and it counts 0; the energy is then
 the nuclear norm :math:`\|\bm S\|_*` of :math:`\bm S = \bm D^{-1/2} \bm A \bm D^{-1/2}`, known as
 Randić energy. The two differ by the number of isolated nodes, which the removal of an edge to a
-node of degree 1 raises: ``isolated_energy`` says which is meant.
+node of degree 1 raises. ``isolated_energy`` selects one of the definitions.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _CHUNK = 512
 
 @dataclass(frozen=True)
 class EnergyChanges:
-    r"""What the removal of single edges does to the energy.
+    r"""Changes of the energy by the removal of single edges.
 
     Attributes:
         pairs: int64 ``[2, M]``, the edges, the lower node first.
         edge_degree: float64 ``[M]``, the mean degree of the two ends.
-        isolated_ends: int64 ``[M]``, how many ends (0, 1 or 2) the removal isolates.
+        isolated_ends: int64 ``[M]``, number of nodes (0, 1 or 2) that the removal isolates.
         delta: float64 ``[M]``, :math:`\Delta_{ij} = E(\mathcal G_{-ij}) - E(\mathcal G)`.
-        error: How far a ``delta`` may be off.
+        error: Maximum error of a ``delta``.
     """
 
     pairs: Tensor
@@ -55,9 +55,9 @@ def laplacian_energy(
         \bm L = \bm I - \bm D^{-1/2} \bm A \bm D^{-1/2} .
 
     Args:
-        edge_index: int64 ``[2, E]``; directions, duplicates and self-loops don't matter.
+        edge_index: int64 ``[2, E]``; directions, duplicates and self-loops are ignored.
         num_nodes: Number of nodes; by default as many as ``edge_index`` names.
-        isolated_energy: What an isolated node counts: 1 if its eigenvalue is 0, 0 if it is 1.
+        isolated_energy: Energy of an isolated node: 1 if its eigenvalue is 0, 0 if it is 1.
 
     Example:
         >>> path = torch.tensor([[0, 1], [1, 2]])  # eigenvalues 0, 1, 2, and 0 of the lone node
@@ -96,10 +96,10 @@ def energy_changes(
         \begin{bmatrix} G_{ii} & G_{ij} \\ G_{ji} & G_{jj} \end{bmatrix} \right) , \qquad
         \bm G = (z\bm D - \bm A)^{-1} .
 
-    An end of degree 1 keeps its 1 in :math:`\bm D` instead: its factor and its :math:`-z` go. One
-    eigendecomposition gives all entries of :math:`\bm G` for all :math:`z`. It takes the time:
-    seconds for Cora and CiteSeer, a quarter of an hour and 4 GiB for PubMed on a busy core. Where
-    other jobs run, ``OMP_NUM_THREADS=1`` is faster than LAPACK on all cores.
+    A node of degree 1 keeps its 1 in :math:`\bm D`: its factor and its :math:`-z` are dropped. One
+    eigendecomposition gives all entries of :math:`\bm G` for all :math:`z`. It takes most of the
+    time: seconds for Cora and CiteSeer, a quarter of an hour and 4 GiB for PubMed on a busy core.
+    Beside other jobs, ``OMP_NUM_THREADS=1`` is faster than LAPACK on all cores.
 
     The integral is a trapezoidal sum in :math:`\log t` over 134 nodes. For :math:`|x| < 1` the
     matrices :math:`\bm A - x\bm D` before and after differ by one positive and one negative
@@ -113,11 +113,11 @@ def energy_changes(
     estimate for rounding, ``error`` is the sum of these.
 
     Args:
-        edge_index: int64 ``[2, E]``; directions, duplicates and self-loops don't matter.
+        edge_index: int64 ``[2, E]``; directions, duplicates and self-loops are ignored.
         num_nodes: Number of nodes; by default as many as ``edge_index`` names.
         edges: int64 ``[2, K]``, the edges to remove one at a time; by default all.
-        isolated_energy: What an isolated node counts: 1 if its eigenvalue is 0, 0 if it is 1.
-        progress: Called with the number of edges that are done and the number wanted.
+        isolated_energy: Energy of an isolated node: 1 if its eigenvalue is 0, 0 if it is 1.
+        progress: Called with the numbers of finished edges and of all edges.
 
     Raises:
         InputError: If ``edges`` holds a pair that is no edge, or memory would not suffice: three
@@ -136,7 +136,7 @@ def energy_changes(
     pairs = graph.pairs if edges is None else _edges_of(graph, edges)
     classes = TwinClasses.from_edges(graph)
     classes.check_memory(matrices=3)
-    # Twins' edges to one neighbour change the energy alike.
+    # Edges of twins to one neighbour change the energy equally.
     ends = np.sort(classes.of_node[pairs.cpu().numpy()], axis=0)
     distinct, twin_of, count = np.unique(ends, axis=1, return_inverse=True, return_counts=True)
     delta, error, done = np.empty(distinct.shape[1]), 0.0, 0

@@ -1,4 +1,4 @@
-"""Table 1 and Figure 20: GIN where up to 87% of edges and weights are gone."""
+"""Table 1 and Figure 20: GIN with up to 87% of edges and weights removed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from teddy_paper.findings import all_above
 from teddy_paper.reproduction import CITATION, Finding, Result, ResultTable, Scope, reproduction
 from teddy_paper.results import COMPARISON_COLUMNS, Results, compare_with_paper, display_name
 
-#: Below the paper by no more than this counts as reached.
+#: Maximum points below the paper that count as reached.
 WITHIN = 1.5
-#: Apart by no more than this counts as stable.
+#: Maximum spread in points that counts as stable.
 STABLE = 2.0
 
 
 def grids(scope: Scope) -> list[Grid]:
-    """The diagonal, and every other pair of levels."""
+    """Grids of all pairs of levels of edges and weights."""
     return [
         scope.grid(["teddy", "random"], ["gin"], scope.extreme),
         *(
@@ -81,7 +81,7 @@ Map = list[list[Summary | None]]
 
 
 def heat_map(results: Results, dataset: str, levels: tuple[int, ...]) -> Map:
-    """Cells: a row for each level of weights, a column for each level of edges."""
+    """Cells of a heat map: rows are levels of weights, columns are levels of edges."""
     return [
         [
             results.get(
@@ -94,17 +94,17 @@ def heat_map(results: Results, dataset: str, levels: tuple[int, ...]) -> Map:
 
 
 def _findings(results: Results, scope: Scope) -> list[Finding]:
-    past = [i for i in scope.extreme if i > 20]
+    beyond = [i for i in scope.extreme if i > 20]
     pubmed = [results.get("pubmed", "gin", "teddy", i) for i in scope.extreme]
-    found = [s for s in pubmed if s is not None]
+    known = [s for s in pubmed if s is not None]
     rising = None
-    if len(found) == len(scope.extreme) > 1:
-        rising = found[-1].mean > found[0].mean and max(s.mean for s in found) == found[-1].mean
-    seen = ", ".join(f"{s.level} {s.difference.mean:+.2f}" for s in found) or "no runs"
+    if len(known) == len(scope.extreme) > 1:
+        rising = known[-1].mean > known[0].mean and max(s.mean for s in known) == known[-1].mean
+    seen = ", ".join(f"{s.level} {s.difference.mean:+.2f}" for s in known) or "no runs"
     return [
         all_above(
             "extreme-surpasses",
-            results.to_dense(CITATION, ["gin"], "teddy", past),
+            results.to_dense(CITATION, ["gin"], "teddy", beyond),
             "past simulation 20, TEDDY minus dense",
         ),
         Finding(
@@ -142,7 +142,7 @@ def _heat_findings(results: Results, scope: Scope) -> list[Finding]:
 
 
 def _stable(values: Map) -> Finding:
-    """Accuracies of one level of edges are close to each other at all levels of weights."""
+    """Finding that accuracies at a level of edges hardly depend on the level of weights."""
     columns = [[s.mean for s in column if s is not None] for column in zip(*values, strict=True)]
     if any(len(column) < len(values) for column in columns):
         return Finding("heat-map-citeseer-stable", None, "not computed")
@@ -161,7 +161,7 @@ def _highest_at_the_corner(values: Map, trend: float | None) -> Finding:
 
 
 def _trend(values: Map) -> float | None:
-    """Rank correlation of accuracy with the sum of both levels; None of an incomplete map."""
+    """Rank correlation of accuracy with the sum of both levels; None for an incomplete map."""
     cells = [(i + j, s.mean) for i, line in enumerate(values) for j, s in enumerate(line) if s]
     if len(cells) < len(values) ** 2 or len(values) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Figures 15 and 16: training on 20% of the nodes, which sees no other."""
+"""Figures 15 and 16: inductive training on 20% of the nodes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from teddy_paper.reproduction import MODELS, Finding, Result, ResultTable, Scope
 from teddy_paper.reproduction import UGS_FEW_ROUNDS as UGS
 from teddy_paper.results import Results
 
-#: With the dense model's logits on the training nodes, and without.
+#: Methods with and without distillation, which is on the training nodes.
 METHODS = ("teddy", "random", UGS, "teddy:distill=0", "random:distill=0")
-#: Other ways to prune the grown graph, to be held against scoring it.
+#: Other rules to prune the grown graph, compared with scoring it.
 RULES = ("teddy:inference=training", "teddy:inference=none")
-#: What carries the accuracy, beyond METHODS: edges by degree, dense weights; for GCN and GIN.
+#: Further factors for GCN and GIN: edges by degree, dense weights.
 FACTORS = (
     *(
         spec(e, t, "projected")
@@ -29,17 +29,17 @@ FACTORS = (
 
 
 def settings(scope: Scope) -> Settings:
-    """As of the others, on the paper's split."""
+    """Settings of the other reproductions, inductive and with the paper's split."""
     return scope.settings.updated(**{"split": "20/40/40", "inductive": True, **scope.changes})
 
 
 def levels(scope: Scope) -> list[int]:
-    """Simulations 5, 10 and 20 of those that are asked for, or the last two."""
+    """Levels 5, 10 and 20 if requested; else the last two requested ones."""
     return [i for i in scope.levels if i in (5, 10, 20)] or list(scope.levels)[-2:]
 
 
 def grids(scope: Scope) -> list[Grid]:
-    """All methods, the other ways to prune a grown graph, and what carries the accuracy."""
+    """Grids of all methods, rules for the grown graph, and further factors."""
     one_shot = [m for m in METHODS if m != UGS]
     return [
         scope.grid([*one_shot, *RULES], levels=levels(scope), iterative=True),
@@ -56,7 +56,7 @@ def grids(scope: Scope) -> list[Grid]:
     settings=settings,
 )
 def inductive(results: Results, scope: Scope) -> Result:
-    """Accuracy on the whole graph, of which training saw a fifth of the nodes."""
+    """Accuracy on the whole graph, after training on a fifth of the nodes."""
     shown, chosen = results.settings(scope.datasets, MODELS), levels(scope)
     tables = [
         accuracy_table(results, "inductive", shown, (*METHODS, *RULES), chosen),
@@ -79,7 +79,7 @@ def inductive(results: Results, scope: Scope) -> Result:
 
 
 def _rules(results: Results, scope: Scope) -> ResultTable:
-    """TEDDY's ticket on the grown graph, pruned in the three ways."""
+    """Table of TEDDY's tickets on the grown graph, pruned by each rule."""
     rows = []
     for (d, m), i in product(results.settings(scope.datasets, MODELS), levels(scope)):
         scored = results.get(d, m, "teddy", i)

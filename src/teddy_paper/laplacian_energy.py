@@ -1,4 +1,4 @@
-"""Figure 2: how the Laplacian energy changes when an edge goes, against the edge's degree."""
+"""Figure 2: change of the Laplacian energy by the removal of an edge, against its degree."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 
 def work(scope: Scope, progress: Progress) -> list[str]:
-    """Compute every edge's change, and keep it."""
+    """Compute and store the change of every edge."""
     failed = []
     for dataset in scope.datasets:
         if read_changes(dataset, scope) is not None:
@@ -41,16 +41,16 @@ def _compute(dataset: str, scope: Scope, progress: Progress) -> None:
     graph = _graph(dataset, scope)
     # The spectrum comes first, and takes most of the time.
     progress(f"edges of {dataset}", 0, graph.num_edges)
-    found = energy_changes(
+    changes = energy_changes(
         graph.pairs,
         graph.num_nodes,
         progress=lambda done, wanted: progress(f"edges of {dataset}", done, wanted),
     )
     buffer = io.BytesIO()
     np.savez_compressed(
-        buffer, graph=graph.fingerprint(), degree=found.edge_degree.numpy(),
-        change=found.delta.numpy(), lone=found.isolated_ends.double().numpy(),
-        error=found.error,
+        buffer, graph=graph.fingerprint(), degree=changes.edge_degree.numpy(),
+        change=changes.delta.numpy(), lone=changes.isolated_ends.double().numpy(),
+        error=changes.error,
     )  # fmt: skip
     path = _path(dataset, scope)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def _compute(dataset: str, scope: Scope, progress: Progress) -> None:
     "laplacian-energy", ("Figure 2",), "Change of the Laplacian energy by edge degree", work=work
 )
 def laplacian_energy(results: Results, scope: Scope) -> Result:
-    """Every edge's change of energy: by quarters of the degree, and where the largest are."""
+    """Change of energy by quarter of the edge degree, and degrees of the largest changes."""
     rows: list[list[Any]] = []
     panels, said = [], []
     for dataset in scope.datasets:
@@ -112,14 +112,14 @@ def laplacian_energy(results: Results, scope: Scope) -> Result:
 
 
 def _share(inside: NDArray[np.bool_], values: Array, quantile: float) -> float:
-    """Of the edges with the largest values, the share that is inside."""
+    """Share of the edges with the largest values that is inside."""
     return float(inside[values >= np.quantile(values, quantile)].mean())
 
 
 def read_changes(dataset: str, scope: Scope) -> tuple[Array, Array, Array, float] | None:
-    """Degrees, changes and isolated ends of all edges, and how far a change may be off.
+    """Read degrees, changes and isolated ends of all edges, and the maximum error of a change.
 
-    None where they were not computed for this graph; a damaged file is as good as none.
+    None if they were not computed for this graph, or the file is damaged.
     """
     try:
         with np.load(_path(dataset, scope)) as file:
@@ -131,7 +131,7 @@ def read_changes(dataset: str, scope: Scope) -> tuple[Array, Array, Array, float
 
 
 def _is_of(fingerprint: str, dataset: str, scope: Scope) -> bool:
-    """Whether a graph is this data set; what can't be read here is taken to be so."""
+    """Return whether a graph is this data set; assumed if the data set cannot be read."""
     try:
         return fingerprint == _graph(dataset, scope).fingerprint()
     except InputError:

@@ -1,4 +1,4 @@
-"""The spectrum of a normalised adjacency matrix, and what removing an edge does to it."""
+"""Spectrum of a normalised adjacency matrix, and its change by the removal of an edge."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from teddy.machine import free_memory
 
 _STEP = 0.3
 _T = np.exp(_STEP * np.arange(-105, 29))  # from 2e-14 to 4e3
-# Of the trapezoidal rule (K(sin 1.5) < 4.04), of the nodes left out below and above, and what
-# rounding each logarithm by 16 units in the last place adds up to.
+# Errors of the trapezoidal rule (K(sin 1.5) < 4.04), of the nodes left out below and above, and of
+# rounding each logarithm by 16 units in the last place.
 _QUADRATURE_ERROR = float(
     8 / np.pi * 4.04 / np.expm1(2 * np.pi * 1.5 / _STEP)
     + 4 / np.pi * _T[0] * (1 - np.log(_T[0]))
@@ -39,7 +39,7 @@ class Component:
     pairs: NDArray[Any]
 
     def matrix(self) -> NDArray[Any]:
-        """S over functions that are equal on twins; on all others S is zero."""
+        """S on functions that are equal on twins; S is zero on all others."""
         a, b = self.pairs
         S = np.zeros((self.degree.size,) * 2)
         scale = np.sqrt(self.size / np.maximum(self.degree, 1))
@@ -55,9 +55,9 @@ class Component:
 
 @dataclass(frozen=True)
 class TwinClasses:
-    """Nodes with the same neighbours as one class, numbered component by component.
+    """Classes of nodes with the same neighbours, numbered component by component.
 
-    Leaves of a hub are twins: PubMed's 19,717 nodes are 13,013 classes, and the work 0.29 times.
+    Leaves of a hub are twins: PubMed's 19,717 nodes form 13,013 classes, for 0.29 times the work.
     """
 
     of_node: NDArray[Any]
@@ -95,21 +95,21 @@ class TwinClasses:
         )
 
     def components(self) -> Iterator[Component]:
-        """Each component by itself, lone nodes as one."""
+        """Yield each component; isolated nodes form one."""
         for first, last in pairwise(self.bounds):
             here = slice(*np.searchsorted(self.pairs[0], [first, last]))
             pairs = self.pairs[:, here] - first
             yield Component(int(first), self.size[first:last], self.degree[first:last], pairs)
 
     def check_memory(self, matrices: int) -> None:
-        """Raise if so many dense matrices over the largest component can't be had."""
+        """Raise unless memory suffices for some dense matrices of the largest component."""
         n = int(np.diff(self.bounds).max(initial=0))
         need = 8 * n * (matrices * n + 8 * _T.size + 2 * _BLOCK)
         free = free_memory()
         if need > free:
             raise InputError(
                 f"the spectrum of {n} distinct neighbourhoods needs {need / 2**30:.1f} GiB of "
-                f"memory, {free / 2**30:.1f} GiB are free"
+                f"memory, {free / 2**30:.1f} GiB are free; use a machine with more"
             )
         if matrices > 1 and n > _MOST_CLASSES:
             raise InputError(
@@ -131,7 +131,7 @@ class ComponentSpectrum:
         weights: float64 ``[n, 2T + 1]``, real and imaginary part of 1 / (z - mu), 0 where mu = 0;
             in the last column 1 where mu = 0.
         diagonal: float64 ``[n, 2T + 1]``, G_1 and G_0 of each class with itself.
-        error: How far an energy change may be off.
+        error: Maximum error of an energy change.
     """
 
     degree: NDArray[Any]
@@ -142,7 +142,7 @@ class ComponentSpectrum:
 
     @staticmethod
     def from_component(part: Component) -> ComponentSpectrum:
-        """Decompose; the peak is LAPACK's: the matrix and a workspace twice as large."""
+        """Decompose a component; peak memory is the matrix and a workspace twice as large."""
         from scipy.linalg import eigh
         from scipy.sparse import csr_array
 
@@ -168,7 +168,7 @@ class ComponentSpectrum:
         return ComponentSpectrum(part.degree, vectors, weights, diagonal, error)
 
     def energy_changes(self, pairs: NDArray[Any]) -> NDArray[Any]:
-        """Change of the sum of all abs(mu) without an edge between the classes of each pair."""
+        """Change of the sum of abs(mu) by the removal of an edge between each pair of classes."""
         # |F| <= log(1 + 1 / t^2), and for the smallest t a determinant may be rounded to 0.
         bound = np.log1p(_T**-2.0)
         F = np.clip(self._log_ratio(*pairs), -bound, bound)

@@ -21,7 +21,7 @@ METHODS = ("teddy", "random", UGS, "teddy:distill=0", "random:distill=0")
 
 
 def models(dataset: str, quick: bool = False) -> tuple[str, str]:
-    """The paper's: three layers for arxiv, two for Reddit, 256 units.
+    """Models of the paper: 256 units, and three layers for arxiv or two for Reddit.
 
     Example:
         >>> models("arxiv")
@@ -35,24 +35,24 @@ def models(dataset: str, quick: bool = False) -> tuple[str, str]:
 
 
 def settings(scope: Scope) -> Settings:
-    """Without weight decay, as in the paper; it doesn't say for how many epochs."""
+    """Settings without weight decay, as in the paper, which does not state the epochs."""
     for name in ("hidden_channels", "num_layers"):
         if name in scope.changes:
             raise InputError(
-                f"{name} is {scope.changes[name]}, expected none: it has the paper's models"
+                f"{name} is {scope.changes[name]}, expected none: large-scale has fixed models"
             )
-    own = {"epochs": 4 if scope.quick else 100, "weight_decay": 0.0}
+    defaults = {"epochs": 4 if scope.quick else 100, "weight_decay": 0.0}
     options = {name: value for name, value in scope.changes.items() if name in MODEL_ENTRIES}
-    return replace(scope.settings.updated(**{**own, **scope.changes}), model_options=options)
+    return replace(scope.settings.updated(**{**defaults, **scope.changes}), model_options=options)
 
 
 def levels(scope: Scope) -> list[int]:
-    """Simulations 5, 10 and 20, as far as they are asked for; or all that are."""
+    """Levels 5, 10 and 20 if requested; else all requested ones."""
     return [i for i in scope.levels if i in (5, 10, 20)] or list(scope.levels)
 
 
 def grids(scope: Scope) -> list[Grid]:
-    """Each set with its models."""
+    """Grids of each data set with its models."""
     return [
         scope.grid(methods, models(d, scope.quick), levels(scope), [d], iterative=True)
         for methods, d in product((METHODS[:3], METHODS[3:]), scope.datasets)
@@ -68,29 +68,29 @@ def grids(scope: Scope) -> list[Grid]:
     datasets=DATASETS,
 )
 def large_scale(results: Results, scope: Scope) -> Result:
-    """Accuracy against graph sparsity, and what it took."""
-    found = [pair for d in scope.datasets for pair in results.settings([d], models(d, scope.quick))]
-    shown = found, METHODS, levels(scope)
+    """Accuracy against graph sparsity, and its cost."""
+    pairs = [pair for d in scope.datasets for pair in results.settings([d], models(d, scope.quick))]
+    shown = pairs, METHODS, levels(scope)
     notes = ["UGS prunes by 23% in each of four rounds (`ugs:stride=5`), not by 5% in twenty."]
-    if any(d == "arxiv-surrogate" for d, _ in found):
+    if any(d == "arxiv-surrogate" for d, _ in pairs):
         notes.append(
             "arxiv-surrogate is the real graph, labels and split of ogbn-arxiv with **surrogate "
             "features**, drawn around a random direction for each class (docs/data.md): its "
             "accuracies are not those of ogbn-arxiv and are compared with each other only."
         )
     return Result(
-        [accuracy_table(results, "large-scale", *shown), _costs(results, found, scope)],
+        [accuracy_table(results, "large-scale", *shown), _costs(results, pairs, scope)],
         [Chart("large-scale", "Large graphs", results.panels(*shown))],
         _findings(results, scope),
         notes,
     )
 
 
-def _costs(results: Results, found: list[tuple[str, str]], scope: Scope) -> ResultTable:
-    """Means: seconds of the dense training, all rounds of masks, the ticket's training, a pass."""
+def _costs(results: Results, pairs: list[tuple[str, str]], scope: Scope) -> ResultTable:
+    """Mean seconds of dense training, rounds of masks, ticket training and inference."""
     names = ("dense", "search", "sparse", "predict_dense", "predict_ticket")
     rows: list[list[Any]] = []
-    for (d, m), method, i in product(found, METHODS, levels(scope)):
+    for (d, m), method, i in product(pairs, METHODS, levels(scope)):
         if results.get(d, m, method, i) is not None:
             seconds = [results.mean(d, m, method, i, f"seconds_{name}") for name in names]
             memory = results.mean(d, m, method, i, "peak_memory")
@@ -104,7 +104,7 @@ def _costs(results: Results, found: list[tuple[str, str]], scope: Scope) -> Resu
 
 
 def _findings(results: Results, scope: Scope) -> list[Finding]:
-    """Of the real sets; those with surrogate features say nothing of the paper's."""
+    """Findings on the real data sets, without those of surrogate features."""
     real = [(d, m) for d in ("arxiv", "reddit") for m in models(d, scope.quick)]
     against = [
         results.difference(d, m, "teddy", UGS, i) for (d, m), i in product(real, levels(scope))

@@ -1,4 +1,4 @@
-"""Figure 7: multiply-accumulates that a ticket saves, and the time that it saves."""
+"""Figure 7: multiply-accumulates and inference time that a ticket saves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLUMNS = (
 
 
 def grids(scope: Scope) -> list[Grid]:
-    """TEDDY and UGS with GIN, TEDDY into the extreme regime."""
+    """Grids of TEDDY and UGS with GIN, TEDDY up to the extreme regime."""
     return [
         scope.grid(["teddy"], ["gin"], _levels(scope)),
         scope.grid(["ugs"], ["gin"], iterative=True),
@@ -28,7 +28,7 @@ def grids(scope: Scope) -> list[Grid]:
 
 @reproduction("macs", ("Figure 7",), "Multiply-accumulates against accuracy", grids)
 def macs(results: Results, scope: Scope) -> Result:
-    """Accuracy against MACs for GIN; the measured speed-up beside the counted one."""
+    """Accuracy against MACs for GIN, with counted and measured speed-up."""
     cells = product(scope.datasets, METHODS, _levels(scope))
     rows = [row for cell in cells if (row := _row(results, *cell)) is not None]
     panels = [panel for name in scope.datasets if (panel := _panel(results, rows, name))]
@@ -67,9 +67,9 @@ def _row(results: Results, dataset: str, method: str, level: int) -> list[Any] |
 def _panel(results: Results, rows: list[list[Any]], dataset: str) -> Panel | None:
     lines = []
     for method in METHODS:
-        mine = sorted((row[3], row[6]) for row in rows if row[:2] == [dataset, method])
-        if mine:
-            lines.append(Line(method, [x for x, _ in mine], [y for _, y in mine]))
+        points = sorted((row[3], row[6]) for row in rows if row[:2] == [dataset, method])
+        if points:
+            lines.append(Line(method, [x for x, _ in points], [y for _, y in points]))
     dense = results.dense(dataset, "gin")
     if not lines or dense is None:
         return None

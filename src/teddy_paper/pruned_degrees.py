@@ -1,4 +1,4 @@
-"""Figure 8: the mean degree of the edges that a method removes."""
+"""Figure 8: mean degree of removed edges."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def _findings(curves: Curves, scope: Scope) -> list[Finding]:
     falls = [_falls(curves[d, m, "teddy"], scope) for d, m in places]
     learned = {name: [_falls(curves[d, m, name], scope) for d, m in places] for name in BASELINES}
     unaware = [
-        None if fall is None else not fall for found in learned.values() for fall in found
-        if fall is not None or found is learned["ugs"]
+        None if fall is None else not fall for curve in learned.values() for fall in curve
+        if fall is not None or curve is learned["ugs"]
     ]  # fmt: skip
     return [
         share("degrees-high-first", higher, "above random's at every level"),
@@ -79,7 +79,7 @@ def _findings(curves: Curves, scope: Scope) -> list[Finding]:
 
 
 def _above(ours: dict[int, float], theirs: dict[int, float], scope: Scope) -> bool | None:
-    """At every level; None if one isn't there."""
+    """Return whether a curve is above another at every level; None if one is missing."""
     if not all(i in ours and i in theirs for i in scope.levels):
         return None
     return all(ours[i] > theirs[i] for i in scope.levels)

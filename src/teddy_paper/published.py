@@ -1,4 +1,4 @@
-"""Numbers and claims of the paper: what our results are compared with.
+"""Numbers and claims of the paper, with which our results are compared.
 
 ``published.csv`` holds a row for every number of Tables 1 to 9 and of the text, as printed.
 Tables and sections are numbered as they appear: the experiments are Section 6. Sparsities,
@@ -6,10 +6,10 @@ accuracies and improvements are in per cent, of which the paper doesn't say whet
 improvement is in points. Forty cells hold no number and have no row: WD-GLT on Arxiv ("N/A",
 ten in Table 4, ten in Table 7) and on Reddit ("OOM", ten in Table 5, ten in Table 8).
 
-Where the text gives a graph sparsity alone, ``simulation`` is the one that has it
+Where the text gives a graph sparsity alone, ``simulation`` is the level that has it
 (43.12% = 1 - 0.95^11). The paper's deg_low, which prunes the edges of lowest degree first, is our
 ``degree-low``; its deg_high is our ``degree-high``. ``claims.csv`` holds the statements of the text
-that a result can bear out or not.
+that results can confirm or refute.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from importlib.resources import files
 
 from teddy.errors import InputError
 
-#: What can be compared with the paper, and where the paper shows it.
+#: Artefacts of the paper with comparable results, and their place in it.
 ARTEFACTS = {
     "accuracy": "Figure 6",
     "macs": "Figure 7",
@@ -47,13 +47,13 @@ ARTEFACTS = {
 
 @dataclass(frozen=True)
 class Published:
-    """A number of the paper under our names, which are empty where it is of all of them.
+    """A number of the paper under our names; an empty name stands for all.
 
     Attributes:
         artefact: Key of :data:`ARTEFACTS`.
         place: Table or section that prints it.
-        level: 0 for the dense model; None where the paper gives none.
-        deviation: Standard deviation over 5 runs; None where the paper gives none.
+        level: Level of the paper's schedule; 0 for the dense model, None if not given.
+        deviation: Standard deviation over 5 runs; None if not given.
     """
 
     artefact: str
@@ -72,7 +72,7 @@ class Claim:
     """A statement of the text.
 
     Attributes:
-        artefact: Key of :data:`ARTEFACTS` whose results can check it.
+        artefact: Key of :data:`ARTEFACTS` with results to check it.
         place: Section.
         text: Words of the paper, without LaTeX.
         note: Disagreement with the paper's own numbers or words; mostly empty.
@@ -86,9 +86,9 @@ class Claim:
 
 
 def published(artefact: str, **where: str | int | None) -> list[Published]:
-    """The paper's numbers of an artefact, in the order of the paper.
+    """Numbers of an artefact, in the order of the paper.
 
-    ``where`` has values of fields of :class:`Published`; None: any.
+    ``where`` gives values of fields of :class:`Published`; None: any.
 
     Example:
         >>> for row in published("extreme", dataset="cora", quantity="test_accuracy")[:2]:
@@ -99,27 +99,27 @@ def published(artefact: str, **where: str | int | None) -> list[Published]:
         []
     """
     _check_known("artefact", artefact, list(ARTEFACTS))
-    asked = {name: value for name, value in where.items() if value is not None}
-    if "quantity" in asked:
-        _check_known("quantity", asked["quantity"], sorted({row.quantity for row in _numbers()}))
-    if "dataset" in asked:
-        asked["dataset"] = str(asked["dataset"]).lower()
-    asked["artefact"] = artefact
-    return [row for row in _numbers() if all(getattr(row, n) == v for n, v in asked.items())]
+    query = {name: value for name, value in where.items() if value is not None}
+    if "quantity" in query:
+        _check_known("quantity", query["quantity"], sorted({row.quantity for row in _numbers()}))
+    if "dataset" in query:
+        query["dataset"] = str(query["dataset"]).lower()
+    query["artefact"] = artefact
+    return [row for row in _numbers() if all(getattr(row, n) == v for n, v in query.items())]
 
 
 def published_value(artefact: str, **where: str | int | None) -> Published | None:
-    """The one number of the paper that fits, or None if the paper has none.
+    """The only matching number of the paper, or None.
 
     Example:
-        >>> found = published_value("accuracy", dataset="citeseer", quantity="test_accuracy")
-        >>> found.place, found.model, found.level, found.value
+        >>> number = published_value("accuracy", dataset="citeseer", quantity="test_accuracy")
+        >>> number.place, number.model, number.level, number.value
         ('Section 6.1', 'gin', 11, 73.2)
     """
-    found = published(artefact, **where)
-    if len(found) > 1:
-        raise InputError(f"{len(found)} numbers of '{artefact}' fit, expected one at most")
-    return found[0] if found else None
+    numbers = published(artefact, **where)
+    if len(numbers) > 1:
+        raise InputError(f"{len(numbers)} numbers of '{artefact}' match, expected one at most")
+    return numbers[0] if numbers else None
 
 
 def _check_known(what: str, got: object, known: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""What a reproduction is: the sweeps it takes, and what is made of their results."""
+"""``Reproduction``: the sweeps of a table or figure, and a function of their results."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from teddy.settings import Settings
 from teddy.sweep import Grid
 from teddy_paper.results import Results
 
-#: UGS where its twenty rounds take too long: masks are learned in four, 23% go in each.
+#: UGS in four rounds of 23% each, where twenty rounds take too long.
 UGS_FEW_ROUNDS = "ugs:stride=5"
-#: The paper's sets for the figures and tables of its Section 6.1.
+#: Data sets of the paper's Section 6.1.
 CITATION = ("cora", "citeseer", "pubmed")
-#: And its models.
+#: Models of the paper's Section 6.1.
 MODELS = ("gcn", "gat", "gin")
 
 
 @dataclass(frozen=True)
 class Scope:
-    """How much to compute.
+    """Extent of a reproduction.
 
     Attributes:
-        datasets: Those that can be read here, in the paper's order.
-        seeds: Seeds of one-shot methods; ``iterative_seeds``: of those that take many rounds.
-        levels: Levels of the figures; ``extreme``: of the extreme regime.
-        quick: A coarse version: few epochs, narrow models.
+        datasets: Available data sets, in the paper's order.
+        seeds: Number of seeds of one-shot methods.
+        iterative_seeds: Number of seeds of iterative methods.
+        levels: Levels of the paper's schedule in the figures.
+        extreme: Levels of the extreme regime.
+        quick: Whether to compute a coarse version: few epochs, narrow models.
         changes: Settings that differ from the paper's, by name.
-        folder: For what a reproduction keeps besides the sweep.
+        folder: Folder of the sweep and other results.
     """
 
     datasets: tuple[str, ...] = CITATION
@@ -45,7 +47,7 @@ class Scope:
 
     @staticmethod
     def quick_scope(**changes: Any) -> Scope:
-        """The coarse version.
+        """Make the scope of a coarse version.
 
         Example:
             >>> Scope.quick_scope().levels
@@ -59,7 +61,7 @@ class Scope:
 
     @property
     def settings(self) -> Settings:
-        """Of all trainings: the paper's, with the tuned strength of distillation."""
+        """Settings of the paper, with tuned distillation, and the changes."""
         quick = {"epochs": 40, "hidden_channels": 32} if self.quick else {}
         return Settings.from_dict({"tuned": True, **quick, **self.changes})
 
@@ -76,7 +78,7 @@ class Scope:
         datasets: Sequence[str] | None = None,
         iterative: bool = False,
     ) -> Grid:
-        """A part of the sweep; every cell brings its dense model along.
+        """Make a grid; each cell comes with its dense model.
 
         Example:
             >>> len(Scope().grid(["teddy"], ["gin"]).cells)
@@ -93,7 +95,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class ResultTable:
-    """A table of results: texts, numbers, and None where a value is not known."""
+    """A table of texts and numbers; None is an unknown value."""
 
     name: str
     title: str
@@ -103,9 +105,9 @@ class ResultTable:
 
 @dataclass(frozen=True)
 class Finding:
-    """Whether a claim of the paper, by its id, holds on our runs.
+    """Verdict on a claim of the paper, by its id, with evidence from our runs.
 
-    ``holds`` is None where our runs can't tell, or it depends on the reading.
+    ``holds`` is None if the runs do not decide it, or it depends on the reading.
     """
 
     claim: str
@@ -115,7 +117,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Result:
-    """Content of a reproduction; charts without a panel are left out.
+    """Result of a reproduction; charts without panels are left out.
 
     ``made_by``, the command and the settings, is filled in by :func:`teddy_paper.compute.make`.
     """
@@ -130,7 +132,7 @@ class Result:
         object.__setattr__(self, "charts", [chart for chart in self.charts if chart.panels])
 
 
-#: Called with what is being done, and how much of it is done and wanted.
+#: Called with the name of the work, the finished amount and the total.
 Progress = Callable[[str, int, int], None]
 Make = Callable[[Results, Scope], Result]
 Work = Callable[[Scope, Progress], list[str]]
@@ -142,15 +144,15 @@ class Reproduction:
     """A table or figure of the paper, or several that belong together.
 
     Attributes:
-        places: Tables and figures of the paper; empty for a study of our own.
-        make: Makes tables, charts and findings of the results.
-        grids: Parts of the sweep that it takes.
-        artefacts: Of :data:`teddy_paper.published.ARTEFACTS`, those whose claims it judges.
-        work: What it computes besides, into the scope's folder; done again, it goes on. Returns
-            a line for each thing that failed.
-        measures_time: Whether its cells are computed one at a time, in a sweep of their own.
-        settings: Of its trainings, in a sweep of their own; None: those of all.
-        datasets: Those that it is about, where they aren't :data:`CITATION`. It isn't in ``all``.
+        places: Tables and figures of the paper; empty for our own study.
+        make: Function that makes tables, charts and findings of the results.
+        grids: Function that returns the grids of its sweep.
+        artefacts: Keys of :data:`teddy_paper.published.ARTEFACTS` whose claims it checks.
+        work: Function for other computations in the scope's folder, which resumes. It returns a
+            line for each failure.
+        measures_time: Whether its cells are computed one at a time, in a separate sweep.
+        settings: Function for its settings, in a separate sweep; None: the common settings.
+        datasets: Its data sets; if they are not :data:`CITATION`, it is not part of ``all``.
     """
 
     name: str
@@ -166,9 +168,9 @@ class Reproduction:
     datasets: tuple[str, ...] = CITATION
 
     def sweep(self, scope: Scope) -> tuple[Path, Settings]:
-        """The folder of its sweep, and the settings."""
-        own = self.measures_time or self.settings is not None
-        folder = scope.folder / (f"sweep-{self.name}" if own else "sweep")
+        """Folder and settings of its sweep."""
+        separate = self.measures_time or self.settings is not None
+        folder = scope.folder / (f"sweep-{self.name}" if separate else "sweep")
         return folder, scope.settings if self.settings is None else self.settings(scope)
 
 
@@ -178,9 +180,9 @@ REPRODUCTIONS: Registry[Reproduction] = Registry("table or figure")
 def reproduction(
     name: str, places: tuple[str, ...], title: str, grids: Grids = lambda scope: [], **options: Any
 ) -> Callable[[Make], Make]:
-    """Register what makes a table or figure; the one line that a new one needs.
+    """Register a function as a reproduction; arguments are fields of :class:`Reproduction`.
 
-    The arguments are fields of :class:`Reproduction`. By default it judges the claims of its name.
+    By default it checks the claims of the artefact with its name.
     """
     artefacts = options.pop("artefacts", (name,) if places else ())
 

@@ -1,4 +1,4 @@
-"""A sweep's results, looked up by what they are of, and beside the paper's numbers."""
+"""Results of a sweep by data set, model, method and level, beside the paper's numbers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from teddy_paper.published import published_value
 
 
 class Results:
-    """Means over seeds of all cells that are there.
+    """Means over seeds of all computed cells.
 
     Args:
-        rows: As of :func:`teddy.sweep.read_table`.
+        rows: Rows of :func:`teddy.sweep.read_table`.
 
     Example:
         >>> Results([]).get("cora", "gcn", "teddy", 20) is None
@@ -32,36 +32,36 @@ class Results:
             self._cells.setdefault(key, []).append(row)
 
     def get(self, dataset: str, model: str, method: str, level: int) -> Summary | None:
-        """The seeds of a cell together; None if there are none."""
+        """Summary of a cell over seeds, or None."""
         return self._summaries.get((dataset, model, method, level))
 
     def mean(self, dataset: str, model: str, method: str, level: int, name: str) -> float | None:
-        """A column's mean over the seeds that have it."""
+        """Mean of a column over the seeds that have it."""
         rows = self._cells.get((dataset, model, method, level), [])
         return known_mean(row.get(name) for row in rows)
 
     def difference(
         self, dataset: str, model: str, ours: str, theirs: str, level: int
     ) -> Difference | None:
-        """Test accuracy of one method minus another's, paired over the seeds that both have."""
-        mine, others = (
+        """Difference of two methods in test accuracy, paired over their common seeds."""
+        rows, other_rows = (
             {row["seed"]: row for row in self._cells.get(key, [])}
             for key in ((dataset, model, name, level) for name in (ours, theirs))
         )
-        both = sorted(mine.keys() & others.keys())
+        both = sorted(rows.keys() & other_rows.keys())
         if not both:
             return None
         return paired_difference(
-            [mine[seed]["test"] for seed in both],
-            [others[seed]["test"] for seed in both],
-            test_rows=mine[both[0]]["test_rows"],
+            [rows[seed]["test"] for seed in both],
+            [other_rows[seed]["test"] for seed in both],
+            test_rows=rows[both[0]]["test_rows"],
         )
 
     def differences(
         self, datasets: Sequence[str], models: Sequence[str], ours: str, theirs: str,
         levels: Sequence[int],
     ) -> list[Difference | None]:  # fmt: skip
-        """One method minus another in every cell; None where there is nothing to compare."""
+        """Differences of two methods in every cell; None without common seeds."""
         cells = product(datasets, models, levels)
         return [self.difference(d, m, ours, theirs, i) for d, m, i in cells]
 
@@ -69,12 +69,12 @@ class Results:
         self, datasets: Sequence[str], models: Sequence[str], method: str,
         levels: Sequence[int],
     ) -> list[Difference | None]:  # fmt: skip
-        """Ticket minus dense in every cell; None where there is none."""
-        found = (self.get(d, m, method, i) for d, m, i in product(datasets, models, levels))
-        return [None if s is None else s.difference for s in found]
+        """Differences of tickets to dense models in every cell, or None."""
+        cells = (self.get(d, m, method, i) for d, m, i in product(datasets, models, levels))
+        return [None if s is None else s.difference for s in cells]
 
     def dense(self, dataset: str, model: str) -> tuple[float, float, int] | None:
-        """Mean, deviation and number of the dense models' test accuracies."""
+        """Mean, standard deviation and number of the dense models' test accuracies."""
         by_seed = {
             row["seed"]: row["dense_test"]
             for row in self.rows
@@ -84,14 +84,14 @@ class Results:
         return (sum(tests) / len(tests), spread(tests), len(tests)) if tests else None
 
     def settings(self, datasets: Sequence[str], models: Sequence[str]) -> list[tuple[str, str]]:
-        """The pairs of data set and model of which there is something."""
+        """Pairs of data set and model with results."""
         return [(d, m) for d in datasets for m in models if self.dense(d, m) is not None]
 
     def panels(
         self, settings: Iterable[tuple[str, str]], methods: Sequence[str],
         levels: Sequence[int], x: str = "graph_sparsity",
     ) -> list[Panel]:  # fmt: skip
-        """Accuracy against a sparsity, in percent: a panel for each data set and model.
+        """Panels of accuracy against a sparsity in percent, for each data set and model.
 
         A pair without results of these methods has no panel.
         """
@@ -118,7 +118,7 @@ class Results:
         self, name: str, title: str, settings: Sequence[tuple[str, str]], methods: Sequence[str],
         levels: Sequence[int],
     ) -> list[Chart]:  # fmt: skip
-        """Accuracy against graph sparsity, and against weight sparsity."""
+        """Charts of accuracy against graph sparsity and against weight sparsity."""
         charts = []
         for what in ("graph", "weight"):
             panels = self.panels(settings, methods, levels, f"{what}_sparsity")
@@ -127,7 +127,7 @@ class Results:
 
 
 #: Columns of a comparison: ours, the paper's, the difference in points and in the paper's standard
-#: deviations; and ours against our dense models.
+#: deviations, and our dense models.
 COMPARISON_COLUMNS = (
     "dataset", "model", "method", "simulation", "seeds", "ours", "deviation",
     "paper", "paper deviation", "difference", "in deviations",
@@ -141,18 +141,18 @@ def compare_with_paper(
 ) -> list[Any]:  # fmt: skip
     """Row of test accuracies beside the paper's, with the columns :data:`COMPARISON_COLUMNS`.
 
-    ``method`` may be ``dense``, and ``theirs`` is the paper's name for it, where it isn't ours.
+    ``method`` may be ``dense``, and ``theirs`` is the paper's name of the method if it differs.
 
     Example:
         >>> row = compare_with_paper(Results([]), "extreme", "cora", "gin", "teddy", 40)
         >>> row[7:9]
         [76.82, 1.0]
     """
-    found = None if method == "dense" else results.get(dataset, model, method, level)
+    summary = None if method == "dense" else results.get(dataset, model, method, level)
     dense = results.dense(dataset, model)
     ours = dense if method == "dense" else None
-    if found is not None:
-        ours = found.mean, found.deviation, found.seeds
+    if summary is not None:
+        ours = summary.mean, summary.deviation, summary.seeds
     paper = published_value(
         artefact, dataset=dataset, model=model, method=theirs or method, level=level,
         quantity="test_accuracy",
@@ -168,9 +168,9 @@ def compare_with_paper(
         dataset, model, method, level, seeds, mean, deviation,
         None if paper is None else paper.value, None if paper is None else paper.deviation,
         difference, scaled,
-        found.dense if found is not None else None if dense is None else dense[0],
-        None if found is None else found.last,
-        None if found is None else found.verdict,
+        summary.dense if summary is not None else None if dense is None else dense[0],
+        None if summary is None else summary.last,
+        None if summary is None else summary.verdict,
     ]  # fmt: skip
 
 
@@ -182,7 +182,7 @@ _TITLES = {
 
 
 def display_name(name: str) -> str:
-    """A data set or a model as papers write it.
+    """Name of a data set or model in the spelling of papers.
 
     Example:
         >>> display_name("pubmed"), display_name("sage:num_layers=3"), display_name("my-graph")

@@ -1,4 +1,4 @@
-"""Tables 3 and 6: how long a simulation takes, overall and for the parameters alone."""
+"""Tables 3 and 6: duration of a level, overall and for the parameters alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = {"timing": "", "timing-parameters": ":only=weights"}
 
 
 def grids(scope: Scope) -> list[Grid]:
-    """One simulation of each method; its time hardly depends on the level."""
+    """Grids of level 1 of each method; the time hardly depends on the level."""
     every = [f"{method}{kind}" for kind in KINDS.values() for method in METHODS[:2]]
     sinkhorn = [f"wd-glt{kind}" for kind in KINDS.values()]
     small = [d for d in scope.datasets if d != "pubmed"] or scope.datasets
@@ -37,7 +37,7 @@ def grids(scope: Scope) -> list[Grid]:
     measures_time=True,
 )
 def timing(results: Results, scope: Scope) -> Result:
-    """Seconds, and their ratio to TEDDY's, beside the paper's ratio."""
+    """Seconds of each method and their ratio to TEDDY's, beside the paper's."""
     tables, findings = [], []
     for artefact, kind in KINDS.items():
         rows = []
@@ -70,10 +70,10 @@ def timing(results: Results, scope: Scope) -> Result:
 
 
 def _paper(artefact: str, dataset: str, model: str, method: str) -> float | None:
-    found = published_value(
+    number = published_value(
         artefact, dataset=dataset, model=model, method=method, level=1, quantity="seconds"
     )
-    return None if found is None else found.value
+    return None if number is None else number.value
 
 
 def _finding(artefact: str, rows: list[list[Any]]) -> Finding:

@@ -1,4 +1,4 @@
-"""Figure 4: a graph in which the one-hop degree can't tell edges apart, and the two-hop one can."""
+"""Figure 4: a graph whose edges tie in one-hop degree but not in two-hop degree."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from teddy_paper.results import Results
 
 
 def toy_graph() -> Edges:
-    """A triangle v1, v2, v3 of three nodes of degree 4, whose other neighbours differ.
+    """Triangle v1, v2, v3 of three nodes of degree 4, whose other neighbours differ.
 
-    The paper gives the figure, not the edges; this graph has what its text says of it: v2 is
-    beside leaves, v1's other neighbours have one more neighbour each, v3's have two.
+    The paper gives the figure, not the edges; this graph follows its text: v2's other neighbours
+    are leaves, v1's have one more neighbour each, v3's have two.
 
     Example:
         >>> toy_graph().degree[1:4].tolist()
@@ -32,7 +32,7 @@ def toy_graph() -> Edges:
 
 @reproduction("toy-example", ("Figure 4",), "A toy example: one hop ties, two hops don't")
 def toy_example(results: Results, scope: Scope) -> Result:
-    """Degrees and scores of the triangle's edges, and the orders that the text claims."""
+    """Degrees and scores of the triangle's edges, and their order in the text."""
     graph = toy_graph()
     edges = [(1, 2), (2, 3), (1, 3)]
     one, two, teddy = (

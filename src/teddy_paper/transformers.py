@@ -13,18 +13,18 @@ from teddy_paper.reproduction import UGS_FEW_ROUNDS as UGS
 from teddy_paper.results import Results
 
 MODELS = ("unimp", "nagphormer", "specformer")
-#: With distillation, and without: the choice of edges by itself.
+#: Methods with distillation, and without, where edges alone differ.
 METHODS = ("teddy", "random", UGS, "teddy:distill=0", "random:distill=0")
 
 
 def grids(scope: Scope) -> list[Grid]:
-    """UniMP everywhere; the others, as in the paper, without PubMed; masks for UniMP alone."""
+    """Grids of UniMP on all data, the others without PubMed as in the paper, UGS with UniMP."""
     one_shot = [m for m in METHODS if m != UGS]
     small = [d for d in scope.datasets if d != "pubmed"]
-    found = [scope.grid(one_shot, ["unimp"], iterative=True)]
+    grids = [scope.grid(one_shot, ["unimp"], iterative=True)]
     if small:
-        found.append(scope.grid(one_shot, MODELS[1:], datasets=small, iterative=True))
-    return [*found, scope.grid([UGS], ["unimp"], iterative=True)]
+        grids.append(scope.grid(one_shot, MODELS[1:], datasets=small, iterative=True))
+    return [*grids, scope.grid([UGS], ["unimp"], iterative=True)]
 
 
 @reproduction("transformers", ("Figure 13", "Figure 14"), "Graph transformers", grids)
@@ -64,7 +64,7 @@ def _findings(results: Results, scope: Scope) -> list[Finding]:
 
 
 def _stable(results: Results, scope: Scope) -> Finding:
-    """TEDDY within some points of dense at every level, UGS not."""
+    """Finding that TEDDY, but not UGS, is within some points of dense at every level."""
     cells = list(product(CITATION, scope.levels))
     found = {m: [results.get(d, "unimp", m, i) for d, i in cells] for m in ("teddy", UGS)}
     worst: dict[str, float] = {}

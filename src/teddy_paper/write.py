@@ -1,4 +1,4 @@
-"""A reproduction's result as files: a table a CSV, all together as Markdown and JSON."""
+"""Files of a result: each table as CSV, and everything as Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from teddy.store.atomic import write_atomically
 from teddy_paper.published import CLAIMS
 from teddy_paper.reproduction import REPRODUCTIONS, Finding, Reproduction, Result, ResultTable
 
-#: What is said of a claim.
-WORDS = {True: "true", False: "false", None: "can't tell"}
+#: Verdicts on a claim, as text.
+VERDICTS = {True: "true", False: "false", None: "can't tell"}
 
 
 def write_result(entry: Reproduction, result: Result, folder: Path, images: Sequence[Path]) -> Path:
-    """Write all files of a result and return the Markdown page that shows it, with the images."""
+    """Write all files of a result; return its Markdown page."""
     folder.mkdir(parents=True, exist_ok=True)
     for table in result.tables:
         write_atomically(folder / f"{table.name}.csv", to_csv(table).encode())
-    facts = {
+    plain = {
         "name": entry.name,
         "made_by": result.made_by,
         "places": entry.places,
         "findings": [describe_finding(finding) for finding in result.findings],
         "notes": list(result.notes),
     }
-    write_atomically(folder / "findings.json", (json.dumps(facts, indent=1) + "\n").encode())
+    write_atomically(folder / "findings.json", (json.dumps(plain, indent=1) + "\n").encode())
     page = folder / "README.md"
     write_atomically(page, to_markdown(entry, result, images).encode())
     return page
 
 
 def write_index(folder: Path) -> Path:
-    """Write one page over all results of a folder: what the paper says, and whether it holds."""
+    """Write one page with all claims of the paper and their findings in a folder."""
     parts = ["# Every claim of the paper, on our runs"]
     for name in REPRODUCTIONS:
         file = folder / name / "findings.json"
@@ -54,7 +54,7 @@ def write_index(folder: Path) -> Path:
 
 
 def to_csv(table: ResultTable) -> str:
-    """A table as CSV; numbers to six digits, what isn't known as nothing.
+    """Convert a table to CSV, with numbers to six digits and empty unknown values.
 
     Example:
         >>> to_csv(ResultTable("t", "", ("a", "b"), [["x", 1 / 3], ["y", None]]))
@@ -69,7 +69,7 @@ def to_csv(table: ResultTable) -> str:
 
 
 def to_markdown(entry: Reproduction, result: Result, images: Sequence[Path]) -> str:
-    """A page: what the paper claims and whether it holds, the pictures, the tables."""
+    """Convert a result to a page of claims, findings, charts and tables."""
     where = f" ({', '.join(entry.places)})" if entry.places else ""
     parts = [f"# {entry.title}{where}", f"Made by {result.made_by}."]
     if result.findings:
@@ -87,15 +87,15 @@ def to_markdown(entry: Reproduction, result: Result, images: Sequence[Path]) -> 
 
 
 def describe_finding(finding: Finding) -> dict[str, Any]:
-    """A finding with the words of the paper.
+    """Plain data of a finding, with the claim's text.
 
     Example:
         >>> describe_finding(Finding("toy-one-hop-ties", True, "seen"))["says"]
         'true'
     """
     claim = next(claim for claim in CLAIMS if claim.id == finding.claim)
-    said = {"text": claim.text, "place": claim.place, "note": claim.note}
-    return {**asdict(finding), **said, "says": WORDS[finding.holds]}
+    source = {"text": claim.text, "place": claim.place, "note": claim.note}
+    return {**asdict(finding), **source, "says": VERDICTS[finding.holds]}
 
 
 def _markdown(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -111,5 +111,5 @@ def _cell(text: str) -> str:
 def _number(value: Any, digits: str) -> str:
     if value is None:
         return ""
-    # Rounded first: what is 0 but for the last bits is 0.
+    # Rounded first, so that rounding errors of 0 are written as 0.
     return format(round(value, 9) + 0.0, digits) if isinstance(value, float) else str(value)

@@ -186,7 +186,7 @@ def test_errors():
         published("speed")
     with pytest.raises(InputError, match="unknown quantity 'second', expected one of: classes"):
         published("timing", quantity="second")
-    with pytest.raises(InputError, match="5 numbers of 'timing' fit, expected one at most"):
+    with pytest.raises(InputError, match="5 numbers of 'timing' match, expected one at most"):
         published_value("timing", dataset="arxiv", model="gcn", method="ugs")
 
 
