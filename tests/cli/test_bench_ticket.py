@@ -63,3 +63,32 @@ def test_a_ticket_by_another_name_is_recognised(ticket, tmp_path):
 def test_a_method_that_has_no_structure_is_refused(tmp_path):
     done = run_here("find", "--method", "ugs", "--structure", "neurons", cwd=tmp_path)
     assert "ugs has no option 'structure'" in refused(done)
+
+
+def test_queries_to_a_server_are_timed(ticket, tmp_path, monkeypatch):
+    monkeypatch.setattr("teddy.ticket.serving_speed._MOST", 3)
+    given = ["bench", "a.ticket", "graph.npz", "--serving"]
+    done = run_here(*given, "--plot", "latency.png", "--json", cwd=tmp_path)
+    ways = ["dense", "sparse graph", "sparse weights", "ticket"]
+    one = [row for row in json.loads(done.stdout)["rows"] if row["threads"] == 1]
+    assert [row["way"] for row in one] == 3 * ways
+    assert [row["batch"] for row in one][::4] == [1, 40, 40]  # of 64 and 1,024, all there are
+    for dense, graph, weights, both in zip(*[iter(one)] * 4, strict=True):
+        assert both["edges"] == graph["edges"] <= weights["edges"] == dense["edges"]
+        assert both["nodes"] <= dense["nodes"]
+        assert both["megabytes"] < dense["megabytes"]
+        assert 0 < dense["p50"] <= dense["p99"]
+    assert (tmp_path / "latency.png").read_bytes()[1:4] == b"PNG"
+    assert "Queries about 40 nodes of graph.npz, 1 thread" in run_here(*given, cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["citeseer", "--serving"], "expected --serving and --plot with a ticket"),
+        (["a.ticket", "graph.npz", "--plot", "a.png"], "plot is 'a.png', expected only with"),
+        (["a.ticket", "graph.npz", "--serving", "--plot", "a.gif"], "ends in '.gif', expected"),
+    ],
+)
+def test_options_of_serving_that_do_not_fit(ticket, tmp_path, arguments, message):
+    assert message in refused(run_here("bench", *arguments, cwd=tmp_path))

@@ -12,6 +12,7 @@ import typer
 from typer import Argument
 
 from teddy import names
+from teddy.cli.bench_serving import bench_serving
 from teddy.cli.bench_ticket import bench_ticket
 from teddy.cli.completion import complete, complete_list
 from teddy.cli.options import Json, Load, OwnModule, check_names, load_files, option, split_list
@@ -62,17 +63,24 @@ def bench(
         int | None,
         option("Training", f"Epochs of each of three rounds; default: {EPOCHS}."),
     ] = None,
+    serving: Annotated[
+        bool, option("Output", "Time queries about a few nodes of a ticket's graph.", "--serving")
+    ] = False,
+    plot: Annotated[
+        Path | None, option("Output", "Draw the latencies of --serving here, as PNG, PDF or SVG.")
+    ] = None,
     json_: Json = False,
     load: Load = None,
 ) -> None:
     """Time a ticket's inference, or an epoch of training on a data set.
 
-    For a ticket: one forward pass on its graph, against the dense model. For a data set: an epoch
-    of sparse training, with compiled kernels and in plain PyTorch. Both for one and for all
-    threads.
+    For a ticket: one forward pass on its graph, or queries to a server, against the dense model.
+    For a data set: an epoch of sparse training, with compiled kernels and in plain PyTorch. All for
+    one and for all threads.
 
     Examples:
         teddy bench my.ticket
+        teddy bench my.ticket --serving
         teddy bench citeseer --models gcn,gat
         teddy bench pubmed --hidden-channels 64 --epochs 40 --json
     """
@@ -87,8 +95,19 @@ def bench(
                 flag = f"--{name.replace('_', '-')}"
                 raise InputError(f"{subject} is a ticket, expected {flag} only with a data set")
         nodes, data_dir = (settings.get(name) for name in _GRAPH_SETTINGS)
-        bench_ticket(subject, graph, module, nodes, data_dir, json_)
+        if plot is not None and not serving:
+            raise InputError(f"plot is '{plot}', expected only with --serving")
+        if serving:
+            if plot is not None:
+                from teddy.report.save import check_picture
+
+                check_picture(plot)
+            bench_serving(subject, graph, module, nodes, data_dir, plot, json_)
+        else:
+            bench_ticket(subject, graph, module, nodes, data_dir, json_)
         return
+    if serving or plot is not None:
+        raise InputError(f"{subject} is not a ticket, expected --serving and --plot with a ticket")
     if graph is not None:
         if subject not in names.DATASETS and not Path(subject).exists():
             raise InputError(f"{subject}: no such file, expected a ticket")
