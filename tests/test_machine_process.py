@@ -54,7 +54,7 @@ def test_an_error_within_gives_it_back_too():
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-def test_find_stays_small():
+def test_peak_memory_of_find():
     """One seed of the default command; most of it is torch itself."""
     code = (
         "import pathlib, teddy\n"

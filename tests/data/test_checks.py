@@ -192,7 +192,7 @@ def test_sparse_features_become_csr(layout, small):
     assert (checked is small) == (layout == torch.sparse_csr)
 
 
-def test_edges_stay_as_they_came_and_may_be_none(small):
+def test_edges_are_unchanged_and_may_be_none(small):
     small.edge_index = torch.tensor([[0, 0, 1], [0, 1, 0]])
     assert check_data(small).edge_index is small.edge_index
     small.edge_index = torch.empty(2, 0, dtype=torch.int64)

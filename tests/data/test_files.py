@@ -206,7 +206,7 @@ def test_a_split_may_be_drawn_in_place_of_the_files(small, tmp_path):
     assert [int(data[key].sum()) for key in MASKS] == [3, 1, 2]  # cuts at 3 and at 4.5, to even
 
 
-def test_no_split_says_what_to_pass(small, tmp_path):
+def test_missing_split_raises_with_the_option(small, tmp_path):
     path = tmp_path / "graph.npz"
     np.savez(path, x=small.x, y=small.y, edge_index=small.edge_index)
     expected = (

@@ -58,7 +58,7 @@ def test_a_folder_is_a_heterogeneous_graph(tmp_path):
     assert sparse[WRITES].num_edges == 2
 
 
-def test_directed_relations_stay_as_they_are_listed(tmp_path):
+def test_directed_relations_get_no_reverse(tmp_path):
     data = load_dataset(write(tmp_path), directed=True)
     assert sorted(data.edge_types) == sorted([WRITES, CITES, AT])
     assert data[CITES].edge_index.tolist() == [[0, 3], [1, 2]]
@@ -239,7 +239,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_said_in_one_line(case, tmp_path):
+def test_invalid_tables_raise_one_line(case, tmp_path):
     tables, expected = WRONG[case]
     assert expected in message(write(tmp_path, **tables))
 

@@ -135,7 +135,7 @@ def labelled(folder, labels):
         (["", "-2.5", "nan", "inf"], "row 2: label is '-2.5'"),
     ],
 )
-def test_numbers_with_fractions_are_no_classes(labels, found, tmp_path):
+def test_numbers_with_fractions_are_not_classes(labels, found, tmp_path):
     assert message(labelled(tmp_path, labels)) == (
         f"nodes.csv: {found}, expected an integer or a name (a class); "
         "use the task regression for numbers"

@@ -138,6 +138,6 @@ def test_tables_hold_numbers_and_weights(tmp_path):
          "one label per node, expected graph.npz or graph.pt for the task multilabel"),
     ],
 )  # fmt: skip
-def test_bad_tables_are_said_clearly(tmp_path, labels, edges, task, message):
+def test_bad_tables_raise(tmp_path, labels, edges, task, message):
     with pytest.raises(InputError, match=message):
         load_dataset(write_tables(tmp_path, labels, edges), task=task, split="40/40/20")

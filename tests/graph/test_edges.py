@@ -27,7 +27,7 @@ def test_messages_of_an_undirected_graph_are_both_directions(graph):
 
 
 @given(graph=edge_lists(), directed=st.booleans(), seed=st.integers(0, 99))
-def test_values_go_along_however_edges_are_listed(graph, directed, seed):
+def test_values_follow_edges_in_any_order(graph, directed, seed):
     edge_index, num_nodes = graph
     generator = torch.Generator().manual_seed(seed)
     table = torch.rand(num_nodes, num_nodes, 2, generator=generator)
@@ -45,7 +45,7 @@ def test_values_go_along_however_edges_are_listed(graph, directed, seed):
     assert torch.equal(same["edge_attr"], found["edge_attr"])
 
 
-def test_an_edge_of_two_weights_is_refused():
+def test_an_edge_with_two_weights_raises():
     edges, weights = torch.tensor([[0, 1], [1, 0]]), {"edge_weight": torch.tensor([1.0, 2.0])}
     with pytest.raises(InputError, match=r"edge_weight of edge \(., .\) is .* directed=True"):
         messages(edges, 2, weights)
@@ -67,6 +67,6 @@ def test_an_edge_of_two_weights_is_refused():
         ("edge_attr", torch.tensor([[1.0], [torch.inf]]), r"edge_attr\[1, 0\] is inf"),
     ],
 )
-def test_bad_values_are_said_clearly(name, value, message):
+def test_bad_values_raise(name, value, message):
     with pytest.raises(InputError, match=message):
         check_edge_values(name, value, 2)

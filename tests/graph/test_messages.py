@@ -12,7 +12,7 @@ from teddy.data.checks import MASKS
 from teddy.graph.edge_subgraph import keep_data_edges
 
 
-def test_links_as_many_as_edges_stay_when_edges_go():
+def test_links_are_kept_if_as_many_as_edges():
     """PyG takes a tensor with a row for each edge for one of the edges."""
     links = Data(
         x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=3,

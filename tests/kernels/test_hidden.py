@@ -58,7 +58,7 @@ def test_one_object_drops_the_same_entries_in_every_product():
     )
 
 
-def test_what_is_no_number_stays_none():
+def test_nan_is_kept():
     z = torch.tensor([[float("nan"), 1.0]])
     assert (Hidden(z, 0.0) @ torch.ones(2, 1)).isnan().all()
 

@@ -22,7 +22,7 @@ def test_memory_is_used_again_only_when_no_tensor_needs_it():
         assert empty(1000, 1000, LIKE).data_ptr() == place
 
 
-def test_what_autograd_saved_is_needed():
+def test_tensors_saved_by_autograd_are_not_reused():
     weight = torch.ones(1024, requires_grad=True)
     with reused():
         x = empty(1024, 1024, LIKE).fill_(3)

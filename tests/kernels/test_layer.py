@@ -51,7 +51,7 @@ def test_a_model_takes_sparse_weights_everywhere(name, share):
 @pytest.mark.parametrize(
     ("ticks", "kind"), [((0, 5, 0, 1), SparseWeight), ((0, 1, 0, 5), torch.Tensor)]
 )
-def test_the_faster_way_stays(ticks, kind, monkeypatch):
+def test_the_faster_product_is_chosen(ticks, kind, monkeypatch):
     """By a clock of our own: begin and end of a dense pass, then of a sparse one."""
     model = build_model("gcn", 12, 3, hidden_channels=8).eval().requires_grad_(False)
     model.weights[0][:, 1:] = 0  # the other has too few zeros to be looked at

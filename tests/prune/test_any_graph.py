@@ -34,7 +34,7 @@ def graphs_of(seed: int, count: int = 4) -> list[Data]:
 
 @pytest.mark.parametrize("weighted", [False, True])
 @given(seed=st.integers(0, 10_000), sparsity=st.floats(0, 1), score=st.sampled_from(WEIGHTED))
-def test_graphs_of_a_batch_or_a_list_are_scored_and_pruned_as_alone(
+def test_graphs_of_a_batch_or_list_are_scored_and_pruned_separately(
     weighted, seed, sparsity, score
 ):
     graphs, options = graphs_of(seed), {"weighted": weighted}

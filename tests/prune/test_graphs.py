@@ -45,7 +45,7 @@ def test_a_graph_has_its_own_scores_in_a_union(method, seed, hub):
 @pytest.mark.parametrize("method", SCORES)
 @given(st.integers(0, 10_000), sparsities)
 @settings(max_examples=25)
-def test_of_each_graph_the_edges_go_that_go_of_it_alone(method, seed, sparsity):
+def test_each_graph_is_pruned_as_if_separate(method, seed, sparsity):
     graphs = drawn_graphs(seed)
     expected = [
         g.edge_attr[prune_edges(g.edge_index, sparsity, method, num_nodes=g.num_nodes)]
@@ -111,7 +111,7 @@ def test_groups_are_chosen_from_as_one_by_one(seed):
     )
 
 
-def test_what_belongs_to_edges_graphs_and_nodes_goes_along():
+def test_attributes_of_edges_graphs_and_nodes_are_kept():
     graphs = [
         Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0], [1]]), y=torch.tensor([1]),
              edge_attr=torch.ones(1, 2)),
@@ -160,7 +160,7 @@ def test_a_score_of_features_sees_them():
         ),
     ],
 )
-def test_what_cant_be_is_said(arguments, message):
+def test_unsupported_arguments_raise(arguments, message):
     if message is None:
         assert teddy.prune_edges(*arguments) == []
         return
@@ -168,7 +168,7 @@ def test_what_cant_be_is_said(arguments, message):
         teddy.prune_edges(*arguments)
 
 
-def test_nodes_stay_where_there_are_as_many_as_columns():
+def test_node_fields_are_kept_if_as_many_as_columns():
     """Rings that are listed once, each edge in one direction."""
     rings = [
         Data(
@@ -192,7 +192,7 @@ def test_nodes_stay_where_there_are_as_many_as_columns():
 @pytest.mark.parametrize("method", [*SCORES, "random", "k-neighbor", "resistance", "cosine"])
 @given(st.integers(0, 10_000), sparsities)
 @settings(max_examples=15)
-def test_alone_a_graph_loses_what_it_would_without_the_others(method, seed, sparsity):
+def test_separate_draws_prune_each_graph_as_if_separate(method, seed, sparsity):
     batch = Batch.from_data_list(drawn_graphs(seed))
     x = torch.rand(batch.num_nodes, 3, generator=torch.Generator().manual_seed(seed))
     listed = graph_edges(batch)
@@ -225,7 +225,7 @@ def test_a_batch_that_a_transform_has_changed(change):
         sparse.to_data_list()
 
 
-def test_features_are_looked_at_to_the_last_bit_as_alone():
+def test_feature_scores_equal_those_of_separate_graphs():
     star = torch.stack([torch.zeros(90, dtype=torch.long), torch.arange(1, 91)])
     path = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 4]])
     rng = np.random.default_rng(0)

@@ -80,7 +80,7 @@ def test_all_relations_are_pruned_together(sparsity, writes, cites):
     assert (found["writes"], found["cites"]) == (writes, cites)
 
 
-def test_the_transform_takes_along_what_belongs_to_edges_and_leaves_the_rest():
+def test_the_transform_prunes_edge_attributes_only():
     data = small()
     data["paper"].x = torch.eye(4)
     sparse = T.Compose([T.ToUndirected(), teddy.SparsifyEdges(0.2), T.NormalizeFeatures()])(data)
@@ -127,14 +127,14 @@ def edges(*pairs: tuple[int, int]) -> torch.Tensor:
         ({CITES: edges((0, 1), (1, 0)), ("paper", "rev_cites", "paper"): edges((0, 1))}, 1),
     ],
 )
-def test_which_relations_are_one(relations, groups):
+def test_pairing_of_relations(relations, groups):
     data = HeteroData(author={"num_nodes": 2}, paper={"num_nodes": 2})
     for kind, index in relations.items():
         data[kind].edge_index = index
     assert len(relations_of(data)) == groups
 
 
-def test_of_a_named_reverse_that_has_lost_edges_the_rest_shares_the_fate():
+def test_a_named_reverse_with_fewer_edges_is_pruned_with_its_relation():
     data = small()
     data[REV].edge_index = torch.tensor([[2, 3], [0, 2]])
     assert kept(data, 0.2)["writes"] == [1, 1, 0, 1, 1]
@@ -177,7 +177,7 @@ def test_scores_are_those_of_a_dense_reference(relations, method, matrix, data):
 
 
 @given(data=hetero_graphs(), percent=sparsities, method=methods, scope=scopes)
-def test_budgets_are_exact_self_loops_stay_and_all_columns_of_an_edge_share_its_fate(
+def test_budgets_are_exact_and_self_loops_and_all_columns_of_kept_edges_are_kept(
     data, percent, method, scope
 ):
     found = teddy.prune_edges(data, percent / 100, method, budget=scope)
@@ -203,7 +203,7 @@ def test_budgets_are_exact_self_loops_stay_and_all_columns_of_an_edge_share_its_
 
 
 @given(data=hetero_graphs(), one=sparsities, other=sparsities, method=methods, scope=scopes)
-def test_what_goes_at_one_sparsity_goes_at_a_higher(data, one, other, method, scope):
+def test_kept_edges_are_nested(data, one, other, method, scope):
     low, high = (
         teddy.prune_edges(data, p / 100, method, budget=scope) for p in sorted((one, other))
     )
@@ -233,7 +233,7 @@ def test_the_order_in_which_relations_and_edges_are_listed_does_not_matter(
 
 
 @given(data=hetero_graphs(), percent=sparsities, method=methods)
-def test_a_relation_by_itself_is_what_prune_edges_keeps(data, percent, method):
+def test_each_relation_is_pruned_as_by_prune_edges(data, percent, method):
     sparsity = percent / 100
     found = teddy.prune_edges(data, sparsity, method)
     first = data["a"].num_nodes
@@ -259,7 +259,7 @@ def test_weighted_degrees(relations):
     assert [2, 3] not in heavy[WRITES].edge_index.t().tolist()
 
 
-def test_both_directions_of_a_large_graph_share_one_fate():
+def test_both_directions_of_a_large_graph_are_pruned_together():
     data = teddy.SparsifyEdges(0.64)(library(papers=200))
     there, back = data[WRITES].edge_index, data[REV].edge_index
     assert there.equal(back.flip(0))
@@ -296,13 +296,13 @@ def changed(change) -> HeteroData:
         ),
     ],
 )
-def test_what_is_wrong_with_a_graph_is_said_in_one_line(data, message):
+def test_invalid_graphs_raise_one_line(data, message):
     with pytest.raises(teddy.InputError, match=message) as error:
         teddy.SparsifyEdges(0.5)(data)
     assert "\n" not in str(error.value)
 
 
-def test_wrong_arguments_are_said_at_once():
+def test_invalid_arguments_raise():
     with pytest.raises(teddy.InputError, match="budget is 'some', expected one of: each, all"):
         teddy.SparsifyEdges(0.5, budget="some")
     with pytest.raises(teddy.InputError, match=r"\(author, writes, paper\) has no edge_weight"):

@@ -40,7 +40,7 @@ def test_the_budget_is_exact(graph, p, method):
 
 
 @given(graph=edge_lists(), p=st.floats(0, 1), method=st.sampled_from(METHODS))
-def test_pairs_share_a_fate_and_self_loops_stay(graph, p, method):
+def test_pairs_are_pruned_together_and_self_loops_are_kept(graph, p, method):
     edge_index, num_nodes = graph
     keep = teddy.prune_edges(edge_index, p, method, num_nodes=num_nodes)
     kept = kept_pairs(edge_index, keep)
@@ -115,7 +115,7 @@ def test_citeseer_at_the_twentieth_simulation(citeseer):
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.5, float("nan")])
-def test_a_sparsity_out_of_range_is_said_clearly(p):
+def test_a_sparsity_out_of_range_raises(p):
     with pytest.raises(teddy.InputError, match=r"must be in \[0, 1\]"):
         teddy.prune_edges(torch.tensor([[0], [1]]), p)
 
@@ -133,7 +133,7 @@ def test_the_simple_graph_of_no_nodes_is_empty():
         (torch.tensor([[0, 1], [1, 0]]), 2.5, "num_nodes is 2.5, expected a whole number"),
     ],
 )
-def test_what_is_no_graph_is_said(edges, num_nodes, message):
+def test_an_invalid_graph_raises(edges, num_nodes, message):
     with pytest.raises(teddy.InputError, match=message):
         teddy.edge_scores(edges, num_nodes=num_nodes)
     with pytest.raises(teddy.InputError, match=message):

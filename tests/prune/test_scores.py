@@ -121,7 +121,7 @@ def test_the_toy_example_of_section_5():
         (torch.tensor([[0, -1], [1, 1]]), 3, r"edge_index\[0, 1\] is -1, expected a node"),
     ],
 )
-def test_bad_edges_are_said_clearly(edge_index, num_nodes, message):
+def test_bad_edges_raise(edge_index, num_nodes, message):
     with pytest.raises(teddy.InputError, match=message):
         teddy.edge_scores(edge_index, num_nodes=num_nodes)
 

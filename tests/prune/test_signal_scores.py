@@ -291,7 +291,7 @@ def test_signals_may_be_anywhere():
     assert signals.logits is None
 
 
-def test_unlike_ends_go_first_whatever_their_degrees():
+def test_dissimilar_ends_are_removed_first_at_any_degree():
     """A negative cosine times TEDDY's score would put hubs first."""
     edges = torch.tensor([[0, 0, 0, 0, 5, 7], [1, 2, 3, 4, 6, 8]])  # a star, and two lone edges
     x = torch.tensor([[1.0], [-1.0], [-1.0], [-1.0], [-1.0], [1.0], [-1.0], [1.0], [1.0]])
@@ -299,7 +299,7 @@ def test_unlike_ends_go_first_whatever_their_degrees():
     assert scores.tolist() == [0, 0, 0, 0, 0, 1]
 
 
-def test_labels_spread_alike_where_nodes_are_alike():
+def test_labels_spread_equally_to_equal_nodes():
     """Integer sums: how nodes are numbered doesn't matter to the last bit."""
     rng = np.random.default_rng(0)
     ring, leaves = np.arange(12), 3

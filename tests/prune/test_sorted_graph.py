@@ -83,7 +83,7 @@ def test_many_edges_hubs_and_threads(method, threads):
         torch.set_num_threads(before)
 
 
-def test_every_edge_alike():
+def test_equal_scores():
     ring = torch.arange(5000)
     simple, _ = Edges.from_columns(torch.stack([ring, (ring + 1) % 5000]), 5000)
     edges = simple.edge_index
@@ -106,7 +106,7 @@ def test_other_lists_are_not_recognised(edges):
     assert SortedGraph.from_edge_index(torch.tensor(edges)) is None
 
 
-def test_a_list_that_goes_wrong_far_behind_the_first_glance():
+def test_an_edge_index_that_is_unsorted_far_behind_its_start():
     edges = sorted_list(3000, 20_000, 1)
     wrong = edges.clone()
     wrong[:, [-5000, -4000]] = edges[:, [-4000, -5000]]
@@ -160,7 +160,7 @@ def test_scores_that_codes_cannot_order(score):
         assert torch.equal(graph.keep(score, k), keep_columns(expected, pair_of_column))
 
 
-def test_a_score_that_is_no_number_is_an_error():
+def test_a_score_that_is_not_finite_raises():
     graph = SortedGraph.from_edge_index(sorted_list(40, 50, 5), 40)
     with pytest.raises(teddy.InputError, match="not finite"):
         graph.keep(node_score(lambda graph: graph.degree / 0.0 - 1e9, torch.add), 3)

@@ -196,7 +196,7 @@ def test_each_edge_of_a_node_is_as_likely_to_be_its_first():
     assert abs(np.mean(first) - (1 - 0.8**2)) < 4 * math.sqrt(0.36 * 0.64 / 2000)
 
 
-def test_ranks_stay_apart_where_a_draw_is_close_to_one(monkeypatch):
+def test_ranks_stay_distinct_if_a_draw_is_close_to_one(monkeypatch):
     class AlmostOne:
         def random(self, shape):
             draws = np.arange(np.prod(shape), dtype=float).reshape(shape)  # ranks of their own
@@ -250,7 +250,7 @@ def check_local_degree(graph, seed):
 
 
 @given(graph=edge_lists(), seed=st.integers(0, 99))
-def test_local_degree_is_what_its_definition_says(networkit, graph, seed):
+def test_local_degree_equals_its_definition(networkit, graph, seed):
     check_local_degree(Edges.from_columns(*graph)[0], seed)
 
 
@@ -284,7 +284,7 @@ def test_neighbours_of_one_degree_are_not_ordered_by_their_ids(networkit):
 # Forest fire
 
 
-def test_forest_fire_counts_what_burns(networkit):
+def test_forest_fire_counts_burnt_edges(networkit):
     graph, _ = Edges.from_columns(random_graph(), 60)
     scores = SCORES["forest-fire"](graph, seed=5)
     assert scores.max() == 1
@@ -313,7 +313,7 @@ def test_forest_fires_in_several_python_threads_do_not_mix(networkit):
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64])
-def test_a_seed_that_networkit_cannot_take_is_said(seed):
+def test_a_seed_unsupported_by_networkit_raises(seed):
     with pytest.raises(teddy.InputError, match=f"seed is {seed}, expected a whole number"):
         teddy.edge_scores(random_graph(), "forest-fire", seed=seed)
 

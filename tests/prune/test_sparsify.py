@@ -21,7 +21,7 @@ def graph() -> Data:
     )
 
 
-def test_what_belongs_to_an_edge_goes_along():
+def test_edge_attributes_are_pruned_with_edges():
     data = graph()
     sparse = teddy.SparsifyEdges(0.3)(data)
     assert sparse.edge_index.tolist() == [[0, 1, 2, 3, 3], [1, 0, 3, 2, 3]]
@@ -47,7 +47,7 @@ def test_repr():
     assert repr(random) == "SparsifyEdges(sparsity=0.5, score='random', seed=3)"
 
 
-def test_bad_arguments_are_said_at_once():
+def test_bad_arguments_raise():
     with pytest.raises(teddy.InputError, match=r"sparsity must be in \[0, 1\], got 1\.5"):
         teddy.SparsifyEdges(1.5)
     with pytest.raises(teddy.InputError, match="unknown score 'x'"):

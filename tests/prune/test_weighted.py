@@ -140,7 +140,7 @@ def test_an_edge_has_the_mean_of_its_columns():
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf"), 1e-31])
-def test_bad_weights_are_said_clearly(bad):
+def test_bad_weights_raise(bad):
     edges = torch.tensor([[0, 2, 1], [1, 2, 2]])
     with pytest.raises(teddy.InputError, match=r"edge_weight\[2\] is .*, expected a number from 1"):
         teddy.prune_edges(edges, 0.5, edge_weight=torch.tensor([1.0, bad, bad]))
@@ -164,7 +164,7 @@ def test_the_transform_takes_weights():
 
 
 @given(graph=weighted(), directed=st.booleans(), seed=st.integers(0, 99))
-def test_messages_of_what_is_kept_and_of_some_nodes(graph, directed, seed):
+def test_messages_of_kept_edges_and_of_induced_subgraphs(graph, directed, seed):
     edge_index, num_nodes, table = graph
     generator = torch.Generator().manual_seed(seed)
     values = {"edge_weight": table[edge_index[0], edge_index[1]]}

@@ -30,7 +30,7 @@ def files(place):
     return sorted(place.glob("*.safetensors"))
 
 
-def test_what_is_saved_is_loaded():
+def test_saved_tensors_are_loaded():
     tensors = {
         "matrix": torch.randn(3, 4).t(),
         "whole": torch.arange(5),
@@ -95,7 +95,7 @@ def test_a_full_disk_is_no_error(full_disk, monkeypatch):
     assert list((full_disk / "tensors").iterdir()) == []
 
 
-def test_what_was_not_used_for_longest_makes_room(place, monkeypatch):
+def test_least_recently_used_files_are_deleted(place, monkeypatch):
     monkeypatch.setenv("TEDDY_CACHE_GIB", str(250 * KIB))
     for age, key in enumerate("ab"):
         before = set(files(place))
@@ -108,7 +108,7 @@ def test_what_was_not_used_for_longest_makes_room(place, monkeypatch):
     assert sum(path.stat().st_size for path in files(place)) <= 250 * 1024
 
 
-def test_saving_again_takes_no_more_room(place, monkeypatch):
+def test_saving_again_takes_no_more_space(place, monkeypatch):
     monkeypatch.setenv("TEDDY_CACHE_GIB", str(250 * KIB))
     for key in "abbb":
         cache.save(key, block(1))
@@ -117,7 +117,7 @@ def test_saving_again_takes_no_more_room(place, monkeypatch):
 
 
 @pytest.mark.parametrize("most", ["0", str(50 * KIB)])
-def test_what_is_larger_than_all_room_is_not_kept(place, monkeypatch, most):
+def test_tensors_above_the_limit_are_not_saved(place, monkeypatch, most):
     cache.save("small", block(1, kib=10))
     monkeypatch.setenv("TEDDY_CACHE_GIB", most)
     cache.save("a", block(1))
@@ -125,7 +125,7 @@ def test_what_is_larger_than_all_room_is_not_kept(place, monkeypatch, most):
     assert cache.load("small") is not None
 
 
-def test_a_bound_that_is_no_number_is_said(monkeypatch):
+def test_an_invalid_limit_raises(monkeypatch):
     monkeypatch.setenv("TEDDY_CACHE_GIB", "much")
     with pytest.raises(teddy.InputError, match="TEDDY_CACHE_GIB is much, expected a number from 0"):
         cache.save("a", block(1))

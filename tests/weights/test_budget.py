@@ -102,7 +102,7 @@ def test_the_sparsity_may_be_set_at_any_time():
         optimizer.sparsity = 3
 
 
-def test_frozen_parameters_are_left_alone_until_they_are_trained():
+def test_frozen_parameters_are_not_pruned():
     model = net()
     model[0].weight.requires_grad_(False)
     before = model[0].weight.clone()
@@ -281,7 +281,7 @@ def test_bad_settings_are_one_line(settings, message):
         teddy.L0Projected(torch.optim.SGD(net().parameters(), lr=0.1), 0.5, **settings)
 
 
-def test_vectors_alone_ask_for_the_global_scope():
+def test_vectors_only_need_the_global_scope():
     with pytest.raises(teddy.InputError, match="no parameter has two or more dimensions"):
         teddy.L0Projected(torch.optim.SGD([nn.Parameter(torch.ones(3))], lr=0.1), 0.5)
 

@@ -75,7 +75,7 @@ def dead(matrix):
     return {row for row, entries in enumerate(matrix.tolist()) if not any(entries)}
 
 
-def test_units_of_a_gcn_go_whole():
+def test_units_of_a_gcn_are_removed_whole():
     torch.manual_seed(0)
     _, ticket = found(TwoGCN())
     model = ticket.model
@@ -238,7 +238,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_does_not_fit_is_one_line(case):
+def test_invalid_declarations_raise_one_line(case):
     module, message = WRONG[case]
     with pytest.raises(teddy.InputError, match=message) as error:
         found(module)

@@ -61,7 +61,7 @@ def test_projecting_twice_changes_nothing(values, p):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])
-def test_ties_are_cut_exactly_the_first_stay(dtype):
+def test_ties_keep_the_first_exactly(dtype):
     weights = [torch.tensor([1.0, -1.0], dtype=dtype), torch.tensor([[1.0], [2.0]], dtype=dtype)]
     teddy.project_l0_(weights, 0.5)
     assert weights[0].tolist() == [1, 0]

@@ -27,7 +27,7 @@ def test_the_largest_are_exactly_as_many_and_not_smaller_than_the_others(parts, 
     assert np.array_equal(marked, expected)
 
 
-def test_shapes_stay():
+def test_shapes_are_kept():
     masks = largest_entries([torch.arange(6.0).view(2, 3), torch.tensor(9.0)], 2)
     assert [mask.shape for mask in masks] == [(2, 3), ()]
     assert masks[0].tolist() == [[False, False, False], [False, False, True]]

@@ -19,7 +19,7 @@ OPTIMIZERS = {
 }
 
 
-def test_the_scope_is_each_matrix_by_itself_unless_asked_for():
+def test_the_default_scope_is_balanced():
     model, x = problem()
     optimizer = teddy.L0Projected(torch.optim.Adam(model.parameters()), 0.5)
     steps(model, optimizer, x)
@@ -110,7 +110,7 @@ def test_groups_and_late_groups_count_together():
     assert count_nonzero(model.parameters()) == 74 // 2
 
 
-def test_replaced_storage_is_what_is_projected():
+def test_replaced_storage_is_projected():
     weight = nn.Parameter(torch.randn(10))
     optimizer = teddy.L0Projected(torch.optim.SGD([weight], lr=0.1), 0.5, scope="global")
     weight.grad = torch.zeros(10)
@@ -158,7 +158,7 @@ def test_hooks_run_once_a_step():
     assert seen == [37, 37]
 
 
-def test_what_is_not_an_optimizer_or_a_share_is_said():
+def test_an_invalid_optimizer_or_sparsity_raises():
     model, _ = problem()
     with pytest.raises(teddy.InputError, match="got a Sequential"):
         teddy.L0Projected(model, 0.5, scope="global")

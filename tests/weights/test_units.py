@@ -60,7 +60,7 @@ def test_no_feasible_point_is_nearer(net, p):
 
 
 @given(net=nets(), p=SHARES)
-def test_as_many_units_as_the_budget_has_room_for(net, p):
+def test_kept_units_fill_the_budget(net, p):
     layers, weights = net
     total = sum(w.numel() for w in weights)
     budget = num_kept_weights(p, total)
@@ -119,7 +119,7 @@ def test_units_of_several_neighbouring_places_and_places_after_them():
     assert vectors.tolist() == [[0, 0, 0], [1, 1, 1]]
 
 
-def test_weights_that_are_not_finite_are_refused():
+def test_weights_that_are_not_finite_raise():
     first, last = torch.tensor([[torch.nan, 1.0]]), torch.ones(2, 1)
     project = UnitProjection([Units(2, (Part(first, 1),), (Part(last, 0),))], [first, last], 0.5)
     with pytest.raises(teddy.InputError, match="nan or infinite"):
