@@ -210,8 +210,10 @@ def test_predict_refuses_other_features_and_classes(home, tmp_path):
     def renamed(rows):
         return [{name.replace("f0", "size"): row[name] for name in row} for row in rows]
 
-    assert line(renamed).endswith("those of training: missing 'f0', new 'size'")
-    assert line(lambda rows: dropped(rows, "f3")).endswith("those of training: missing 'f3'")
+    assert line(renamed).endswith("differ from those of training: missing 'f0', new 'size'")
+    assert line(lambda rows: dropped(rows, "f3")).endswith(
+        "differ from those of training: missing 'f3'"
+    )
     strange = line(lambda rows: [*rows[:-1], rows[-1] | {"label": "yak"}])
     assert "row 40: label is 'yak', expected a class of the model" in strange
     for names, split, said in (

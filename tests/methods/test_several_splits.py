@@ -152,7 +152,7 @@ def test_a_ticket_of_another_split_and_links():
     with pytest.raises(InputError, match=r"^data: split is 5, expected 0 to 1$"):
         teddy.find_ticket(data, split=5, **FAST).evaluate(few)
     links = teddy.split_links(small_graph())
-    with pytest.raises(InputError, match=r"^data: split is 3, expected 0, the only one"):
+    with pytest.raises(InputError, match=r"^data: split is 3, expected 0, the only split"):
         teddy.find_ticket(links, task="link-prediction", split=3, **FAST)
 
 

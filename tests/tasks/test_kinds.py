@@ -318,5 +318,7 @@ def test_what_a_file_registers_is_new_and_has_its_name(tmp_path, text, line):
 @pytest.mark.parametrize("made", [torch.zeros(3), [0.0], torch.zeros(2, 2)])
 def test_a_score_that_is_no_number_for_each_edge_is_refused(monkeypatch, made):
     monkeypatch.setitem(SCORES, "odd", lambda edges, signals, seed: made)
-    with pytest.raises(teddy.InputError, match=r"expected a number for each of the 2 edges"):
+    with pytest.raises(
+        teddy.InputError, match=r"expected a tensor .2. with a number for each edge"
+    ):
         teddy.prune_edges(torch.tensor([[0, 1], [1, 2]]), 0.5, "odd")

@@ -110,7 +110,7 @@ def test_a_class_that_is_not_known(tmp_path):
 def test_classes_without_names_are_numbers(tmp_path):
     data = load_to_predict(write(tmp_path, nodes=NODES.replace(",0,", ",,")))
     assert data.y.tolist() == [-1, 1, -1, 1]
-    with pytest.raises(InputError, match="labels are names, expected those of the classes"):
+    with pytest.raises(InputError, match="labels are names, expected the class names"):
         load_to_predict(write(tmp_path, nodes=NODES.replace(",0,", ",sun,")))
 
 
@@ -130,7 +130,7 @@ def test_what_is_missing_and_what_is_new_is_said():
         (["a", "b", "c", "d"], "new 'd'"),
         (["a", "B", "c"], "missing 'b', new 'B'"),
     ):
-        with pytest.raises(InputError, match=rf"has learned from: {expected}$"):
+        with pytest.raises(InputError, match=rf"differ from those of training: {expected}$"):
             column_order(names, ["a", "b", "c"])
 
 

@@ -46,7 +46,9 @@ def test_other_columns_are_refused(found):
         (small_graph().x[:, 1:], NAMES[1:], "missing 'f0'"),
     ):
         for use in (found.predict, found.compile):
-            with pytest.raises(teddy.InputError, match=f"has learned from: {problem}$"):
+            with pytest.raises(
+                teddy.InputError, match=f"differ from those of training: {problem}$"
+            ):
                 use(named(x, names))
 
 

@@ -173,7 +173,8 @@ class L0Projection:
 
     def _drop_last_ties(self, cut: float, count: int) -> None:
         for tensor in reversed(self.parameters):
-            ties = (tensor.to(self._buffer.dtype).abs() == cut).nonzero()
+            values = tensor.to(self._buffer.dtype)
+            ties = ((values == cut) | (values == -cut)).nonzero()  # without a copy, as abs() is
             last = ties[max(0, len(ties) - count) :]
             tensor[tuple(last.t())] = 0
             count -= len(last)
@@ -196,7 +197,8 @@ def _cut_at(magnitudes: Tensor, index: int) -> tuple[float, int]:
         magnitudes.copy_(magnitudes.sort().values)
     cut, lower = float(magnitudes[index]), magnitudes[:index]
     has_ties = index > 0 and float(lower.amax()) == cut
-    return cut, int((lower == cut).sum()) if has_ties else 0
+    # Not a sum, which would copy the mask to int64.
+    return cut, int(torch.count_nonzero(lower == cut)) if has_ties else 0
 
 
 def _zero_below_(tensor: Tensor, cut: float, dtype: torch.dtype) -> None:
