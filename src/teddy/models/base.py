@@ -199,7 +199,8 @@ def product_macs(inputs: Features | int, weight: Tensor) -> int:
         >>> product_macs(3, torch.tensor([[1.0, 0.0], [1.0, 1.0]]))
         9
     """
-    per_row = torch.count_nonzero(weight, dim=1)
+    # By parts: a count along a dimension copies a mask of all entries to int64.
+    per_row = torch.cat([torch.count_nonzero(part, dim=1) for part in weight.split(256)])
     if isinstance(inputs, SparseMatrix):
         return int(per_row[inputs.pattern.col].sum())
     rows = inputs.shape[0] if isinstance(inputs, Tensor) else inputs
