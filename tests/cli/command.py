@@ -71,7 +71,7 @@ def fork(target, *arguments):
 
 
 class Started:
-    """The command in a forked process of a session of its own, used as a ``subprocess.Popen``.
+    """The command in a forked process with its own session, used as a ``subprocess.Popen``.
 
     With ``code``, the words are of a program that is run in place of the command.
     """

@@ -132,7 +132,7 @@ def test_ctrl_c_leaves_no_traceback_and_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ctrl_c_with_a_checkpoint_says_how_to_go_on(tmp_path, monkeypatch):
+def test_ctrl_c_with_a_checkpoint_prints_how_to_resume(tmp_path, monkeypatch):
     from teddy import sweep
 
     def interrupted(*_args, **_settings):

@@ -50,9 +50,9 @@ def test_inspect_shows_the_parts(folder):
     assert done.returncode == 0, done.stderr
     for text in ("820 graphs that train", "257 graphs that test", "nodes without an edge"):
         assert text in done.stdout
-    facts = json.loads(run_here("inspect", "s.ticket", "--json", cwd=folder).stdout)
-    assert facts["graphs"]["parts"]["val"] == {"graphs": 205, "total": 2797, "kept": 905}
-    assert facts["left"]["hubs"][0]["node"].count(":") == 1
+    metadata = json.loads(run_here("inspect", "s.ticket", "--json", cwd=folder).stdout)
+    assert metadata["graphs"]["parts"]["val"] == {"graphs": 205, "total": 2797, "kept": 905}
+    assert metadata["left"]["hubs"][0]["node"].count(":") == 1
 
 
 def test_a_ticket_is_timed_and_exported(folder, monkeypatch):

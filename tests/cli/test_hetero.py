@@ -101,13 +101,13 @@ def test_inspect_shows_relations_and_what_is_left(folder):
     shown = output("inspect", "--all", "a.ticket", "my-library", cwd=folder)
     assert "paper, cites, paper" in shown
     assert "author:" in shown
-    facts = json.loads(
+    metadata = json.loads(
         output("inspect", "a.ticket", "my-library", "--node", "author:ann", "--json", cwd=folder)
     )
-    assert facts["left"]["before"]["edges"] == facts["edges"]["total"]
-    assert facts["left"]["after"]["edges"] == facts["edges"]["kept"]
-    assert facts["left"]["before"]["homophily"] is None
-    names = facts["neighbours"]["kept"] + facts["neighbours"]["removed"]
+    assert metadata["left"]["before"]["edges"] == metadata["edges"]["total"]
+    assert metadata["left"]["after"]["edges"] == metadata["edges"]["kept"]
+    assert metadata["left"]["before"]["homophily"] is None
+    names = metadata["neighbours"]["kept"] + metadata["neighbours"]["removed"]
     assert names
     assert all(name.startswith("paper:p") for name in names)
 
@@ -115,10 +115,10 @@ def test_inspect_shows_relations_and_what_is_left(folder):
 @pytest.mark.parametrize("inductive", [[], ["--inductive"]])
 def test_sweep_and_report(folder, inductive, tmp_path):
     out = ["--out", tmp_path / "sweep", "--methods", "teddy,random", "--target", "paper"]
-    facts = json.loads(
+    metadata = json.loads(
         output("sweep", "my-library", *SWEPT, *TINY, *out, *inductive, "--json", cwd=folder)
     )
-    assert (facts["failures"], facts["missing"], facts["computed"]) == ([], 0, 8)
+    assert (metadata["failures"], metadata["missing"], metadata["computed"]) == ([], 0, 8)
     rows = teddy.sweep.results_table.read_table(tmp_path / "sweep")
     sparse = [row for row in rows if row["simulation"] == 3]
     assert all(row["isolated"] is not None and row["homophily"] is None for row in rows)
@@ -189,7 +189,7 @@ def test_a_saved_graph_and_every_way_to_make_a_model(folder, name, tmp_path):
     output("find", "library.pt", "--model", model, *TINY, "--out", ticket, cwd=folder)
     rows = output("predict", ticket, "library.pt", "--module", model, cwd=folder).splitlines()
     assert [row.split(",")[0] for row in rows[1:]] == [str(number) for number in range(60)]
-    facts = json.loads(
+    metadata = json.loads(
         output(
             "sweep",
             "library.pt",
@@ -210,7 +210,7 @@ def test_a_saved_graph_and_every_way_to_make_a_model(folder, name, tmp_path):
             cwd=folder,
         )
     )
-    assert (facts["failures"], facts["missing"]) == ([], 0)
+    assert (metadata["failures"], metadata["missing"]) == ([], 0)
 
 
 def test_a_drawn_split_is_drawn_again_to_predict(folder, tmp_path):

@@ -68,9 +68,9 @@ def test_predict_writes_links(folder, found):
 
 def test_inspect_and_bench_take_it(folder, found):
     assert "test hits@20 %" in run_here("inspect", "a.ticket", cwd=folder).stdout
-    facts = json.loads(run_here("inspect", "a.ticket", "--json", cwd=folder).stdout)
-    assert facts["links"]["hits_at"] == 20
-    assert facts["left"]["before"]["edges"] == found["edges"]["total"]
+    metadata = json.loads(run_here("inspect", "a.ticket", "--json", cwd=folder).stdout)
+    assert metadata["links"]["hits_at"] == 20
+    assert metadata["left"]["before"]["edges"] == found["edges"]["total"]
     assert "Test AUC %" in run_here("bench", "a.ticket", cwd=folder).stdout
 
 
@@ -128,7 +128,7 @@ def test_a_drawn_split_may_come_as_a_file(folder):
         ["export", "w.ticket", "w.parquet"],
     ):
         assert run_here(*command, "split.pt", cwd=folder).returncode == 0, command
-    # The links of a split of one's own can't be drawn again.
+    # The links of the user's own split cannot be drawn again.
     assert run_here("find", "split.pt", *LINKS, "--out", "o.ticket", cwd=folder).returncode == 0
     line = refused(run_here("predict", "o.ticket", "whole.pt", cwd=folder))
     assert "whole.pt: no edge_label_index, expected links" in line

@@ -63,8 +63,8 @@ def test_directions_and_weights_of_a_table_reach_the_ticket(tmp_path):
     half = data.edge_index[:, : data.num_edges // 2]
     rng = np.random.default_rng(0)
     weights = rng.random((40, 40)).round(3) + 0.5
-    arcs = sorted({(s, t) for s, t in half.t().tolist() if s != t})
-    lines = [f"{s},{t},{weights[s, t]}" for s, t in arcs]
+    directed_edges = sorted({(s, t) for s, t in half.t().tolist() if s != t})
+    lines = [f"{s},{t},{weights[s, t]}" for s, t in directed_edges]
     (tmp_path / "edges.csv").write_text("source,target,weight\n" + "\n".join(lines) + "\n")
     split = np.select([data.train_mask, data.val_mask], ["train", "val"], "test")
     rows = [
@@ -82,8 +82,8 @@ def test_directions_and_weights_of_a_table_reach_the_ticket(tmp_path):
     assert ticket.info.graph["edge_inputs"] == ["edge_weight"]
     assert len(ticket.info.config["class_weight"]) == 3
     own = data.clone()
-    own.edge_index = torch.tensor(arcs).t()
-    own.edge_weight = torch.tensor([weights[s, t] for s, t in arcs]).float()
+    own.edge_index = torch.tensor(directed_edges).t()
+    own.edge_weight = torch.tensor([weights[s, t] for s, t in directed_edges]).float()
     same = teddy.find_ticket(own, "gcn", epochs=3, hidden_channels=8, directed=True, weighted=True,
                              class_weight="balanced")  # fmt: skip
     torch.testing.assert_close(ticket.logits(own), same.logits(own))

@@ -182,7 +182,7 @@ made, number = make(), 3
 
 @pytest.fixture(scope="module")
 def mine(tmp_path_factory):
-    """A ticket of a module of one's own, its graph, and the file that has the module."""
+    """A ticket of the user's own module, its graph, and the file of the module."""
     folder = tmp_path_factory.mktemp("mine")
     data = own_graph(kind="edge_weight")
     save_npz(folder / "graph.npz", **arrays(data))

@@ -197,7 +197,7 @@ def test_find_and_sweep_make_the_page_directly(tmp_path):
 
 
 def test_large_scale_is_of_its_own_sets(tmp_path):
-    """By its name only, on whatever of arxiv and Reddit can be read; the rest is said."""
+    """By its name only, on the readable ones of arxiv and Reddit; the others are printed."""
     write_arxiv(tmp_path / "sets" / "ogbn_arxiv")
     arguments = ["--quick", "--levels", 5, "--seeds", 1, "--data-dir", "sets", "--out", "out"]
     done = run_here("reproduce", "large-scale", *arguments, "--datasets", "arxiv", cwd=tmp_path)

@@ -40,7 +40,7 @@ def save_data(folder, task):
 
 
 def words_of(page):
-    """A page without the code of plotly, which has words of its own."""
+    """A page without the code of plotly."""
     scripts = re.findall(r"<script>.*?</script>", page, flags=re.S)
     longest = max(scripts, key=len)
     return page.replace(longest, "")

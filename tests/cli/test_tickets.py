@@ -239,11 +239,11 @@ def test_the_tickets_own_split_is_drawn_where_it_can_be(home, tmp_path):
 
 def test_inspect_without_the_graph_says_what_the_file_holds(home, tmp_path):
     plain = run_here("inspect", home / "a.ticket", "--json", cwd=tmp_path)
-    facts = json.loads(plain.stdout)
-    assert "left" not in facts
-    assert facts["parameters"]["weights.0"]["total"] == 96
-    assert facts["layers"]["layer 2"]["total"] == 24
-    assert facts["score"] == "teddy"
+    metadata = json.loads(plain.stdout)
+    assert "left" not in metadata
+    assert metadata["parameters"]["weights.0"]["total"] == 96
+    assert metadata["layers"]["layer 2"]["total"] == 24
+    assert metadata["score"] == "teddy"
     assert (
         "Graph before and after pruning"
         not in run_here("inspect", "--all", home / "a.ticket", cwd=tmp_path).stdout
