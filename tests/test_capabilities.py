@@ -1,4 +1,4 @@
-"""The matrix of what works with what is true: every cell of it is tried on a tiny graph."""
+"""Capabilities: every cell of the matrix is tried on a tiny graph."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def cells():
 
 @pytest.mark.parametrize("cell", cells(), ids=lambda cell: f"{cell[0].name} x {cell[1].name}")
 @pytest.mark.filterwarnings("ignore::teddy.errors.TeddyWarning")
-def test_a_cell_of_the_matrix_is_as_it_says(cell):
+def test_every_cell_of_the_matrix_is_true(cell):
     if reason_against(cell) is None:
         assert search(*cell).info.edges.total > 0
         return
@@ -170,7 +170,7 @@ def use(name, ticket, data, folder):
 
 @pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.filterwarnings("ignore::teddy.errors.TeddyWarning")
-def test_a_use_of_a_ticket_is_as_the_matrix_says(name, ticket, tmp_path, monkeypatch):
+def test_ticket_operations_match_the_matrix(name, ticket, tmp_path, monkeypatch):
     monkeypatch.setattr("teddy.ticket.speed._MOST", 1)
     part, found, data = ticket
     reason = reason_against([OPERATIONS[name], part])
@@ -186,7 +186,7 @@ def test_a_use_of_a_ticket_is_as_the_matrix_says(name, ticket, tmp_path, monkeyp
 
 @pytest.mark.parametrize("page", ["capabilities", "settings"])
 def test_a_page_is_made_from_the_declarations(page):
-    # In another process: tests register methods and scores of their own.
+    # In another process: tests register their own methods and scores.
     code = f"from tools.make_{page} import page; print(page(), end='')"
     done = run_forked(code=code, PYTHONPATH=str(DOCS.parent))
     assert (DOCS / f"{page}.md").read_text() == done.stdout, done.stderr

@@ -1,4 +1,4 @@
-"""The examples of the documentation run as written, its commands too, and its links lead."""
+"""Documentation: examples and commands run as written, links lead to files."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_every_command_is_run_or_parsed(part):
         ("rm -rf everything", "no rule for 'rm'"),
     ],
 )
-def test_a_command_that_nobody_could_type_is_found(line, wrong, tmp_path):
+def test_wrong_commands_are_reported(line, wrong, tmp_path):
     (block,) = blocks("a.md", f"```sh\n{line}\n```")
     (command,) = commands(block)
     with pytest.raises(DocumentationError, match=wrong):
@@ -99,7 +99,7 @@ def test_a_command_that_nobody_could_type_is_found(line, wrong, tmp_path):
         ("teddy find --epoch", None),
     ],
 )
-def test_a_part_of_a_command_in_a_sentence_names_what_is_there(span, how, tmp_path):
+def test_partial_commands_in_sentences_are_checked(span, how, tmp_path):
     (command,) = mentions("a.md", f"Say `{span}`, or `teddy.find_ticket`.")
     if how is None:
         with pytest.raises(DocumentationError, match="is no option"):
@@ -108,7 +108,7 @@ def test_a_part_of_a_command_in_a_sentence_names_what_is_there(span, how, tmp_pa
         assert check(command, tmp_path) == how
 
 
-def test_a_shortened_command_is_the_same_but_for_what_the_rules_say():
+def test_shortened_commands_change_only_by_the_rules():
     words = ["sweep", "citeseer", "--methods", "ugs", "--seeds", "5", "--out", "runs/x"]
     short = shortened(words)
     assert short[:4] == ["sweep", "my-graph/", "--methods", "ugs"]

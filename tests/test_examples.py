@@ -61,7 +61,7 @@ SHOWS = {
 }
 
 
-def test_no_example_is_forgotten():
+def test_every_example_is_tested():
     assert SHOWS.keys() == {path.stem for path in FOLDER.glob("*.py")}
 
 
@@ -75,7 +75,7 @@ def test_the_graph_that_the_readme_prunes():
 
 @pytest.mark.parametrize("name", SHOWS)
 @pytest.mark.filterwarnings("ignore")  # those of Lightning
-def test_an_example_runs_and_shows_what_it_says(name, tmp_path, monkeypatch, capsys):
+def test_every_example_gives_its_documented_result(name, tmp_path, monkeypatch, capsys):
     if name == "lightning_loop":
         pytest.importorskip("lightning")
     monkeypatch.chdir(tmp_path)

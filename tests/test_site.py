@@ -1,4 +1,4 @@
-"""The site as a reader finds it: built, every page opened in a browser, every link followed."""
+"""The site: built, every page opened in a browser, every link followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tutorial runs, and shows what it holds."""
+"""The tutorial runs and gives its stored outputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOTEBOOK = ROOT / "docs" / "tutorial.ipynb"
 NUMBER = re.compile(r"[-+]?\d+\.\d+(?:e-?\d+)?|\d{1,3}(?:,\d{3})+")
 
 
-def test_the_cells_run_and_print_what_is_kept(tmp_path, monkeypatch):
+def test_the_cells_run_and_give_the_stored_outputs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     notebook = read(NOTEBOOK)
     stored = [cell["outputs"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
