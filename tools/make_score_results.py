@@ -3,8 +3,8 @@
     python tools/make_score_results.py runs/scores
 
 The commands that make the sweep are on that page. A setting is a data set, a model and a
-level, with distillation or without; a score is held against TEDDY's and against random edges over
-the seeds that both have.
+level, with distillation or without; a score is compared with TEDDY's and with random edges over
+their common seeds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Setting = tuple[bool, str, str, int]
 
 @dataclass(frozen=True)
 class Compared:
-    """A score in a setting, and what it gains over others there."""
+    """A score in a setting, and its differences to other scores."""
 
     setting: Setting
     score: str
@@ -48,7 +48,7 @@ class Compared:
     over: dict[str, Difference]
 
     def plain(self) -> dict[str, Any]:
-        """A line of the CSV file."""
+        """Row of the CSV file."""
         distilled, dataset, model, level = self.setting
         return {
             "distillation": "with" if distilled else "without", "dataset": dataset, "model": model,
@@ -64,7 +64,7 @@ class Compared:
 
 
 def compare(rows: Iterable[dict[str, Any]]) -> list[Compared]:
-    """Each score in each setting."""
+    """Compare each score with its rivals in each setting."""
     cells: dict[Setting, dict[str, dict[int, dict[str, Any]]]] = {}
     for row in rows:
         spec = MethodSpec.parse(row["method"])
@@ -76,7 +76,7 @@ def compare(rows: Iterable[dict[str, Any]]) -> list[Compared]:
                 row["simulation"],
             )
             cells.setdefault(setting, {}).setdefault(spec.name, {})[row["seed"]] = row
-    found = []
+    compared = []
     for setting, scores in sorted(cells.items()):
         for score, seeds in scores.items():
             tests = [row["test"] for row in seeds.values()]
@@ -89,12 +89,12 @@ def compare(rows: Iterable[dict[str, Any]]) -> list[Compared]:
                     over[rival] = paired_difference(ours, theirs, test_rows=test_rows)
             dense = round(sum(row["dense_test"] for row in seeds.values()) / len(tests), 4)
             mean = round(sum(tests) / len(tests), 4)
-            found.append(Compared(setting, score, len(tests), mean, spread(tests), dense, over))
-    return found
+            compared.append(Compared(setting, score, len(tests), mean, spread(tests), dense, over))
+    return compared
 
 
 def settings_table(found: list[Compared], distilled: bool) -> Iterator[str]:
-    """A line for each setting: means of all scores, and what gain has over the rivals."""
+    """Lines of the settings: means of all scores, and the differences of gain to its rivals."""
     here = [c for c in found if c.setting[0] is distilled]
     scores = list(dict.fromkeys([*RIVALS, "gain", *sorted({c.score for c in here})]))
     scores = [score for score in scores if any(c.score == score for c in here)]
@@ -119,7 +119,7 @@ def settings_table(found: list[Compared], distilled: bool) -> Iterator[str]:
 
 
 def verdicts_table(found: list[Compared]) -> Iterator[str]:
-    """A line for each score: in how many settings it is above, clearly above, clearly below."""
+    """Lines of the scores: numbers of settings above, clearly above and clearly below rivals."""
     yield (
         "| score | distillation | settings | above both | clearly above teddy | clearly above "
         "random | clearly below teddy | clearly below random |"
@@ -136,8 +136,8 @@ def verdicts_table(found: list[Compared]) -> Iterator[str]:
                 continue
             above = sum(all(d.mean > 0 for d in c.over.values()) for c in here)
             counts = [
-                sum(judge(c.over[rival]) for c in here)
-                for judge in (Difference.clearly_above, Difference.clearly_below)
+                sum(check(c.over[rival]) for c in here)
+                for check in (Difference.clearly_above, Difference.clearly_below)
                 for rival in RIVALS
             ]
             way = "with" if distilled else "without"
@@ -152,7 +152,7 @@ def _interval(d: Difference | None) -> str:
 
 
 def filled(page: str, found: list[Compared]) -> str:
-    """The page with its tables made anew."""
+    """Page with updated tables."""
     tables = {
         "verdicts": verdicts_table(found),
         "without distillation": settings_table(found, False),
@@ -176,7 +176,7 @@ def as_csv(found: list[Compared]) -> str:
 
 
 def pack(folder: Path, out: Path) -> None:
-    """Keep the cells, so that the sweep can go on, and the tables can be made again."""
+    """Store the cells, so that the sweep can resume, and the tables can be made again."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:xz") as archive:
         for path in (folder / "sweep.json", *sorted((folder / "cells").rglob("*.json"))):

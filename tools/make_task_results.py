@@ -67,7 +67,7 @@ def _cell(row: Row | None) -> str:
 
 
 def page(results: list[Row], text: str) -> str:
-    """The page with the tables of these results."""
+    """Page with the tables of these results."""
     for task in dict.fromkeys(row["task"] for row in results):
         begin = BEGIN.format(task)
         start = text.index(begin)

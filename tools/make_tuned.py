@@ -2,7 +2,7 @@
 
     python tools/make_tuned.py [--only citeseer-gin,...] [--trials 12] [--data-dir DIR]
 
-What is in the file already stays unless it is in --only; a search that was stopped goes on.
+Other entries of the file are kept; a search that was stopped resumes.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     python tools/same_tickets.py OLD NEW
 
 OLD and NEW are folders of this repository, such as git worktrees. Small graphs, a few epochs, one
-thread, with the compiled kernels and without; every combination of task, method and model, and the
-settings that take a path of their own through the code. A combination that is refused gives its
-message, which is compared, too; so is what ``--json`` prints of every command, without times and
-places. Exit code 1 if anything differs: a mistake, or a defect that was fixed on purpose.
+thread, with the compiled kernels and without; every combination of task, method and model, and
+settings with separate code paths. Messages of unsupported combinations are compared, too, and the
+``--json`` output of every command, without times and paths. Exit code 1 if anything differs: a
+mistake, or a defect that was fixed on purpose.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ METHODS = ("teddy", "random", "gain", "ugs", "auto")
 MODELS = ("gcn", "gin", "own")
 TASKS = ("classification", "multilabel", "regression", "link-prediction", "graph-classification")
 
-#: Settings of their own, on node classification.
+#: Settings of further cases, on node classification.
 SETTINGS: dict[str, dict[str, Any]] = {
     "inductive": {"inductive": True},
     "inductive-training": {"inductive": True, "inference": "training"},
@@ -42,7 +42,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "class-weight": {"class_weight": "balanced"},
 }
 
-# Keys of JSON that say how long, how large or where.
+# Keys of JSON with times, sizes and paths.
 _NOT_COMPARED = re.compile(
     "seconds|memory|time|speed|ms$|path|folder|file|out$|version|report|reason"
 )
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def run(checkout: Path, out: Path, kernels: str) -> None:
-    """Write the results of a checkout, in a process of its own."""
+    """Write the results of a checkout, in a separate process."""
     out.mkdir(parents=True)
     environment = {
         **os.environ,
@@ -81,7 +81,7 @@ def run(checkout: Path, out: Path, kernels: str) -> None:
 
 
 def write_results(out: Path) -> None:
-    """Write a ticket, or the message of the refusal, for each case; and the JSON of commands."""
+    """Write a ticket, or the error message, for each case; and the JSON of commands."""
     import torch
 
     import teddy
@@ -135,7 +135,7 @@ def _model(name: str, task: str) -> dict[str, Any]:
 
 
 def _data(task: str) -> Any:
-    """A random graph whose features tell the classes; or several of them."""
+    """Random graph, or graphs, with informative features."""
     import torch
     from torch_geometric.data import Data
 
@@ -149,8 +149,8 @@ def _data(task: str) -> Any:
 
     if task == "graph-classification":
         graphs = [graph(seed, 6 + seed % 5) for seed in range(30)]
-        for number, one in enumerate(graphs):
-            one.y = torch.tensor([number % 2])
+        for number, member in enumerate(graphs):
+            member.y = torch.tensor([number % 2])
         return graphs
     data = graph(0, 40)
     part = torch.arange(40) % 4
@@ -201,7 +201,7 @@ def _hetero(tiny: dict[str, Any], method: str) -> tuple[Any, dict[str, Any]]:
 
 
 def write_json(out: Path) -> None:
-    """Write what ``--json`` prints of commands on a small graph."""
+    """Write the ``--json`` output of commands on a small graph."""
     import numpy as np
 
     data = _data("classification")
@@ -234,14 +234,14 @@ def write_json(out: Path) -> None:
 
 
 def _compared(value: Any) -> Any:
-    """The same without what two runs needn't have in common."""
+    """Remove values that may differ between runs."""
     if isinstance(value, dict):
         return {k: _compared(v) for k, v in value.items() if not _NOT_COMPARED.search(k)}
     return [_compared(item) for item in value] if isinstance(value, list) else value
 
 
 def compare(old: Path, new: Path) -> list[str]:
-    """One line for each result that differs.
+    """Lines for the results that differ.
 
     Example:
         >>> import tempfile
@@ -259,9 +259,9 @@ def compare(old: Path, new: Path) -> list[str]:
     }
     lines = []
     for name in sorted(names):
-        there = [(place / name).exists() for place in (old, new)]
-        if not all(there):
-            lines.append(f"{name}: only in {'OLD' if there[0] else 'NEW'}")
+        exists = [(place / name).exists() for place in (old, new)]
+        if not all(exists):
+            lines.append(f"{name}: only in {'OLD' if exists[0] else 'NEW'}")
         elif (old / name).read_bytes() != (new / name).read_bytes():
             how = _ticket_difference if name.endswith(".ticket") else _text_difference
             lines.append(f"{name}: {how(old / name, new / name)}")
@@ -278,7 +278,7 @@ def _text_difference(old: Path, new: Path) -> str:
 
 
 def _ticket_difference(old: Path, new: Path) -> str:
-    """Whether tensors differ, and the keys of the header that do."""
+    """Describe whether tensors differ, and the keys of the header that do."""
     from safetensors import safe_open
 
     tensors, headers = [], []
@@ -293,15 +293,13 @@ def _ticket_difference(old: Path, new: Path) -> str:
 
 
 def _flat(plain: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for key, value in plain.items():
-        own = (
-            _flat(value, f"{prefix}{key}.")
-            if isinstance(value, dict)
-            else {f"{prefix}{key}": value}
-        )
-        found |= own
-    return found
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
 
 
 if __name__ == "__main__":

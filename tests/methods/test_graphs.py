@@ -28,7 +28,7 @@ SETTINGS = {
 
 
 class Nodes(nn.Module):
-    """Outputs of nodes, with a state and random numbers of its own."""
+    """Node outputs of a module with a state and its own random numbers."""
 
     def __init__(self):
         super().__init__()
@@ -144,9 +144,9 @@ def test_budgets_of_each_graph_and_of_a_part(graphs):
         batch = Batch.from_data_list([Data(edge_index=g.edge_index, num_nodes=g.num_nodes)
                                       for g in part])  # fmt: skip
         assert sum(p.num_edges for p in left) == kept_of(batch).size(1)
-        facts = together.info.graphs["parts"][key.removesuffix("_mask")]
+        sizes = together.info.graphs["parts"][key.removesuffix("_mask")]
         total = sum(number(g) for g in part)
-        assert facts == {"graphs": len(part), "total": total, "kept": total - -(-total // 2)}
+        assert sizes == {"graphs": len(part), "total": total, "kept": total - -(-total // 2)}
     assert together.info.edges.total == sum(number(g) for g in graphs)
 
 

@@ -374,7 +374,7 @@ def test_budgets_of_relations_are_exact_and_levels_nested(data, make, method, re
         assert ticket.info.weights.kept < ticket.info.weights.total
         sparse = ticket.apply(data)
         back = torch.unique(sparse[REV].edge_index.flip(0), dim=1)
-        assert torch.equal(back, sparse[WRITES].edge_index)  # one fate
+        assert torch.equal(back, sparse[WRITES].edge_index)  # kept or removed together
         if before is not None:
             assert not (ticket.keep & ~before.keep).any()
         before = ticket

@@ -91,7 +91,7 @@ def test_a_saved_ticket_gives_the_logits_of_its_training(directed, kind, tmp_pat
     assert torch.equal(again.logits(listed_again(data)), logits)
     assert ticket.verify(data)["test"] == ticket.info.ticket.test
 
-    # Algorithm 1 by hand: the transform, the loop, and arcs in the order that is written down.
+    # Algorithm 1 by hand: the transform, the loop, and messages in a fixed order.
     values = {name: data[name] for name in ("edge_weight", "edge_attr") if name in data}
 
     def graph_of(listed):
@@ -168,14 +168,14 @@ def test_an_edge_and_its_reverse_share_one_fate():
     undirected = teddy.find_ticket(data, "gcn", 0.5, 0.0, **TINY)
     assert torch.equal(ticket.keep, undirected.keep)  # scores are of the undirected graph
     kept = ticket.apply(data).edge_index
-    listed = {tuple(arc) for arc in kept.t().tolist()}
+    listed = {tuple(edge) for edge in kept.t().tolist()}
     for source, target in data.edge_index.t().tolist():
-        if (target, source) in {tuple(arc) for arc in data.edge_index.t().tolist()}:
+        if (target, source) in {tuple(edge) for edge in data.edge_index.t().tolist()}:
             assert ((source, target) in listed) == ((target, source) in listed)
 
 
 def test_messages_run_along_listed_directions_only():
-    """What a node sends changes those that it points to, and no other."""
+    """A node's messages reach its targets only."""
     data = small_graph()
     data.edge_index = torch.tensor([[0, 1, 5], [1, 2, 4]])
     ticket = teddy.find_ticket(data, "sage", 0.0, 0.0, **TINY, directed=True, num_layers=1)

@@ -1,4 +1,4 @@
-"""A module of one's own is given the self-loops that are listed; no one prunes or counts them."""
+"""Your own module receives listed self-loops, which are neither pruned nor counted."""
 
 from __future__ import annotations
 

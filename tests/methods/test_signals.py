@@ -145,7 +145,7 @@ def test_auto_keeps_the_best_on_validation():
 
 
 def test_auto_goes_on_from_a_checkpoint(tmp_path):
-    """Trainings by different scores don't go on from each other's."""
+    """Trainings of different scores do not resume from each other's checkpoints."""
     data = small_graph()
     kept = teddy.find_ticket(data, "gcn", 0.6, 0.5, method="auto", checkpoint=tmp_path, **SHORT)
     again = teddy.find_ticket(data, "gcn", 0.6, 0.5, method="auto", checkpoint=tmp_path, **SHORT)

@@ -42,11 +42,11 @@ def test_the_last_unit_stays():
 
 def test_without_sparsity_nothing_goes():
     data = small_graph()
-    alike = [
+    same = [
         teddy.find_ticket(data, "gin", 0.5, 0.0, epochs=3, hidden_channels=8, structure=structure)
         for structure in ("none", "neurons")
     ]
-    assert torch.equal(alike[0].logits(data), alike[1].logits(data))
+    assert torch.equal(same[0].logits(data), same[1].logits(data))
 
 
 def test_any_score_can_be_structured():

@@ -19,7 +19,7 @@ def row(dataset, model, method, simulation, test, seed=0, dense=DENSE, **columns
 
 
 def curve(dataset, model, method, tests, levels=(1, 5, 10, 15, 20), **columns):
-    """Three seeds at several levels, alike in both, so that every difference is a clear one."""
+    """Three seeds at several levels with the same spread, so that every difference is clear."""
     return [
         row(dataset, model, method, i, test, seed, **columns)
         for i, test in zip(levels, tests, strict=True)

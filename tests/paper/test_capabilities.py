@@ -1,4 +1,4 @@
-"""What is made of results of transformers and of unseen nodes, against results made by hand."""
+"""Reproductions of transformers and unseen nodes, on results made by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is made of results, against results made by hand."""
+"""Reproductions on results made by hand."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCOPE = Scope(datasets=("citeseer",))
 
 
 def findings(name, rows, scope=SCOPE):
-    """What is found if all of the paper's data sets gave these rows."""
+    """Findings if all of the paper's data sets had these rows."""
     rows = [{**one, "dataset": dataset} for one in rows for dataset in CITATION]
     result = REPRODUCTIONS[name].make(Results(rows), scope)
     return {finding.claim: finding.holds for finding in result.findings}

@@ -14,7 +14,7 @@ SCORES = ["teddy", "degree-high", "degree-low", "two-hop", "resistance", "random
 def kept_rows(
     rows: list[tuple], sparsity: float, directed: bool = False, score: str = "teddy", seed: int = 0
 ) -> list[bool]:
-    """Which rows stay; a row is (source, target)."""
+    """Mask of kept rows; a row is (source, target)."""
     order = removal_order(rows, directed, score, seed)
     gone = set(order[: budget(sparsity, len(order))])
     return [row[0] == row[1] or edge_of(row, directed) not in gone for row in rows]

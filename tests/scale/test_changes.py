@@ -1,4 +1,4 @@
-"""A table that changes during the run is refused, by every engine, whatever the change."""
+"""Every engine refuses a table that changes during the run, for any change."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Which engine ``auto`` takes, and why."""
+"""Choice of the engine by ``auto``, and its reason."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def many(table: EdgeTable, rows: int) -> EdgeTable:
 
 
 @pytest.mark.parametrize(
-    ("name", "rows", "room", "engine", "why"),
+    ("name", "rows", "memory", "engine", "why"),
     [
         ("near", 10_000, 8 * GB, "memory", "10,000 rows take about 0.0 GB of 8.0 GB"),
         ("near", 10**9, 8 * GB, "stream", "10,000 nodes by their ids take 1.2 GB"),
@@ -45,8 +45,8 @@ def many(table: EdgeTable, rows: int) -> EdgeTable:
         ("far", 10**9, 8 * GB, "duckdb", "neither 1,000,000,000 rows nor their nodes may fit"),
     ],
 )
-def test_by_size_and_memory(tables, name, rows, room, engine, why):
-    chosen, reason = choose_engine(many(tables[name], rows), room)
+def test_by_size_and_memory(tables, name, rows, memory, engine, why):
+    chosen, reason = choose_engine(many(tables[name], rows), memory)
     assert chosen == engine
     assert why in reason
 
@@ -55,8 +55,8 @@ def test_what_auto_takes_is_not_refused_then(tmp_path):
     """By as much memory as it is said to take, and no more."""
     ids = np.arange(300_000) * 10**12
     parquet.write_table(pa.table({"source": ids, "target": ids[::-1]}), tmp_path / "in.parquet")
-    room = stream.FIXED + stream.FAR_NODE * ids.size
-    options = {"engine": "stream", "memory": room}
+    memory = stream.FIXED + stream.FAR_NODE * ids.size
+    options = {"engine": "stream", "memory": memory}
     done = sparsify_table(str(tmp_path / "in.parquet"), str(tmp_path / "o.parquet"), 0.5, **options)
     assert done.degrees.nodes == ids.size
 

@@ -159,7 +159,7 @@ def quoted(cell: str) -> str:
 
 @given(st.text('a,"\n', max_size=14), st.integers(1, 9))
 def test_quotes_are_read_as_by_pyarrow(tmp_path_factory, text, size):
-    """Where nothing is raised, a row more is a row more to pyarrow, too."""
+    """Without an error, an added row is an added row to pyarrow, too."""
     file = tmp_path_factory.mktemp("csv") / "in.csv"
     file.write_text(f"a,b\n{text}")
     stream = CheckedStream(file)

@@ -101,7 +101,7 @@ def test_massive_ties_in_rounds(monkeypatch):
 @settings(max_examples=30, **SLOW)
 @given(rows=edge_rows(text=False), sparsity=SPARSITIES)
 def test_as_prune_edges(rows, sparsity):
-    """Of an ``edge_index``, the same edges stay as in Python."""
+    """Engines keep the same edges as Python does of an ``edge_index``."""
     low = min((min(row) for row in rows), default=0)
     step = min((abs(a - b) for a, b in rows if a != b), default=1)
     rows = [((a - low) // step, (b - low) // step) for a, b in rows]
@@ -126,7 +126,7 @@ def test_budgets_are_nested(rows, low, high):
 
 
 def test_other_columns_come_along(tmp_path, spark):
-    """Of any type, nulls and nested ones among them, from every engine."""
+    """Columns of any type, with nulls and nested ones, are kept by every engine."""
     rows = [(i % 7, i % 5) for i in range(40)]
     extra = {
         "weight": pa.array([i / 3 for i in range(40)], pa.float32()),

@@ -47,7 +47,7 @@ def check(batches, kind):
 
 
 def check_digests(numbers, ids, found):
-    """Of pairs of each id and the one before, both ways round."""
+    """Digests of pairs of consecutive ids, in both directions."""
     pairs = list(zip(ids, ids[-1:] + ids[:-1], strict=True))
     ends = found, np.roll(found, 1)
     ordered = [tuple(sorted(pair)) for pair in pairs]

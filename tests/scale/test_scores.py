@@ -123,7 +123,7 @@ def test_many_ties_of_a_random_order(monkeypatch):
 
 
 def test_random_draws_edges_uniformly(tmp_path):
-    """Each edge of a star, whatever its ids, is kept by about half of the seeds."""
+    """Each edge of a star with any ids is kept by about half of the seeds."""
     rows = [(0, i) for i in range(1, 21)]
     table, kept = write(tmp_path / "in.parquet", rows), Counter()
     for seed in range(100):

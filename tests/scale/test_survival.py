@@ -59,7 +59,7 @@ def _run(table, out, engine, steps):
 
 @pytest.mark.parametrize("engine", ["memory", "stream", "duckdb"])
 def test_what_was_there_stays(tmp_path, table, engine):
-    """An error in the midst of writing, as of a full disk: the old file is as it was."""
+    """After an error during the write, as on a full disk, the old file is unchanged."""
     out = tmp_path / "out.parquet"
     out.write_bytes(b"old")
 
@@ -105,7 +105,7 @@ def interrupt(what, done, total):
 
 
 def test_no_room_to_spill(tmp_path, table, monkeypatch):
-    """What duckdb says when its disk is full is one line, and nothing is left behind."""
+    """A full disk in duckdb is one line, and no file is left behind."""
     import ibis
 
     connect = ibis.duckdb.connect

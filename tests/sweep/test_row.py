@@ -1,4 +1,4 @@
-"""What is recorded of a cell."""
+"""Recorded row of a cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sweep computes, on what, and what it refuses."""
+"""Cells that a sweep computes, resumes and refuses."""
 
 from __future__ import annotations
 

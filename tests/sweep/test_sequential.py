@@ -62,7 +62,7 @@ def test_equal_differences_of_many_seeds_say_something():
 
 
 def verdicts(rule, share, mean, deviation, node=0.0):
-    """How often each verdict is the last one, of normal differences rounded to nodes."""
+    """Counts of final verdicts on normal differences rounded to nodes."""
     rng = np.random.default_rng(0)
     drawn = rng.normal(mean, deviation, (RUNS, rule.seeds))
     if node:

@@ -61,7 +61,7 @@ def test_tensorboard_shows_the_last_search_in_a_folder(tmp_path):
 
 @pytest.fixture(params=["file", pytest.param("sqlite", marks=pytest.mark.slow)])
 def store(request, tmp_path, monkeypatch):
-    """MLflow's client with a store of its own."""
+    """MLflow's client with a temporary store."""
     mlflow = pytest.importorskip("mlflow")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     before = mlflow.get_tracking_uri()
@@ -98,7 +98,7 @@ def test_mlflow_has_every_epoch_and_the_summary(store, tmp_path, monkeypatch):
 
 
 def records(folder):
-    """What an offline run of wandb has kept: protobufs in LevelDB's log format."""
+    """Records of an offline wandb run: protobufs in LevelDB's log format."""
     from wandb.proto.wandb_internal_pb2 import Record
 
     (path,) = folder.glob("wandb/offline-run-*/run-*.wandb")

@@ -1,4 +1,4 @@
-"""What trackers are told, and what becomes of the search when they fail."""
+"""Calls of trackers, and searches whose trackers fail."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def find(track, tmp_path=None, **settings):
 
 def test_a_search_is_told_from_start_to_finish(tmp_path):
     notes, seen = Notes(), []
-    ticket = find(notes, method="ugs", progress=lambda *facts: seen.append(facts))
+    ticket = find(notes, method="ugs", progress=lambda *values: seen.append(values))
     assert [what for what, *_ in notes.told] == ["start", *["log"] * 15, "finish"]
     params = notes.told[0][1]
     assert (params["dataset"], params["model"], params["method"]) == ("data", "gcn", "ugs")

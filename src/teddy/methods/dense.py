@@ -44,22 +44,22 @@ def dense_result(problem: Problem) -> DenseResult:
         _check_keeps_no_graph(problem)
         model, result = problem.train(callbacks=problem.phases.report("dense"), phase="dense")
         problem.dense_model = model
-        facts: dict[str, Any] = {
+        metadata: dict[str, Any] = {
             "accuracy": asdict(accuracy_of(result)),
             "macs": problem.macs(model),
             "seconds": result.seconds,
         }
-        known = Entry({"logits": result.logits.cpu()}, facts)
+        known = Entry({"logits": result.logits.cpu()}, metadata)
         problem.store.save("dense", known)
     else:
         problem.phases.skip("dense")
-    facts, logits = known.metadata, known.tensors["logits"]
+    metadata, logits = known.metadata, known.tensors["logits"]
     return DenseResult(
         # A loader takes rows from the logits; where they are on the disk, they stay there.
         logits.to(problem.device) if problem.loader is None else logits,
-        Accuracy(**facts["accuracy"]),
-        facts["macs"],
-        facts["seconds"],
+        Accuracy(**metadata["accuracy"]),
+        metadata["macs"],
+        metadata["seconds"],
     )
 
 

@@ -67,11 +67,13 @@ def check_choice(graph: Edges, method: str, level: SparsityLevel, keep: Tensor) 
         )
 
 
-def kind_fields(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return what a kind of problem records, as fields of a ticket's header."""
+def kind_fields(values: dict[str, Any]) -> dict[str, Any]:
+    """Header fields of a ticket that a kind of problem records."""
     known = {field.name for field in fields(TicketInfo)}
-    own = {key: value for key, value in facts.items() if key not in known}
-    return {key: facts[key] for key in facts if key in known} | ({"own": own} if own else {})
+    others = {key: value for key, value in values.items() if key not in known}
+    return {key: values[key] for key in values if key in known} | (
+        {"own": others} if others else {}
+    )
 
 
 def make_ticket(
@@ -107,7 +109,7 @@ def make_ticket(
     edges, keep = found_on.edges, problem.views.kept(found_on, choice)
     logits = {"dense": dense.logits, "ticket": sparse.logits}
     head = problem.head_for(network)
-    facts = kind_fields(
+    header = kind_fields(
         problem.kind.header_fields(problem.views, choice, problem.prepared, logits, head)
     )
     outputs = problem.task.outputs
@@ -148,7 +150,7 @@ def make_ticket(
         score=choice.score,
         weighted=choice.weighted,
         task=cast(TaskInfo, problem.task.to_dict()),
-        **facts,
+        **header,
     )
     warn_of_collapse(network, level.weight_sparsity, problem.task, sparse.logits, dense.logits)
     seconds = {"dense": dense.seconds, **seconds, "sparse": sparse.seconds}

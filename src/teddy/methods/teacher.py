@@ -110,12 +110,12 @@ class Teacher:
             for logits, view, mask in ((val, views[1], "val_mask"), (test, views[2], "test_mask"))
         )
         accuracy = Accuracy(test_score, val_score, best_epoch=None, last_test=test_score)
-        facts = {
+        metadata = {
             "accuracy": asdict(accuracy),
             "macs": self._macs(problem),
             "seconds": time.perf_counter() - started,
         }
-        return Entry({"logits": train.cpu()}, facts)
+        return Entry({"logits": train.cpu()}, metadata)
 
     def _macs(self, problem: Problem) -> list[int] | None:
         """Multiply-accumulates on the whole graph, where they can be counted."""
@@ -174,7 +174,7 @@ class Teacher:
                 outputs = runner.evaluation_logits()
         except InputError:
             raise
-        except Exception as error:  # of your own module
+        except Exception as error:  # raised in your own module
             reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
             kind = type(network).__name__
             raise InputError(

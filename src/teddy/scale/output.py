@@ -94,7 +94,7 @@ class Output:
 
     @property
     def typed_ids(self) -> bool:
-        """Whether ids of a CSV, read as text, are written with their type."""
+        """True if ids of a CSV, read as text, are written with their type."""
         return self.table.format == "csv" and self.format == "parquet"
 
     def schema(self) -> pa.Schema:
