@@ -1,4 +1,4 @@
-"""What memory there is, by whatever sets the limit."""
+"""Free memory under each kind of limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each in a process of its own: what a heap does depends on all that it did before."""
+"""Each test in a separate process, since the heap depends on earlier allocations."""
 
 from __future__ import annotations
 

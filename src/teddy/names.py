@@ -1,7 +1,7 @@
-"""Names of everything that is built in, known without importing torch.
+"""Names of all built-in entries, without an import of torch.
 
-Completion reads them, and the command line finds a misspelt name before it loads anything. A test
-holds them against the registries.
+Completion reads them, and the command line checks names before it imports other modules. A test
+compares them with the registries.
 """
 
 from __future__ import annotations

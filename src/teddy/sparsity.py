@@ -1,4 +1,4 @@
-"""Checked numbers: counts, strengths, seeds, and sparsities with their exact budgets."""
+"""Sparsities with their exact budgets, and checks of counts, numbers and seeds."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from teddy.errors import InputError
 
-#: The largest count that a user can give.
+#: Largest supported count.
 LARGEST_COUNT = 2**31 - 1
 
-# A share such as 0.07 of 100 is 7.000000000000001 in floating point. Within a few roundings of a
-# whole number, the whole number is meant.
+# 0.07 * 100 is 7.000000000000001 in floating point. A product within a few roundings of a whole
+# number is that number.
 _ROUNDING = 1e-12
 
 
@@ -40,7 +40,7 @@ def check_count(value: Any, name: str, least: int = 1) -> int:
 
 
 def check_number(value: Any, name: str, positive: bool = False) -> float:
-    """Return a finite number from 0, or above it, as a float, or raise.
+    """Return a finite number of at least 0, or above 0, as a float, or raise.
 
     Example:
         >>> check_number("nan", "lr")
@@ -61,7 +61,7 @@ def check_seed(value: Any) -> int:
 
 
 def check_sparsity(value: float, name: str = "sparsity") -> float:
-    """Return ``value`` as a float, or raise if it isn't a share in [0, 1].
+    """Return ``value`` as a float, or raise unless it is in [0, 1].
 
     Example:
         >>> check_sparsity(64, "graph_sparsity")
@@ -78,7 +78,7 @@ def check_sparsity(value: float, name: str = "sparsity") -> float:
 
 
 def num_pruned_edges(sparsity: float, num_edges: int) -> int:
-    r"""Number of pruned edges: :math:`\lceil p_g M \rceil` (Algorithm 1).
+    r"""Return the number of removed edges, :math:`\lceil p_g M \rceil` (Algorithm 1).
 
     Example:
         >>> num_pruned_edges(0.6415, 4552)
@@ -91,7 +91,7 @@ def num_pruned_edges(sparsity: float, num_edges: int) -> int:
 
 
 def num_kept_weights(sparsity: float, num_weights: int) -> int:
-    r"""Number of kept weights: :math:`h = \lceil (1 - p_\theta) d \rceil` (Section 5.3).
+    r"""Return the number of kept weights, :math:`h = \lceil (1 - p_\theta) d \rceil` (Section 5.3).
 
     Example:
         >>> num_kept_weights(0.7, 10)  # though (1 - 0.7) * 10 > 3 in floating point
@@ -102,7 +102,7 @@ def num_kept_weights(sparsity: float, num_weights: int) -> int:
 
 
 def schedule_sparsity(level: int, ratio: float = 0.05) -> float:
-    r"""Sparsity of the paper's i-th simulation, :math:`1 - (1 - 0.05)^i`.
+    r"""Return the sparsity at level i of the paper's schedule, :math:`1 - (1 - 0.05)^i`.
 
     Example:
         >>> [round(schedule_sparsity(i), 4) for i in (0, 1, 20, 40)]
@@ -114,7 +114,7 @@ def schedule_sparsity(level: int, ratio: float = 0.05) -> float:
 
 
 def nearest_level(sparsity: float, ratio: float = 0.05) -> int:
-    r"""The paper's simulation whose sparsity is nearest, 1 at least.
+    r"""Return the level of the paper's schedule with the nearest sparsity, at least 1.
 
     Example:
         >>> nearest_level(0.64), nearest_level(0.0), nearest_level(1.0)
@@ -125,7 +125,7 @@ def nearest_level(sparsity: float, ratio: float = 0.05) -> int:
 
 
 def _real(value: Any) -> float:
-    """A number, or text of one, as a float; nan for anything else."""
+    """Return a number, or the text of one, as a float; nan for anything else."""
     try:
         return float(value)
     except (TypeError, ValueError):

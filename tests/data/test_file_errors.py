@@ -1,4 +1,4 @@
-"""Paths and files that can't be used, whatever their kind."""
+"""Errors of invalid paths and files of any kind."""
 
 import pickle
 

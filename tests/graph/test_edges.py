@@ -37,7 +37,7 @@ def test_values_follow_edges_in_any_order(graph, directed, seed):
     assert torch.equal(found["edge_attr"], table[index[0], index[1]])
     listed = {(int(s), int(t)) for s, t in edge_index.t() if s != t}
     expected = listed if directed else listed | {(t, s) for s, t in listed}
-    assert [tuple(arc) for arc in index.t().tolist()] == sorted(expected)
+    assert [tuple(message) for message in index.t().tolist()] == sorted(expected)
     order = torch.randperm(edge_index.size(1), generator=generator)
     shuffled = {"edge_attr": values["edge_attr"][order]}
     again, same = messages(edge_index[:, order], num_nodes, shuffled, directed)

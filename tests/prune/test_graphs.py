@@ -269,7 +269,7 @@ def test_the_lowest_values_of_each_graph_go(seed, lower, higher):
     assert (
         int((~keep_highest(graph_edges(batch, budget="all").edges, values, lower)).sum()) == total
     )
-    # A later round: what is gone comes first, whatever the other values are by now.
+    # A later round: removed edges come first, with any other values.
     lower, higher = sorted([lower, higher])
     for budget in ("each", "all"):
         union = graph_edges(batch, budget=budget).edges

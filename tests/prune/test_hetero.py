@@ -118,7 +118,7 @@ def edges(*pairs: tuple[int, int]) -> torch.Tensor:
     ("relations", "groups"),
     [
         ({WRITES: edges((0, 1)), REV: edges((1, 0))}, 1),
-        ({WRITES: edges((0, 1)), REV: edges((0, 0))}, 1),  # by name, whatever they hold
+        ({WRITES: edges((0, 1)), REV: edges((0, 0))}, 1),  # by name, with any edges
         ({WRITES: edges((0, 1), (1, 0)), ("paper", "by", "author"): edges((0, 1), (1, 0))}, 1),
         ({WRITES: edges((0, 1), (1, 0)), ("paper", "by", "author"): edges((1, 0))}, 2),
         ({CITES: edges((0, 1)), ("paper", "cited", "paper"): edges((1, 0), (1, 0))}, 1),
@@ -183,7 +183,7 @@ def test_budgets_are_exact_and_self_loops_and_all_columns_of_kept_edges_are_kept
     found = teddy.prune_edges(data, percent / 100, method, budget=scope)
     total, gone = [], []
     for relation in relations_of(data):
-        fates: dict = {}
+        keep_by_ends: dict = {}
         for kind in relation:
             forward = kind == relation[0]
             one_type = kind[0] == kind[2]
@@ -194,9 +194,9 @@ def test_budgets_are_exact_and_self_loops_and_all_columns_of_kept_edges_are_kept
                     assert keep
                     continue
                 ends = tuple(sorted(pair)) if one_type else tuple(pair if forward else pair[::-1])
-                assert fates.setdefault(ends, keep) == keep
-        total.append(len(fates))
-        gone.append(sum(not keep for keep in fates.values()))
+                assert keep_by_ends.setdefault(ends, keep) == keep
+        total.append(len(keep_by_ends))
+        gone.append(sum(not keep for keep in keep_by_ends.values()))
     if scope == "all":
         total, gone = [sum(total)], [sum(gone)]
     assert gone == [-(-percent * count // 100) for count in total]

@@ -182,7 +182,7 @@ def test_ranks_are_possible(graph, seed):
     rank = -SCORES["k-neighbor"](graph, seed=seed).floor()
     low, high = graph.degree[graph.pairs]
     assert ((rank >= 1) & (rank <= torch.minimum(low, high))).all()
-    # no more edges of one rank than there are nodes that have so many edges
+    # at most as many edges of a rank as nodes with at least that many edges
     for r in range(1, graph.num_nodes):
         assert int((rank == r).sum()) <= int((graph.degree >= r).sum())
 
@@ -199,7 +199,7 @@ def test_each_edge_of_a_node_is_as_likely_to_be_its_first():
 def test_ranks_stay_distinct_if_a_draw_is_close_to_one(monkeypatch):
     class AlmostOne:
         def random(self, shape):
-            draws = np.arange(np.prod(shape), dtype=float).reshape(shape)  # ranks of their own
+            draws = np.arange(np.prod(shape), dtype=float).reshape(shape)  # distinct ranks
             draws[2] = 1 - 2.0**-53
             return draws
 

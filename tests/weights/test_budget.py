@@ -171,7 +171,7 @@ def test_patterns_match_names_modules_and_classes():
     assert excluded_parameters(model, [nn.modules.batchnorm._BatchNorm]) == {
         "encoder.2.weight", "encoder.2.bias",
     }  # fmt: skip
-    # PyG's Linear isn't torch's, whatever it is called.
+    # PyG's Linear isn't a subclass of torch's.
     mixed = nn.ModuleDict({"conv": GCNConv(4, 4), "head": nn.Linear(4, 2)})
     assert excluded_parameters(mixed, [nn.Linear]) == {"head.weight", "head.bias"}
     assert "conv.lin.weight" in excluded_parameters(mixed, ["Linear"])

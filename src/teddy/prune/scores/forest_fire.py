@@ -38,8 +38,8 @@ def forest_fire_values(graph: Edges, signals: Signals | None = None, seed: int =
     first failure. New fires start until :math:`\sum_e b_e \ge 5 M`. The
     edge score of Hamann et al. 2016, `"Structure-preserving sparsification methods for social
     networks" <https://doi.org/10.1007/s13278-016-0332-2>`_, after the node sampling of Leskovec
-    and Faloutsos, "Sampling from large graphs" (KDD 2006). Counts are small whole numbers, so many
-    scores are equal.
+    and Faloutsos, "Sampling from large graphs" (KDD 2006). Counts are small whole numbers, with
+    many ties.
     """
     if seed not in range(2**64):
         raise InputError(f"seed is {seed}, expected a whole number from 0 to 2^64 - 1")
