@@ -150,7 +150,7 @@ def test_a_module_of_ones_own_is_looked_at_but_not_run(tmp_path):
         ["export", "a.ticket", "a.parquet", "graph.npz"],
     ):
         line = refused(run_here(*arguments, cwd=tmp_path))
-        assert "its model is a methods.test_own.Weighted, expected one like it" in line
+        assert "its model is your own module (methods.test_own.Weighted), expected" in line
         assert line.endswith("(--module FILE.py:NAME)")
 
 
@@ -226,7 +226,7 @@ def test_a_module_of_ones_own_is_exported_and_timed(mine, monkeypatch):
         ("mine.py:Nope", "mine.py: has no 'Nope', expected a torch.nn.Module"),
         ("mine.py:number", "mine.py:number is of type int, expected a torch.nn.Module"),
         ("mine.py:Needs", "mine.py:Needs: calling it failed (TypeError: "),
-        ("mine.py:wide", "a.ticket: the weights don't fit the model ("),
+        ("mine.py:wide", "a.ticket: the weights do not fit the model ("),
     ],
 )
 def test_a_module_that_can_not_be_taken(place, expected, mine):

@@ -102,7 +102,7 @@ def test_a_file_holds_it_all(data, ticket, tmp_path):
     assert again.logits(data).equal(ticket.logits(data))
     assert again.predict(data).equal(ticket.logits(data).argmax(dim=1))
     assert again.verify(data)["test"] == ticket.info.ticket.test
-    with pytest.raises(teddy.InputError, match=r"expected one like it: Ticket\.load\(path, model"):
+    with pytest.raises(teddy.InputError, match=r"expected that module: Ticket\.load\(path, model"):
         teddy.Ticket.load(tmp_path / "a.ticket")
 
 
@@ -417,7 +417,7 @@ def test_the_command_line_asks_for_the_module(data, ticket, tmp_path):
     assert "paper, cites, paper" in shown.stdout
     for command in ("predict", "bench"):
         line = refused(run_here(command, "a.ticket", cwd=tmp_path))
-        assert "expected one like it: Ticket.load(path, model=...)" in line
+        assert "expected that module: Ticket.load(path, model=...)" in line
 
 
 def test_data_without_relations_takes_no_target():

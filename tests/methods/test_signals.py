@@ -113,7 +113,7 @@ def test_a_changed_graph():
     graph, keep = by_features.transfer(changed).prune(changed)
     expected = teddy.prune_edges(graph.pairs, 0.5, "cosine", num_nodes=40, x=changed.x)
     assert torch.equal(keep, expected)
-    with pytest.raises(InputError, match="chosen by gain by what its training knew of the nodes"):
+    with pytest.raises(InputError, match="chosen by gain by a score of the trained dense model"):
         by_model.transfer(changed)
     assert by_model.transfer(changed, "none").keep.all()
 

@@ -193,9 +193,9 @@ def test_killed_while_writing_leaves_nothing_that_looks_finished(tmp_path):
         ("text", "not a ticket file, or a damaged one"),
         ("pickle", "not a ticket file, or a damaged one"),
         ("no header", "not a ticket file, or a damaged one"),
-        ("one bit", "the checksum doesn't match"),
-        ("header", "the checksum doesn't match"),
-        ("mask", "the checksum doesn't match"),
+        ("one bit", "the checksum does not match"),
+        ("header", "the checksum does not match"),
+        ("mask", "the checksum does not match"),
         ("format", "ticket format 99, expected 1"),
     ],
 )

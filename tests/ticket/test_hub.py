@@ -108,7 +108,7 @@ def test_a_revision_is_a_branch_of_its_own(hub, ticket):
     assert teddy.Ticket.load("hub:me/x@v2").info == ticket.info
     with pytest.raises(InputError, match=f"hub:me/x: has no {FILE}"):
         teddy.Ticket.from_hub("me/x")
-    with pytest.raises(InputError, match="hub:me/x: there is no revision 'v3'"):
+    with pytest.raises(InputError, match="hub:me/x: no revision 'v3'"):
         teddy.Ticket.from_hub("me/x", revision="v3")
     ticket.push_to_hub("me/x", revision="v2")  # a branch that is there
 
@@ -121,7 +121,7 @@ def test_what_is_public_is_not_taken_for_private(hub, ticket):
         teddy.Ticket.from_hub("me/secret", token="hf_another")
     ticket.push_to_hub("me/x")
     commits = dict(hub.repositories["me/x"].commits)
-    with pytest.raises(InputError, match="hub:me/x: is there and public"):
+    with pytest.raises(InputError, match="hub:me/x: is public"):
         ticket.push_to_hub("me/x", private=True)
     assert hub.repositories["me/x"].commits == commits
 
@@ -135,13 +135,13 @@ def test_failures_are_one_line_and_nothing_is_committed(hub, ticket, monkeypatch
 
     assert "expected owner/name" in line("me/x/y")
     assert "expected owner/name" in line("")
-    assert "403 (the token isn't allowed to)" in line("other/x")
-    assert "401 (the token isn't allowed to)" in line(token="hf_another")
+    assert "403 (the token has no permission)" in line("other/x")
+    assert "401 (the token has no permission)" in line(token="hf_another")
     assert hub.repositories == {}
     for part, reason in (
         ("/lfs/", "the Hub refused, 400"),
         ("/commit/", "the Hub refused, 400"),
-        ("/validate-yaml", "the Hub can't be used (Invalid metadata in README.md."),
+        ("/validate-yaml", "the Hub cannot be used (Invalid metadata in README.md."),
     ):
         hub.refuse = {part: 400}
         assert f"hub:me/x: {reason}" in line()
@@ -170,14 +170,14 @@ def test_the_cache_serves_without_a_network(hub, ticket, monkeypatch):
     assert teddy.Ticket.from_hub("me/x").info == ticket.info
     with pytest.raises(InputError, match="hub:me/y: not in the cache"):
         teddy.Ticket.from_hub("me/y")
-    with pytest.raises(InputError, match="hub:me/x: the Hub can't be used"):
+    with pytest.raises(InputError, match="hub:me/x: the Hub cannot be used"):
         ticket.push_to_hub("me/x")
     assert len(hub.asked) == asked
     # No network, without having said so: a port that nothing listens at.
     fresh_client(monkeypatch, HF_HUB_OFFLINE=None, HF_ENDPOINT="http://127.0.0.1:9")
-    with pytest.raises(InputError, match="hub:me/y: not in the cache, and the Hub can't be reach"):
+    with pytest.raises(InputError, match="hub:me/y: not in the cache, and the Hub cannot be reach"):
         teddy.Ticket.from_hub("me/y")
-    with pytest.raises(InputError, match="hub:me/x: the Hub can't be used"):
+    with pytest.raises(InputError, match="hub:me/x: the Hub cannot be used"):
         ticket.push_to_hub("me/x")
     assert teddy.Ticket.from_hub("me/x").info == ticket.info
 

@@ -18,7 +18,7 @@ from teddy.ticket import CompiledTicket
 from teddy.ticket.file import Content, read_ticket, write_ticket
 
 GCN = functools.partial(pyg.GCN, 12, 8, 2, 3)
-OTHER = r"was found with a GCN of other settings; predictions may differ"
+OTHER = r"was found with other settings of GCN, so that predictions may differ"
 
 
 def save(model, path):
@@ -156,7 +156,7 @@ def test_weights_that_do_not_fit_are_an_error_alone(tmp_path):
     save(GCN(), tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(teddy.InputError, match="the weights don't fit"):
+        with pytest.raises(teddy.InputError, match="the weights do not fit"):
             teddy.Ticket.load(tmp_path / "a.ticket", pyg.GCN(12, 9, 2, 3))
 
 

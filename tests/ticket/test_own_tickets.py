@@ -143,7 +143,7 @@ def test_a_module_of_ones_own_is_exported_with_weights(tmp_path):
 def test_attributes_of_edges_are_not_exported(kind, tmp_path):
     data = own_graph(kind="edge_attr")
     ticket = teddy.find_ticket(data, Edged, 0.5, 0.5, epochs=2)
-    message = f"found with edge_attr, expected one without for .{kind}"
+    message = f"found with edge_attr, expected a ticket without it for .{kind}"
     with pytest.raises(teddy.InputError, match=message):
         ticket.export(tmp_path / f"a.{kind}")
     assert list(tmp_path.iterdir()) == []

@@ -69,7 +69,7 @@ def test_a_pruned_graph_is_not_transferred():
     for rule in ("scored", "training", "none"):
         original = data if rule == "training" else None
         for pruned in (sparse, bare):
-            with pytest.raises(teddy.InputError, match="takes as it is, expected no transfer"):
+            with pytest.raises(teddy.InputError, match="expected the whole graph, or no transfer"):
                 ticket.transfer(pruned, rule, original)
     # Of a pruned graph that has changed, the ticket would prune the kept edges again.
     changed = grown_graph(sparse)
@@ -123,7 +123,7 @@ def test_the_command_line_takes_the_pruned_graph(inductive, tmp_path):
     if inductive:
         return
     words = "predict", "a.ticket", "pruned.pt", "--changed", "scored"
-    assert "expected no transfer" in refused(run_here(*words, cwd=tmp_path))
+    assert "expected the whole graph, or no transfer" in refused(run_here(*words, cwd=tmp_path))
     for command in ("inspect", "bench"):
         done = run_here(command, "a.ticket", "pruned.pt", cwd=tmp_path)
         assert "expected the whole graph" in refused(done)

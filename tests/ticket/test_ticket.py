@@ -171,7 +171,7 @@ def test_a_module_of_the_users_own_needs_itself_to_load(data, tmp_path):
         teddy.Ticket.load(path)
     again = teddy.Ticket.load(path, model=module)
     assert torch.equal(again.logits(data), ticket.logits(data))  # running statistics included
-    with pytest.raises(teddy.InputError, match="the weights don't fit"):
+    with pytest.raises(teddy.InputError, match="the weights do not fit"):
         teddy.Ticket.load(path, model=pyg.GCN(12, 9, num_layers=2, out_channels=3))
 
 

@@ -1,4 +1,4 @@
-"""The graph that a ticket's network runs on, as PyG data."""
+"""Pruned graph of a ticket, as PyG data."""
 
 from __future__ import annotations
 
@@ -21,23 +21,20 @@ if TYPE_CHECKING:
 
 
 def apply_ticket(ticket: Ticket, data: GraphsLike | HeteroData) -> Data | HeteroData:
-    """Return the graph that a ticket's network runs on: ``ticket.model(out.x, out.edge_index)``.
+    """Return the pruned graph of a ticket: ``ticket.model(out.x, out.edge_index)`` runs on it.
 
-    Each kept edge is there once, in both directions unless the ticket is directed, sorted; so are
-    the self-loops that are listed, if the network is a module of the user's own. Whatever has a
-    value for each column goes along: ``edge_weight`` and ``edge_attr`` as the network takes them,
-    and of anything else the value of the first column that lists the edge in its direction, or in
-    the other one if that isn't listed. Fields of nodes, masks and links stay. Only where the
-    network takes ``x`` in another form it is in that: named columns in the order of
-    ``info.features``, and for a module of the user's own dense, in the type of its parameters.
+    Each kept edge is listed once, sorted, and in both directions unless the ticket is directed.
+    Listed self-loops are kept if the network is your own module. Values of edges follow:
+    ``edge_weight`` and ``edge_attr`` as the network takes them; of other values, that of the
+    first column that lists the edge, preferably in the same direction. Values of nodes, masks and
+    links are unchanged. ``x`` is as the network takes it: named columns in the order of
+    ``info.features``, and for your own module dense, in the dtype of its parameters.
 
-    The ticket takes the result as it takes the whole graph, and doesn't prune it again:
-    ``pruned_by`` says which ticket left which edges.
+    The ticket takes the result in place of the whole graph, and recognises it by ``pruned_by``.
 
     Args:
         ticket: The ticket.
-        data: Its graph, whole or pruned; of an inductive ticket, or one that classifies graphs,
-            any.
+        data: Its graph, whole or pruned; any graph for inductive and graph-classification tickets.
     """
     info, kind = ticket.info, ticket.kind
     graph, edges, keep = ticket.chosen(data)
@@ -59,5 +56,5 @@ def apply_ticket(ticket: Ticket, data: GraphsLike | HeteroData) -> Data | Hetero
 
 
 def _own_form(ticket: Ticket, x: Tensor) -> Tensor:
-    """Features as the network takes them."""
+    """Return features as the network takes them."""
     return x if isinstance(ticket.model, GNN) else dense_input(ticket.model, x)

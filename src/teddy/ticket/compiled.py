@@ -1,4 +1,4 @@
-"""A ticket made ready for inference."""
+"""Compiled ticket: a network and its graph, prepared for inference."""
 
 from __future__ import annotations
 
@@ -28,27 +28,26 @@ from teddy.training.adapters import ModuleAdapter
 
 
 class CompiledTicket(nn.Module):
-    """A network on its graph, ready for one pass after the other; equal to it up to rounding.
+    """Network on its graph, prepared for fast passes; results are equal up to rounding.
 
-    The graph is in the form that the layers compute with, and so are features; hidden units and
-    features that change nothing are removed; a weight of which little is left is multiplied by its
-    entries where a pass over this graph is faster so; and large intermediate results take the same
-    memory in every pass. Your own module runs on the pruned graph without the dead ones among the
-    hidden units that it declares; if that can't be done, as it is, with a warning.
+    Graph and features are stored as the layers compute with them. Hidden units and features
+    without effect are removed. Very sparse weights are multiplied as sparse matrices where that is
+    faster on this graph. Large intermediate results reuse the same memory. Your own module runs
+    on the pruned graph without its dead declared units, or, with a warning, unchanged.
 
-    It has no gradients and no dropout, and stays on the device where it was compiled.
+    It has no gradients and no dropout, and remains on the device of its compilation.
 
     Args:
-        model: The network; it is copied.
+        model: Network, which is copied.
         x: Features, dense or sparse.
-        edge_index: The edges, each direction that messages run along; of a heterogeneous graph
+        edge_index: Messages; of a heterogeneous graph
             :class:`~teddy.graph.inputs.HeteroInputs`.
         of_edges: ``edge_weight``, ``edge_attr``, where the network takes them; ``graph_of_node``
             where it reads graphs out itself.
-        shrink: Whether to look at the weights: what is dead, and which are multiplied by entries.
-        head: From the network's outputs to the logits; None: they are the logits.
-        order: For each column of ``x``, where features that come later have it; None: they are in
-            the same order.
+        shrink: Whether to remove dead units and to store weights as sparse matrices.
+        head: Map from the network's outputs to the logits; None: the outputs are the logits.
+        order: Index of each column of ``x`` in features that are passed later; None: the same
+            order.
 
     Attributes:
         macs: Multiply-accumulates of each layer; None where they can't be counted.
@@ -108,9 +107,9 @@ class CompiledTicket(nn.Module):
         """Compute the logits ``[N, C]``; of links ``[P, 1]``, of graphs ``[G, C]``.
 
         Args:
-            x: Other features of the same nodes; None: those that it was compiled with. Of a
-                heterogeneous graph, those of the target's nodes, or a dict of features by node
-                type; types that it doesn't have keep theirs.
+            x: Other features of the same nodes; None: the compiled ones. For a heterogeneous
+                graph, features of the target nodes, or a dict of features by node type; missing
+                types keep theirs.
         """
         inputs = self._x if x is None else self._prepare(x)
         with reused(self._memory):
@@ -122,11 +121,11 @@ class CompiledTicket(nn.Module):
             return logits
 
     def _passes(self, network: nn.Module, x: Tensor, graph: Any) -> ModuleAdapter:
-        """The passes of your own module."""
+        """Return the adapter of your own module."""
         return ModuleAdapter(network, x, graph, self._of_edges)
 
     def _smaller(self, model: nn.Module, x: Tensor) -> nn.Module:
-        """Your own module without its dead units, where it can be had."""
+        """Return your own module without its dead units, or unchanged with a warning."""
 
         def run(network: nn.Module) -> Tensor:
             return self._passes(network, x, self._graph).evaluation_outputs()
@@ -134,11 +133,11 @@ class CompiledTicket(nn.Module):
         try:
             return compact_module(model, run)
         except NotSmallerError as error:
-            warn(f"compiled with dead units: {error}")
+            warn(f"dead units are not removed: {error}")
             return model
 
     def save(self, path: StrPath) -> None:
-        """Write the network, the pruned graph and the features to one file; no pickle.
+        """Write the network, the pruned graph and the features to one file, without pickle.
 
         Example:
             >>> import tempfile, pathlib
@@ -162,13 +161,13 @@ class CompiledTicket(nn.Module):
         model: nn.Module | Callable[[], nn.Module] | None = None,
         device: str | torch.device = "cpu",
     ) -> CompiledTicket:
-        """Read what :meth:`save` wrote, and verify its checksum; it needs no ticket and no graph.
+        """Read a compiled ticket and verify its checksum; ticket and graph are not needed.
 
         Args:
-            path: The file.
-            model: Your own module, which is copied, or a function that makes one; needed when the
-                network isn't one of ours.
-            device: Where it is to run.
+            path: File that :meth:`save` wrote.
+            model: Your own module, which is copied, or a function that makes one. Not needed for
+                built-in models.
+            device: Device of the passes.
         """
         parts = read_compiled(path, model, device)
         compiled = CompiledTicket.__new__(CompiledTicket)
@@ -189,7 +188,7 @@ class CompiledTicket(nn.Module):
 
     @property
     def num_weights(self) -> int:
-        """Weights that are stored: all of a dense one, the entries of a sparse one."""
+        """Number of stored weights: all of a dense matrix, the entries of a sparse one."""
         sparse = 0
         for name in getattr(self.model, "PRODUCTS", ()):
             sparse += sum(w.nnz for w in getattr(self.model, name) if isinstance(w, SparseWeight))
@@ -204,27 +203,27 @@ class CompiledTicket(nn.Module):
         return self._passes(self.model, x, self._graph)
 
     def _prepare_types(self, features: Mapping[str, Tensor]) -> ModuleAdapter:
-        """The passes with other features of some node types."""
+        """Return the adapter with other features of some node types."""
         if self._target is None:
-            raise InputError("features came by node type, expected a tensor [N, F], as compiled")
+            raise InputError("features are a dict, expected a tensor [N, F], as compiled")
         others = dict(self._graph.x_dict)
         for name, value in features.items():
             if name not in (self._target, *others):
                 known = ", ".join(sorted({self._target, *others}))
-                raise InputError(f"features are of '{name}', expected of some of: {known}")
+                raise InputError(f"features are of node type '{name}', expected one of: {known}")
             if name != self._target:
                 others[name] = self._as_compiled(value, others[name].shape, others[name].dtype)
-        own = features.get(self._target)
-        x = self._x.x if own is None else self._checked(own)
+        target = features.get(self._target)
+        x = self._x.x if target is None else self._checked(target)
         return self._passes(self.model, x, replace(self._graph, x_dict=others))
 
     def _checked(self, x: Tensor) -> Tensor:
-        """Features of the nodes that were compiled, in the order that the network expects."""
+        """Return checked features of the compiled nodes, with columns in the network's order."""
         x = self._as_compiled(x, self._shape, torch.long if self._integers else torch.float)
         return x if self._order is None else take_columns(x, self._order)
 
     def _as_compiled(self, x: Tensor, shape: torch.Size, dtype: torch.dtype) -> Tensor:
-        """Features of this shape and on the device, integers where the type is one, or raise."""
+        """Return features if shape, device and kind of dtype are the compiled ones, or raise."""
         integers = not dtype.is_floating_point
         x = check_features(x, integers=integers)
         if integers and x.is_floating_point():
@@ -237,7 +236,7 @@ class CompiledTicket(nn.Module):
         return x
 
     def _features(self, x: Tensor) -> Tensor | SparseMatrix:
-        """Those that the network still looks at, sparse if all of them are."""
+        """Return the features that the network still uses, sparse if all of them are."""
         features = as_features(x)
         if self._kept is None:
             return features
@@ -245,20 +244,20 @@ class CompiledTicket(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where it runs."""
+        """Device of the passes."""
         x = self._x.x if isinstance(self._x, ModuleAdapter) else self._x
         device: torch.device = x.values.device if isinstance(x, SparseMatrix) else x.device
         return device
 
     def train(self, mode: bool = True) -> CompiledTicket:
-        """Stay in evaluation, or raise."""
+        """Raise unless ``mode`` is False: a compiled ticket is for evaluation only."""
         if mode:
-            raise InputError("a compiled ticket is for inference, expected train(False)")
+            raise InputError("a compiled ticket cannot be trained, expected train(False)")
         return super().train(mode)
 
     def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> CompiledTicket:
         raise InputError(
-            "a compiled ticket can't be moved or converted, expected its data where it is to run: "
+            "a compiled ticket cannot be moved or converted, expected one compiled on the device: "
             "ticket.compile(data.to(device))"
         )
 

@@ -1,6 +1,6 @@
-"""A compiled ticket as one file: the small network, the prepared graph, the features.
+"""File of a compiled ticket: the small network, the prepared graph and the features.
 
-safetensors with a JSON header and a checksum, as of :mod:`teddy.store.tensors`; no pickle.
+It is safetensors with a JSON header and a checksum, see :mod:`teddy.store.tensors`; no pickle.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from teddy.ticket.info import with_current_options
 from teddy.ticket.state import STRUCTURE, module_for, same_settings, warn_of_settings
 
 KIND = "compiled ticket"
-#: Of nodes and links; and of graphs and heterogeneous graphs, which older releases can't run.
+#: Format of nodes and links, and of graphs and heterogeneous graphs, which came later.
 FORMATS = (1, 2)
 
-# What a graph is prepared to, beside a sparse matrix.
+# Forms of a prepared graph other than a sparse matrix.
 _STRUCTURES: dict[str, Callable[..., Any]] = {
     "Hops": Hops,
     "Filter": Filter,
@@ -47,18 +47,18 @@ _SMALL = 1 << 31
 
 @dataclass(frozen=True)
 class Parts:
-    """What a compiled ticket is made of.
+    """Content of a compiled ticket.
 
     Attributes:
-        model: The small network.
-        shape: Of the features that it takes, ``[N, F]``.
-        x: Features as they are prepared; those of your own module dense.
-        graph: The pruned graph as it is prepared; of your own module its ``edge_index``.
-        of_edges: What your own module takes of edges.
-        kept: Columns of the features that the network looks at; None: all.
-        order: Where the columns are that the network expects; None: in their places.
-        head: From the network's outputs to the logits.
-        target: Node type that is predicted, of a heterogeneous graph.
+        model: Small network.
+        shape: Shape of the features that it takes, ``[N, F]``.
+        x: Prepared features; dense for your own module.
+        graph: Prepared pruned graph; ``edge_index`` for your own module.
+        of_edges: Edge values that your own module takes.
+        kept: Feature columns that the network uses; None: all.
+        order: Index of each expected column; None: the same order.
+        head: Map from the network's outputs to the logits.
+        target: Predicted node type of a heterogeneous graph.
         macs: Multiply-accumulates of each layer.
         recorded: Digest of your own module's settings.
     """
@@ -77,14 +77,14 @@ class Parts:
 
 
 def write_compiled(path: StrPath, parts: Parts) -> None:
-    """Write a compiled ticket, whole or not at all."""
+    """Write a compiled ticket atomically."""
     tensors: dict[str, Tensor] = {}
     model, head = parts.model, parts.head
     fields = head.fields() if isinstance(head, Head) else {}
     if type(head_from(fields)) is not type(head):
         raise InputError(
-            f"a compiled file does not hold a head of your own ({type(head).__name__}), expected "
-            "the ticket's own file and ticket.compile(data)"
+            f"a compiled file cannot store your own head ({type(head).__name__}), expected "
+            "ticket.save(path), and ticket.compile(data) after loading"
         )
     second = (
         "graph_of_node" in fields or parts.target is not None or "graph_of_node" in parts.of_edges
@@ -129,21 +129,20 @@ def read_compiled(
 
     Args:
         path: The file.
-        model: Needed when the network is your own: a module of its class, or what makes one.
-        device: Where it is to run.
+        model: Your own module, or a function that makes one; not needed for built-in models.
+        device: Device of the passes.
     """
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file, expected a compiled ticket")
     entry = read_entry(path)
     if entry is None or entry.metadata.get("kind") != KIND:
         raise InputError(
-            f"{path}: not a compiled ticket, or a damaged one; expected a file that "
-            "CompiledTicket.save wrote"
+            f"{path}: not a compiled ticket, or damaged, expected a file of CompiledTicket.save"
         )
     header = entry.metadata
     if header.get("format") not in FORMATS:
-        found, known = header.get("format"), " or ".join(map(str, FORMATS))
-        raise InputError(f"{path}: format {found!r} of a compiled ticket, expected {known}")
+        known = " or ".join(map(str, FORMATS))
+        raise InputError(f"{path}: format {header.get('format')!r}, expected {known}")
     # Copied to where torch allocates: in unaligned memory sums are rounded in another way.
     tensors = {name: tensor.clone().to(device) for name, tensor in entry.tensors.items()}
     try:
@@ -167,7 +166,7 @@ def read_compiled(
         raise
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"{path}: the weights don't fit the model ({reason})") from None
+        raise InputError(f"{path}: the weights do not fit the model ({reason})") from None
 
 
 def _spec(model: nn.Module) -> dict[str, Any]:
@@ -184,11 +183,11 @@ def _network(
     tensors: dict[str, Tensor],
     model: nn.Module | Callable[[], nn.Module] | None,
 ) -> nn.Module:
-    """The small network: one of its class, with the tensors that were stored."""
+    """Return the small network with the stored tensors."""
     spec = with_current_options(header["model"])
     if model is None and "name" not in spec:
         raise InputError(
-            f"{path}: its model is a {spec.get('class')}, expected one like it: "
+            f"{path}: its model is your own module ({spec.get('class')}), expected that module: "
             "CompiledTicket.load(path, model=...)"
         )
     if model is not None:
@@ -205,7 +204,7 @@ def _network(
     network = copy.deepcopy(full)
     parameters = {name for name, _ in network.named_parameters(remove_duplicate=False)}
     names = {plain_name(name): name for name in network.state_dict()}
-    state = {names.get(plain_name(name), name): own for name, own in header["state"].items()}
+    state = {names.get(plain_name(name), name): spec for name, spec in header["state"].items()}
     stored, expected = {*state, *header["sparse_weights"]}, {*network.state_dict()}
     if stored != expected:
         name = min(stored ^ expected)
@@ -240,7 +239,7 @@ def _dense(matrix: SparseMatrix) -> Tensor:
 
 
 def _pack(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
-    """Plain data that says how to rebuild a value from tensors, which go to the file."""
+    """Return plain data from which ``_unpack`` rebuilds a value; its tensors go to the file."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -248,16 +247,16 @@ def _pack(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
     if isinstance(value, Tensor):
         # The order in memory stays: with another, sums are rounded in another way.
         turned = value.dim() == 2 and not value.is_contiguous() and value.t().is_contiguous()
-        own = (value.t() if turned else value).detach().cpu().clone().contiguous()
-        long = own.dtype == torch.long
-        if long and own.dim() > 0 and (not own.numel() or int(own.abs().max()) < _SMALL):
-            own = own.int()
-        tensors[name] = own
+        stored = (value.t() if turned else value).detach().cpu().clone().contiguous()
+        long = stored.dtype == torch.long
+        if long and stored.dim() > 0 and (not stored.numel() or int(stored.abs().max()) < _SMALL):
+            stored = stored.int()
+        tensors[name] = stored
         return {"tensor": name, "turned": turned, "long": long}
     if isinstance(value, SparseMatrix):
         pattern = value.pattern
         parts = {"crow": pattern.crow, "col": pattern.col, "values": value.values}
-        packed = {part: _pack(own, f"{name}/{part}", tensors) for part, own in parts.items()}
+        packed = {part: _pack(tensor, f"{name}/{part}", tensors) for part, tensor in parts.items()}
         origin = _pack(pattern.origin, f"{name}/origin", tensors)
         return {
             "sparse": packed,
@@ -267,14 +266,13 @@ def _pack(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
         }
     if isinstance(value, dict):  # by node type or relation, the names of which are in the header
         return {"items": [
-            [key, _pack(own, f"{name}/{number}", tensors)]
-            for number, (key, own) in enumerate(value.items())
+            [key, _pack(part, f"{name}/{number}", tensors)]
+            for number, (key, part) in enumerate(value.items())
         ]}  # fmt: skip
     assert is_dataclass(value)
     kind = next(name for name, made in _STRUCTURES.items() if made is type(value))
-    own_fields = {f.name: getattr(value, f.name) for f in fields(value)}
     return {"kind": kind, "fields": {
-        part: _pack(own, f"{name}/{part}", tensors) for part, own in own_fields.items()
+        f.name: _pack(getattr(value, f.name), f"{name}/{f.name}", tensors) for f in fields(value)
     }}  # fmt: skip
 
 
@@ -288,13 +286,13 @@ def _unpack(packed: Any, tensors: dict[str, Tensor]) -> Any:
         tensor = tensor.long() if packed["long"] else tensor
         return tensor.t() if packed["turned"] else tensor
     if "sparse" in packed:
-        parts = {name: _unpack(own, tensors) for name, own in packed["sparse"].items()}
+        parts = {name: _unpack(part, tensors) for name, part in packed["sparse"].items()}
         rows, columns = packed["shape"]
         origin = _unpack(packed["origin"], tensors)
         pattern = Pattern(parts["crow"], parts["col"], (rows, columns), origin)
         return SparseMatrix(pattern, parts["values"], packed["unit"])
     if "items" in packed:
-        found = ((tuple(k) if isinstance(k, list) else k, own) for k, own in packed["items"])
-        return {key: _unpack(own, tensors) for key, own in found}
-    own = {name: _unpack(value, tensors) for name, value in packed["fields"].items()}
-    return _STRUCTURES[packed["kind"]](**own)
+        items = ((tuple(k) if isinstance(k, list) else k, part) for k, part in packed["items"])
+        return {key: _unpack(part, tensors) for key, part in items}
+    values = {name: _unpack(value, tensors) for name, value in packed["fields"].items()}
+    return _STRUCTURES[packed["kind"]](**values)

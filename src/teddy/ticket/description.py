@@ -49,6 +49,16 @@ def describe(info: TicketInfo) -> str:
     return "\n".join([title, *lines])
 
 
+def one_line(info: TicketInfo) -> str:
+    """Return the summary that is a ticket's ``repr``."""
+    return (
+        f"Ticket({info.dataset}, {model_name(info)}, method={info.method}, seed={info.seed}, "
+        f"edges={info.edges.kept}/{info.edges.total}, "
+        f"weights={info.weights.kept}/{info.weights.total}, "
+        f"test={info.ticket.test:.2f}, dense={info.dense.test:.2f})"
+    )
+
+
 def model_name(info: TicketInfo) -> str:
     """Return the registered name of a ticket's model, or the name of its class."""
     return info.model.get("name") or str(info.model.get("class")).rpartition(".")[2]
@@ -66,11 +76,11 @@ def _not_counted(model: ModelInfo) -> str:
 
 
 def model_card(info: TicketInfo, repo_id: str) -> str:
-    """Write a model card: YAML for the Hub's search, then what a reader wants to know.
+    """Return the model card of a ticket: YAML for the Hub's search, then text.
 
     Args:
-        info: The ticket's header.
-        repo_id: Where the ticket will be, for the example of its use.
+        info: Metadata of the ticket.
+        repo_id: Repository of the ticket, for the example of its use.
 
     Example:
         >>> import teddy
@@ -86,16 +96,16 @@ def model_card(info: TicketInfo, repo_id: str) -> str:
 
 
 def _metadata(info: TicketInfo) -> dict[str, Any]:
-    """What the Hub reads: library, tags, and the test result as its *model index*."""
+    """Return the card's YAML fields: library, tags and the test result as *model index*."""
     task, dataset = info.task, info.dataset
     name = f"{dataset}-{_model(info)}-{info.method}"
-    found: dict[str, Any] = {
+    card: dict[str, Any] = {
         "library_name": "teddy-glt",
         "pipeline_tag": "graph-ml",
         "tags": ["pytorch-geometric", "graph-lottery-ticket", "pruning", "sparse", info.method],
     }
     if "name" in info.model:
-        found["tags"].append(info.model["name"])
+        card["tags"].append(info.model["name"])
     if info.transferred is None:  # else the accuracy is of another graph
         metric = {
             "type": task["metric"],
@@ -107,8 +117,8 @@ def _metadata(info: TicketInfo) -> dict[str, Any]:
             "dataset": {"name": dataset, "type": dataset, "split": "test"},
             "metrics": [metric],
         }
-        found["model-index"] = [{"name": name, "results": [result]}]
-    return found
+        card["model-index"] = [{"name": name, "results": [result]}]
+    return card
 
 
 def _text(info: TicketInfo, repo_id: str) -> str:
@@ -180,5 +190,5 @@ def _counts(count: Count) -> tuple[str, str]:
 
 
 def _plain(text: str) -> str:
-    """A text that came from a file, in one line and without a meaning in Markdown."""
+    """Return a text from a file in one line, with Markdown escaped."""
     return "".join(f"\\{c}" if c in "\\|`*_[]<>#" else c for c in " ".join(str(text).split()))

@@ -1,4 +1,4 @@
-"""The kept edges of a ticket as a table."""
+"""Table of the kept edges of a ticket."""
 
 from __future__ import annotations
 
@@ -20,25 +20,23 @@ if TYPE_CHECKING:
 
     from teddy.ticket.ticket import DataLike, Ticket
 
-# Values of graphs, of which there may be as many as edges.
+# Values of graphs, whose number may equal that of the edges.
 _OF_GRAPHS = ("y", *MASKS, PRUNED_BY, "batch", "ptr")
-# What NumPy, and so a table, has.
+# Floating-point types of NumPy, and therefore of a table.
 _FLOATS = (torch.float16, torch.float32, torch.float64)
 
 
 def kept_edges(ticket: Ticket, data: DataLike) -> pa.Table:
-    """Each kept undirected edge once: ``source``, ``target``, and what belongs to edges.
+    """Return a table of the kept undirected edges: ``source``, ``target`` and values of edges.
 
-    Of a directed ticket: each direction that there is, as messages run. Self-loops are among them
-    if the network is given any. Nodes are called by the ids of the table that they came from
-    (``node_ids``), else by their numbers. Every tensor of the data with a value, or a row of
-    values, for each column of ``edge_index`` becomes a column, of lists if it has rows; of an edge
-    that is listed twice, the value that is listed first. ``edge_weight`` is called ``weight``, as a
-    table of edges is read.
+    A directed ticket has a row for each message. Self-loops are included if the network takes
+    them. Nodes have the ids of their table (``node_ids``), else their numbers. Every tensor of the
+    data with a value or a row for each column of ``edge_index`` becomes a column; an edge that is
+    listed twice has its first value. ``edge_weight`` is named ``weight``, as in edge tables.
 
-    Of a set of graphs there is a column ``graph``, and nodes are numbered in each. Of a
-    ``HeteroData`` there is a column ``relation``, such as ``author__writes__paper``, and an edge is
-    listed in each relation that it is kept in; values that a relation hasn't got are null.
+    A set of graphs has a column ``graph``, and nodes are numbered within each. A ``HeteroData``
+    has a column ``relation``, such as ``author__writes__paper``; an edge has a row for each
+    relation that keeps it, and values that a relation lacks are null.
 
     Args:
         ticket: The ticket.
@@ -50,20 +48,20 @@ def kept_edges(ticket: Ticket, data: DataLike) -> pa.Table:
     tables = []
     for part in ticket.kind.edge_lists(data, graph, edges, keep):
         first = {
-            name: pa.array(own.tolist(), pa.int64())
-            if isinstance(own, Tensor)
-            else pa.array(own, pa.string())
-            for name, own in part.columns.items()
+            name: pa.array(values.tolist(), pa.int64())
+            if isinstance(values, Tensor)
+            else pa.array(values, pa.string())
+            for name, values in part.columns.items()
         }
         tables.append(_table(part.ids, part.edges, part.listed, part.store, first))
     if len(tables) == 1:
         return tables[0]
-    alike = (table.cast(pa.schema(map(_of_any_length, table.schema))) for table in tables)
-    return pa.concat_tables(alike, promote_options="permissive")
+    aligned = (table.cast(pa.schema(map(_of_any_length, table.schema))) for table in tables)
+    return pa.concat_tables(aligned, promote_options="permissive")
 
 
 def _of_any_length(field: pa.Field) -> pa.Field:
-    """A column of lists that may be longer in another relation."""
+    """Return a field whose lists may have any length, as they differ between relations."""
     import pyarrow as pa
 
     fixed = pa.types.is_fixed_size_list(field.type)
@@ -77,14 +75,14 @@ def _table(
     store: Any,
     first: dict[str, Any] | None = None,
 ) -> pa.Table:
-    """Edges as a table.
+    """Return edges as a table.
 
     Args:
-        ids: Names of the nodes that edges come from, and of those that they lead to.
-        edges: int64 ``[2, K]``.
-        listed: int64 ``[2, E]``, all edges as the data list them.
-        store: The data, which have a value for each of these.
-        first: Columns that come first.
+        ids: Ids of source nodes and of target nodes.
+        edges: Kept edges, int64 ``[2, K]``.
+        listed: All edges as listed in the data, int64 ``[2, E]``.
+        store: Data with a value for each listed edge.
+        first: First columns of the table.
     """
     import pyarrow as pa
 
@@ -101,7 +99,7 @@ def _table(
 
 
 def parquet(table: pa.Table) -> bytes:
-    """A table as the content of a Parquet file."""
+    """Return a table as the content of a Parquet file."""
     from pyarrow.parquet import write_table
 
     buffer = io.BytesIO()
@@ -120,7 +118,7 @@ def _belongs_to_edges(data: Any, name: str, value: Any) -> bool:
 
 
 def _column(name: str, values: Tensor) -> pa.Array:
-    """Numbers ``[E]``, or lists of them, ``[E, D]``.
+    """Return a column of numbers ``[E]``, or of lists ``[E, D]``.
 
     Example:
         >>> _column("edge_weight", torch.tensor([0.5], dtype=torch.bfloat16)).to_pylist()

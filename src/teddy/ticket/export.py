@@ -1,19 +1,18 @@
-"""Tickets for other programs: ONNX, ``torch.export``, Parquet.
+"""Export of tickets: ONNX, ``torch.export`` and Parquet.
 
-The network becomes a program of plain tensor operations that needs nothing of this library,
-``logits = program(x, edge_index)``: ``x`` float ``[N, F]``, dense; ``edge_index`` int64
-``[2, E]``, both directions of each kept edge (of a directed ticket those that there are), each
-once, as :meth:`teddy.ticket.Ticket.edge_index` gives them. A ticket that was found with weights of
-edges has ``edge_weight`` float ``[E]`` as a third input, as :meth:`teddy.ticket.Ticket.fields`
-gives it. Of a regression the outputs are what ``predict`` gives, numbers in the scale of its
-targets; of a ticket that predicts links they are ``[N, D]`` of nodes, and the inner product of two
-is the logit of a link. Numbers of nodes and edges are open: the same file serves other graphs.
-Dead hidden units are removed; other weights that are zero are stored as such.
+The network becomes a program of plain tensor operations that runs without this library,
+``logits = program(x, edge_index)``. ``x`` is float ``[N, F]``, dense. ``edge_index`` is int64
+``[2, E]``, the kept messages, each once, from :meth:`teddy.ticket.Ticket.edge_index`. A ticket that
+was found with edge weights has ``edge_weight`` float ``[E]`` as third input, from
+:meth:`teddy.ticket.Ticket.fields`. A regression program returns predictions in the scale of its
+targets. A link-prediction program returns outputs ``[N, D]`` of nodes: the inner product of two is
+the logit of a link. Numbers of nodes and edges are open, so that one file serves other graphs.
+Dead hidden units are removed; other zero weights are stored.
 
-Of a ticket that classifies graphs it is ``logits = program(x, edge_index, batch)``, ``[G, C]``:
-``batch`` int64 ``[N]`` is the graph of each node, as in a PyG ``Batch``. Of a ``HeteroData`` there
-is an input for each node type that has features, such as ``x_paper``, and for each relation, such
-as ``edge_index_author__writes__paper``; ``torch.export`` takes them in one dict of these names.
+A graph-classification program is ``logits = program(x, edge_index, batch)``, ``[G, C]``, with
+``batch`` int64 ``[N]``, the graph of each node, as in a PyG ``Batch``. A ``HeteroData`` program has
+an input for each node type with features, such as ``x_paper``, and for each relation, such as
+``edge_index_author__writes__paper``; ``torch.export`` takes them in one dict of these names.
 """
 
 from __future__ import annotations
@@ -52,22 +51,21 @@ OPSET = 18
 
 
 def export_ticket(ticket: Ticket, path: StrPath, data: DataLike | None = None) -> None:
-    """Write a ticket for other programs, by the ending of the file.
+    """Export a ticket in the format of the file's ending.
 
     Args:
         ticket: The ticket.
         path: ``.onnx``; ``.pt2``, for ``torch.export.load``; ``.parquet``, the table of
             :func:`~teddy.ticket.edge_table.kept_edges`.
-        data: The ticket's graph or graphs, for ``.parquet``.
+        data: Graph or graphs of the ticket, for ``.parquet``.
 
     Raises:
-        InputError: if there is no such export, or the network can't be exported; nothing is
-            written then.
+        InputError: if the ticket can't be exported; nothing is written then.
     """
     kind = check_kind(path)
     if (kind == ".parquet") != (data is not None):
-        came, expected = ("a graph", "none") if data is not None else ("no graph", "the ticket's")
-        raise InputError(f"{path}: {came} came with it, expected {expected} for {kind}")
+        expected = "no data" if data is not None else "the ticket's data"
+        raise InputError(f"{path}: cannot export to {kind}, expected {expected} with it")
     check_writable(path)
     if data is not None:
         write_atomically(path, parquet(kept_edges(ticket, data)))
@@ -76,7 +74,7 @@ def export_ticket(ticket: Ticket, path: StrPath, data: DataLike | None = None) -
     for name in input_names(ticket.info):
         if name not in form.sizes:
             raise InputError(
-                f"{path}: the ticket was found with {name}, expected one without for {kind}"
+                f"{path}: the ticket was found with {name}, expected a ticket without it for {kind}"
             )
     finish = ticket.task.predict if output == "predictions" else None
     program = exported_program(ticket.model, form, finish)
@@ -85,10 +83,10 @@ def export_ticket(ticket: Ticket, path: StrPath, data: DataLike | None = None) -
 
 
 def signature(ticket: TicketEdges) -> tuple[list[str], str]:
-    """What the program of a ticket takes, and what it gives.
+    """Return the names of a program's inputs, and of its output.
 
-    Logits; of a regression, whose logits are in a scale of the training's own, predictions; where
-    links are predicted, the outputs of nodes, whose inner products are logits.
+    The output is ``logits``; ``predictions`` of a regression; ``outputs`` of nodes, whose inner
+    products are logits, for link prediction.
     """
     kind = ticket.kind
     return list(kind.program().sizes), kind.exported or ticket.task.exported
@@ -114,7 +112,7 @@ def check_kind(path: StrPath) -> str:
 
 
 class _Finished(nn.Module):
-    """A module, and something to do with its logits."""
+    """Module with a function of its logits."""
 
     def __init__(self, module: nn.Module, finish: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
@@ -132,13 +130,13 @@ def exported_program(
 ) -> ExportedProgram:
     """Trace a network for any number of nodes, edges and graphs.
 
-    Models of ours are traced in their plain form, other modules where ``torch.export`` can follow
-    them; both without dead hidden units.
+    Built-in models are traced in plain tensor operations, other modules as they are, all without
+    dead hidden units.
 
     Args:
-        model: The network; it stays as it is.
-        form: The inputs of the program.
-        finish: From the logits to what the program is to give; None: the logits.
+        model: Network, which is not changed.
+        form: Inputs of the program.
+        finish: Map from the logits to the output; None: the logits.
     """
     from torch.export import Dim, export
 
@@ -175,7 +173,7 @@ def _finished(module: nn.Module, finish: Callable[[Tensor], Tensor] | None) -> n
 
 
 def _compact(model: nn.Module, run: Callable[[nn.Module], Tensor]) -> nn.Module:
-    """The network without dead hidden units; your own as it is where that can't be had."""
+    """Return the network without dead hidden units, or unchanged if they can't be removed."""
     if isinstance(model, GNN):
         return compact(model, units_only=True)[0]
     try:
@@ -200,7 +198,9 @@ def _onnx(program: ExportedProgram, form: Program, output: str) -> bytes:
             )
     except Exception as error:  # an operation that ONNX doesn't have, of a module of the user's
         reason = shorten(" ".join(str(error.__cause__ or error).split()), 160, placeholder=" ...")
-        raise InputError(f"the network can't be written as ONNX ({reason})") from error
+        raise InputError(
+            f"the network cannot be written as ONNX ({reason}), expected other operations, or .pt2"
+        ) from error
     assert made is not None
     _name_sizes(made.model.graph, form)
     content: bytes = made.model_proto.SerializeToString()
@@ -208,7 +208,7 @@ def _onnx(program: ExportedProgram, form: Program, output: str) -> bytes:
 
 
 def _name_sizes(graph: Any, form: Program) -> None:
-    """Call the open sizes what they are, not s77."""
+    """Give the open sizes readable names in place of s77."""
     known = zip(graph.inputs, form.sizes.values(), strict=True)
     names = {str(value.shape[axis]): label for value, (axis, label) in known}
     rows = graph.outputs[0].shape[0]
@@ -223,7 +223,7 @@ def _name_sizes(graph: Any, form: Program) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what the exporters say about themselves."""
+    """Silence warnings and logs of the exporters."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""Features, and other values of a graph, as a ticket's network takes them."""
+"""Features and other values of a graph, as a ticket's network takes them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from teddy.ticket.info import TicketInfo
 
 
 def features_for(info: TicketInfo, data: Data) -> Tensor:
-    """The features of some data, in the order in which the ticket's network has learned them.
+    """Return the features of data, with columns in the order of the ticket's training.
 
     Raises:
-        InputError: if there isn't a row for each node, or the columns are others.
+        InputError: if a node has no row, or the columns differ.
     """
     dimensions = info.graph.get("integer_x")
     x = check_features(data.x, integers=dimensions is not None)
@@ -39,20 +39,20 @@ def features_for(info: TicketInfo, data: Data) -> Tensor:
 
 
 def feature_metadata(x: Tensor) -> dict[str, int]:
-    """What a ticket's header says of features: their number, and the dimensions of integer ones.
+    """Return the header entries of features: their number, and the dimensions of integers.
 
     Example:
         >>> feature_metadata(torch.eye(3)), feature_metadata(torch.arange(3))
         ({'features': 3}, {'features': 1, 'integer_x': 1})
     """
-    facts = {"features": num_features(x)}
-    return facts if x.is_floating_point() else {**facts, "integer_x": x.dim()}
+    counts = {"features": num_features(x)}
+    return counts if x.is_floating_point() else {**counts, "integer_x": x.dim()}
 
 
 def order_for(info: TicketInfo, data: Data) -> Tensor | None:
-    """Where the columns that the network expects are, by name; None: in their places.
+    """Return the index of each expected column, by name; None: in the same order.
 
-    Columns without names, the ticket's or the data's, are taken as they come.
+    Without names, the ticket's or the data's, columns are taken in order.
     """
     names = feature_names(data)
     if names is None or info.features is None:
@@ -69,7 +69,7 @@ def extra_inputs_for(info: TicketInfo, data: Data) -> ExtraInputs:
 
 
 def input_names(info: TicketInfo) -> list[str]:
-    """Return the names of all values that a ticket's network takes beside features and edges."""
+    """Return the names of the network's inputs other than features and edges."""
     graph, names = info.graph, list[str]()
     names += graph.get("edge_inputs", [])
     names += graph.get("node_inputs", [])

@@ -1,8 +1,8 @@
-"""One file: safetensors with a JSON header. No pickle, written whole or not at all.
+"""Ticket file: safetensors with a JSON header, without pickle, written atomically.
 
 Tensors: ``edges`` holds a bit for each edge of the canonical order; of each parameter,
 ``weight/NAME/mask`` holds a bit for each entry and ``weight/NAME/values`` the entries that are not
-zero; ``buffer/NAME`` holds whatever else the module's state has. The header, JSON under the
+zero; ``buffer/NAME`` holds the rest of the module's state. The header, JSON under the
 metadata key ``teddy``, holds the :class:`~teddy.ticket.info.TicketInfo`, the shapes, and a sha256
 over everything.
 """
@@ -31,13 +31,13 @@ FORMAT = 1
 
 @dataclass
 class Content:
-    """What a ticket file holds.
+    """Content of a ticket file.
 
     Attributes:
-        info: Everything but the tensors.
-        keep: bool ``[M]``, the edges that stay.
-        parameters: The sparse weights, filled up with zeros.
-        buffers: The rest of the module's state.
+        info: Metadata.
+        keep: Mask of the kept edges, bool ``[M]``.
+        parameters: Sparse weights, with their zeros.
+        buffers: Rest of the module's state.
     """
 
     info: TicketInfo
@@ -47,7 +47,7 @@ class Content:
 
 
 def write_ticket(path: StrPath, content: Content) -> None:
-    """Write a ticket file; on any failure a file that was there before is untouched."""
+    """Write a ticket file; on failure an existing file is untouched."""
     tensors = {"edges": pack(content.keep)}
     shapes = {}
     for name, parameter in content.parameters.items():
@@ -64,7 +64,7 @@ def write_ticket(path: StrPath, content: Content) -> None:
 
 
 def is_ticket(path: StrPath) -> bool:
-    """Whether a place is meant as a ticket's: by its name, or as safetensors begin.
+    """Return whether a path is a ticket: by its name, or by the first bytes of the file.
 
     Example:
         >>> is_ticket("no-such-file.ticket")
@@ -98,12 +98,12 @@ def read_ticket(path: StrPath) -> Content:
     if version != FORMAT:
         raise InputError(f"{path}: ticket format {version!r}, expected {FORMAT}")
     if claimed != content_digest(header, tensors):
-        raise InputError(f"{path}: the checksum doesn't match, the file was changed or damaged")
+        raise InputError(f"{path}: the checksum does not match, the file was changed or damaged")
     try:
         return _content(header, tensors)
     except (KeyError, TypeError, AttributeError, ValueError, RuntimeError, OverflowError) as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"{path}: the header doesn't fit what it describes ({reason})") from None
+        raise InputError(f"{path}: the header does not fit the tensors ({reason})") from None
 
 
 def _content(header: dict[str, Any], tensors: dict[str, Tensor]) -> Content:
@@ -124,7 +124,7 @@ def _content(header: dict[str, Any], tensors: dict[str, Tensor]) -> Content:
 
 
 def _fill(mask: Tensor, values: Tensor, shape: list[int]) -> Tensor:
-    stays = unpack(mask, math.prod(shape))
-    full = values.new_zeros(stays.numel())
-    full[stays] = values
+    kept = unpack(mask, math.prod(shape))
+    full = values.new_zeros(kept.numel())
+    full[kept] = values
     return full.view(shape)

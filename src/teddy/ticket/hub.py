@@ -1,7 +1,7 @@
 """Tickets on the Hugging Face Hub: a repository with the file and its card.
 
-Everything goes through huggingface_hub (the extra ``hub``): its token, cache, ``HF_ENDPOINT`` and
-``HF_HUB_OFFLINE`` are as for any other model.
+The package huggingface_hub (extra ``hub``) does the work: its token, cache, ``HF_ENDPOINT`` and
+``HF_HUB_OFFLINE`` apply as for any other model.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from teddy.store.atomic import StrPath
 from teddy.ticket.description import model_card
 from teddy.ticket.info import TicketInfo
 
-#: Its name in a repository; the Hub knows the ending.
+#: Name of the file in a repository, with an ending that the Hub recognises.
 FILE = "ticket.safetensors"
 
-#: How the place of a ticket on the Hub begins where a file could be: ``hub:owner/name@revision``.
+#: Prefix of a ticket on the Hub in place of a file: ``hub:owner/name@revision``.
 PREFIX = "hub:"
 
 
@@ -33,28 +33,32 @@ def push(
     revision: str | None = None,
     token: str | None = None,
 ) -> str:
-    """Put a ticket's file and its card into a repository, in one commit; return its address.
+    """Upload a ticket's file and its card in one commit; return the commit's address.
 
     Args:
-        file: A whole ticket file.
+        file: Ticket file.
         info: Its header.
-        repo_id: ``owner/name``; it is made unless it is there.
+        repo_id: ``owner/name``; a missing repository is created.
         private: Whether only its owner may see it.
-        revision: A branch; it is made unless it is there.
-        token: Of the Hub; by default the one that is logged in.
+        revision: Branch; a missing one is created.
+        token: Token of the Hub; by default that of ``hf auth login``.
 
     Raises:
-        InputError: if it can't be done; then there is no commit.
+        InputError: if the upload fails; then there is no commit.
     """
     with _errors(repo_id, revision):
         from huggingface_hub import CommitOperationAdd, HfApi, get_token
 
         if token is None and get_token() is None:
-            raise InputError("no token for the Hub came, expected one: hf auth login, or HF_TOKEN")
+            raise InputError(
+                "no token for the Hub, expected one: run hf auth login, or set HF_TOKEN"
+            )
         api = HfApi(token=token)
         repo_id = api.create_repo(repo_id, private=private or None, exist_ok=True).repo_id
         if private and not api.model_info(repo_id).private:
-            raise InputError(f"{PREFIX}{repo_id}: is there and public, expected a private one")
+            raise InputError(
+                f"{PREFIX}{repo_id}: is public already, expected a private or new repository"
+            )
         if revision is not None:
             api.create_branch(repo_id, branch=revision, exist_ok=True)
         card = model_card(info, repo_id).encode()
@@ -73,7 +77,7 @@ def download(repo_id: str, revision: str | None = None, token: str | None = None
     """Return the file of a ticket on the Hub, from the cache where it is the same.
 
     Raises:
-        InputError: if it can't be had.
+        InputError: if the download fails.
     """
     with _errors(repo_id, revision):
         from huggingface_hub import hf_hub_download
@@ -82,7 +86,7 @@ def download(repo_id: str, revision: str | None = None, token: str | None = None
 
 
 def is_on_hub(path: StrPath) -> bool:
-    """Whether a place is meant to be on the Hub.
+    """Return whether a path is on the Hub.
 
     Example:
         >>> is_on_hub("hub:me/citeseer-gin"), is_on_hub("citeseer-gin.ticket")
@@ -92,7 +96,7 @@ def is_on_hub(path: StrPath) -> bool:
 
 
 def local_file(path: StrPath) -> Path:
-    """Return the file that is meant, downloaded first if it is on the Hub.
+    """Return the local file of a path, downloaded first if it is on the Hub.
 
     Example:
         >>> local_file("citeseer-gin.ticket").name
@@ -106,7 +110,7 @@ def local_file(path: StrPath) -> Path:
 
 @contextmanager
 def _errors(repo_id: str, revision: str | None) -> Iterator[None]:
-    """Say in one line what the library's errors mean."""
+    """Turn errors of huggingface_hub into one line."""
     if find_spec("huggingface_hub") is None:
         raise InputError("the Hub needs huggingface_hub: pip install 'teddy-glt[hub]'")
     from huggingface_hub import errors
@@ -119,23 +123,25 @@ def _errors(repo_id: str, revision: str | None) -> Iterator[None]:
     except errors.HFValidationError as error:
         raise InputError(f"{place}: expected owner/name ({_reason(error)})") from None
     except errors.GatedRepoError:
-        raise InputError(f"{place}: its owner must let you in first") from None
-    except errors.RepositoryNotFoundError:
         raise InputError(
-            f"{place}: no such repository, or a private one that the token isn't for"
+            f"{place}: the repository is gated, expected access: request it on its page"
         ) from None
+    except errors.RepositoryNotFoundError:
+        raise InputError(f"{place}: no such repository, or no access with this token") from None
     except errors.RevisionNotFoundError:
-        raise InputError(f"{place}: there is no revision '{revision}'") from None
+        raise InputError(
+            f"{place}: no revision '{revision}', expected a branch, tag or commit"
+        ) from None
     except errors.LocalEntryNotFoundError:
-        raise InputError(f"{place}: not in the cache, and the Hub can't be reached") from None
+        raise InputError(f"{place}: not in the cache, and the Hub cannot be reached") from None
     except errors.EntryNotFoundError:
         raise InputError(f"{place}: has no {FILE}, expected a ticket's repository") from None
     except errors.HfHubHTTPError as error:
         status = error.response.status_code
-        reason = "the token isn't allowed to" if status in (401, 403) else _reason(error)
-        raise InputError(f"{place}: the Hub refused, {status} ({reason})") from None
+        reason = "the token has no permission" if status in (401, 403) else _reason(error)
+        raise InputError(f"{place}: the Hub refused with status {status} ({reason})") from None
     except (OSError, ValueError, RuntimeError, errors.HTTPError) as error:
-        raise InputError(f"{place}: the Hub can't be used ({_reason(error)})") from None
+        raise InputError(f"{place}: the Hub cannot be used ({_reason(error)})") from None
 
 
 def _reason(error: Any) -> str:

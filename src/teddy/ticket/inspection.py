@@ -1,4 +1,4 @@
-"""Anatomy of a ticket: kept weights and edges, part by part and around a node."""
+"""Inspection of a ticket: kept weights by layer, kept edges of the graph and around a node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from teddy.ticket.info import Count
 
 
 def parameter_counts(parameters: Mapping[str, Tensor]) -> dict[str, Count]:
-    """Entries of each parameter, and those that aren't zero.
+    """Return the number of entries of each parameter, and of those that are not zero.
 
     Example:
         >>> import torch
@@ -26,10 +26,10 @@ def parameter_counts(parameters: Mapping[str, Tensor]) -> dict[str, Count]:
 
 
 def layer_counts(counts: Mapping[str, Count]) -> dict[str, Count]:
-    """The same for each layer, by the names of the parameters.
+    """Sum the counts of parameters by layer, from their names.
 
-    The i-th entries of lists of parameters, as our models have them, are of one layer; of a module
-    made of others, each of these is a layer, and each entry of a list of them.
+    The i-th entries of parameter lists, as in built-in models, are one layer. In any other module
+    each submodule is a layer, and so is each entry of a module list.
 
     Example:
         >>> some = Count(4, 1)
@@ -56,7 +56,7 @@ def _layer(parts: list[str]) -> str:
 
 @dataclass(frozen=True)
 class DegreeLoss:
-    """A node, by its id, and how many edges it has before and after."""
+    """Degree of a node, given by its id, before and after pruning."""
 
     node: int | str
     before: int
@@ -65,14 +65,14 @@ class DegreeLoss:
 
 @dataclass(frozen=True)
 class GraphComparison:
-    """What a ticket leaves of a graph.
+    """Health of a graph before and after pruning, and the nodes that lost most edges.
 
     Attributes:
-        before: The graph's health, whole.
-        after: The same with the kept edges only.
-        hubs: The nodes that lost most edges, most first; of equals, those with more to begin with.
-        num_stranded: How many nodes had edges and have none now.
-        stranded: The first few of them, those that had most edges first.
+        before: Health of the whole graph.
+        after: Health of the pruned graph.
+        hubs: Nodes that lost most edges, most first, then by original degree.
+        num_stranded: Number of nodes that lost all their edges.
+        stranded: The first of them, by original degree.
     """
 
     before: GraphHealth
@@ -89,14 +89,14 @@ def compare_graphs(
     ids: Sequence[int | str] | None = None,
     first: int = 10,
 ) -> GraphComparison:
-    """Say what a choice of edges leaves of a graph.
+    """Compare a graph before and after pruning.
 
     Args:
-        graph: The whole.
-        keep: bool ``[M]``, the edges that stay.
+        graph: Whole graph.
+        keep: Mask of the kept edges, bool ``[M]``.
         y: Classes of the nodes, -1 where there is none.
-        ids: What the nodes are called; by default their numbers.
-        first: How many nodes to list.
+        ids: Ids of the nodes; by default their numbers.
+        first: Number of nodes to list.
 
     Example:
         >>> import torch
@@ -126,24 +126,24 @@ def compare_graphs(
     )
 
 
-#: More nodes than this can't be told apart in a picture.
+#: Largest number of nodes in a picture.
 MOST_NODES = 60
 
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """A node and the nodes around it, with all edges between them.
+    """Nodes around a node, with all edges between them.
 
     Attributes:
-        nodes: Their numbers, most relevant first; the node itself is the first.
-        hops: How far each is from the node.
-        parents: For each, the place in ``nodes`` of the node nearer by through which it is
-            reached, by an edge that stays where there is one; of the first: itself.
-        edges: Pairs of places in ``nodes``.
-        kept: Whether each edge stays.
-        left_out: Nodes as near that aren't listed.
-        degree: Of the node, before.
-        degree_after: Of the node, after.
+        nodes: Numbers of the nodes, most relevant first, beginning with the node itself.
+        hops: Distance of each node from the first.
+        parents: For each node, the index in ``nodes`` of its predecessor on a shortest path,
+            along a kept edge if possible; 0 for the first node.
+        edges: Pairs of indices in ``nodes``.
+        kept: Whether each edge is kept.
+        left_out: Number of further nodes within these hops.
+        degree: Degree of the node before pruning.
+        degree_after: Degree of the node after pruning.
     """
 
     nodes: list[int]
@@ -161,15 +161,15 @@ def neighbourhood(
 ) -> Neighbourhood:
     """Collect the nodes around a node of the whole graph.
 
-    Nearer ones come first; of those as near, the ones that an edge that stays leads to; of those,
-    the ones of higher degree, then of lower number.
+    They are ordered by distance, then by whether a kept edge leads to them, by degree (highest
+    first) and by number.
 
     Args:
-        graph: The whole.
-        keep: bool ``[M]``, the edges that stay.
-        node: Its number.
-        hops: How far to go, 1 or 2.
-        most: How many nodes to list at most.
+        graph: Whole graph.
+        keep: Mask of the kept edges, bool ``[M]``.
+        node: Number of the node.
+        hops: Largest distance, 1 or 2.
+        most: Largest number of nodes to list.
 
     Example:
         >>> import torch
@@ -229,9 +229,9 @@ def neighbourhood(
 
 
 def neighbours(graph: Edges, keep: Tensor, node: int) -> tuple[list[int], list[int]]:
-    """Nodes that a node is joined to by an edge that stays, and by one that goes.
+    """Return the neighbours of a node by kept edges, and those by removed edges.
 
-    Those of higher degree come first, then those of lower number.
+    They are ordered by degree, highest first, then by number.
 
     Example:
         >>> import torch
@@ -249,7 +249,7 @@ def neighbours(graph: Edges, keep: Tensor, node: int) -> tuple[list[int], list[i
 
 
 def find_node(name: str, ids: Sequence[int | str]) -> int:
-    """The number of the node that is called so.
+    """Return the number of the node with an id.
 
     Example:
         >>> find_node("bob", ["ann", "bob"])
@@ -258,4 +258,4 @@ def find_node(name: str, ids: Sequence[int | str]) -> int:
     for number, known in enumerate(ids):
         if str(known) == name:
             return number
-    raise InputError(f"node is '{name}', expected an id of the graph such as '{ids[0]}'")
+    raise InputError(f"node is '{name}', expected an id of the graph, such as '{ids[0]}'")

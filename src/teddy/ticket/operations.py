@@ -1,4 +1,4 @@
-"""Uses of a ticket, with the tasks that they do not support."""
+"""Operations on a ticket, with the tasks that they do not support."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from teddy.capabilities import Capabilities, check_combination, reason_against
 from teddy.tasks import kind_from, task_from
 from teddy.ticket.info import TicketInfo
 
-#: Uses of a ticket, in the order of the docs.
+#: Operations on a ticket, in the order of the docs.
 OPERATIONS: dict[str, Capabilities] = {
     part.name: part
     for part in (
@@ -29,7 +29,7 @@ OPERATIONS: dict[str, Capabilities] = {
 
 
 def check_operation(name: str, info: TicketInfo) -> None:
-    """Raise if a ticket's task does not support a use.
+    """Raise if a ticket's task does not support an operation.
 
     Args:
         name: A name in :data:`OPERATIONS`.
@@ -39,7 +39,7 @@ def check_operation(name: str, info: TicketInfo) -> None:
 
 
 def supports(name: str, info: TicketInfo) -> bool:
-    """Whether a ticket's task supports a use."""
+    """Return whether a ticket's task supports an operation."""
     return reason_against(_parts(name, info)) is None
 
 

@@ -1,4 +1,4 @@
-"""The mark that a graph has which a ticket has pruned already."""
+"""Mark of graphs that a ticket has pruned already: the field ``pruned_by``."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 
 
 def pruned_marks(ticket: TicketEdges, edge_index: Tensor, nodes: list[int]) -> Tensor:
-    """A number for each pruned graph that the ticket and the graph's edges make, int64 ``[G]``.
+    """Return a digest of the ticket and the edges for each pruned graph, int64 ``[G]``.
 
     Args:
-        ticket: What pruned them.
+        ticket: The ticket that pruned them.
         edge_index: Messages of all graphs, sorted by source.
         nodes: Nodes of each graph.
     """
-    own = hashlib.sha256(json.dumps(ticket.info.to_dict(), sort_keys=True).encode())
-    own.update(pack(ticket.keep).numpy().tobytes())
+    ticket_digest = hashlib.sha256(json.dumps(ticket.info.to_dict(), sort_keys=True).encode())
+    ticket_digest.update(pack(ticket.keep).numpy().tobytes())
     ends = torch.tensor([0, *nodes]).cumsum(0)
     messages = edge_index.cpu()
     columns = torch.searchsorted(messages[0].contiguous(), ends).tolist()
-    found = []
+    numbers = []
     for number, first in enumerate(ends[:-1].tolist()):
-        digest = own.copy()
+        digest = ticket_digest.copy()
         digest.update(f"\n{nodes[number]} nodes\n".encode())
         part = messages[:, columns[number] : columns[number + 1]] - first
         digest.update(part.contiguous().numpy().astype("<i8").tobytes())
-        found.append(int.from_bytes(digest.digest()[:8], "little", signed=True))
-    return torch.tensor(found)
+        numbers.append(int.from_bytes(digest.digest()[:8], "little", signed=True))
+    return torch.tensor(numbers)
 
 
 def is_marked(ticket: TicketEdges, data: Data, edge_index: Tensor, nodes: list[int]) -> bool:
-    """Whether graphs have the mark of this ticket and these edges.
+    """Return whether graphs have the mark of this ticket and these edges.
 
     Args:
         ticket: The ticket.
@@ -57,7 +57,7 @@ def is_marked(ticket: TicketEdges, data: Data, edge_index: Tensor, nodes: list[i
 
 
 def refuse_marked(data: Data) -> None:
-    """Raise if a graph has a mark, for a ticket and edges that it doesn't fit.
+    """Raise if a graph has a mark.
 
     Example:
         >>> refuse_marked(Data(pruned_by=torch.tensor(7)))

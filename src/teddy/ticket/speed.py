@@ -1,4 +1,4 @@
-"""What a ticket saves at inference, step by step: the same kernels on both sides."""
+"""Inference time of a ticket against the dense model, with the same kernels for both."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from torch import nn
 from teddy.ticket.compiled import CompiledTicket
 from teddy.ticket.ticket import DataLike, Ticket
 
-# Passes of each way that are timed, whatever they take.
+# Fewest and most timed passes of each variant.
 _FEWEST, _MOST = 5, 300
 
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass over the whole graph.
+    """Time of one pass over the whole graph.
 
     Attributes:
-        way: ``dense``: all edges, all weights. ``sparse graph``: the ticket's edges, all weights.
-            ``sparse weights``: the ticket, its zeros multiplied like any number. ``compiled``: the
-            ticket, compiled. The first two are compiled in the same way.
-        device: Where it ran.
-        threads: Of the CPU.
-        milliseconds: Median of passes that took turns with the other ways.
-        macs: Multiply-accumulates with weights that aren't zero, whether a kernel skips zeros or
-            not: the time says that. None where they can't be counted.
-        weights: Weights that are stored.
+        way: Variant: ``dense`` (all edges, all weights), ``sparse graph`` (the ticket's edges, all
+            weights), ``sparse weights`` (the ticket, with its zeros multiplied) or ``compiled``
+            (the ticket, compiled). The first two are compiled, too.
+        device: Device of the pass.
+        threads: Threads of the CPU.
+        milliseconds: Median of passes that alternate with the other variants.
+        macs: Multiply-accumulates with non-zero weights, even where a kernel multiplies zeros.
+            None where they can't be counted.
+        weights: Number of stored weights.
     """
 
     way: str
@@ -45,13 +45,13 @@ class Pass:
 def measure(ticket: Ticket, data: DataLike, seconds: float = 1.0) -> list[Pass]:
     """Time a pass of the dense model and of a ticket, on the device of ``data``.
 
-    Features are sparse on both sides where they are, and so is the graph; so that what is shown is
-    the ticket's merit alone.
+    Sparse features and the sparse graph are used for both, so that the difference is due to the
+    ticket alone.
 
     Args:
         ticket: The ticket.
         data: Its graph or graphs.
-        seconds: To spend on each way, about.
+        seconds: Approximate time to spend on each variant.
 
     Example:
         >>> import teddy
@@ -71,9 +71,9 @@ def measure(ticket: Ticket, data: DataLike, seconds: float = 1.0) -> list[Pass]:
 
 
 def compiled_variants(ticket: Ticket, data: DataLike) -> dict[str, CompiledTicket]:
-    """The dense model, what a ticket changes step by step, and the ticket compiled.
+    """Return the compiled variants from the dense model to the ticket; see :class:`Pass`.
 
-    What the dense weights are doesn't change the time, only that none is zero.
+    Values of the dense weights do not change the time, as long as none is zero.
 
     Args:
         ticket: The ticket.
@@ -89,7 +89,7 @@ def compiled_variants(ticket: Ticket, data: DataLike) -> dict[str, CompiledTicke
 
 
 def medians(runs: list[CompiledTicket], seconds: float) -> list[float]:
-    """Median milliseconds of each, in turns."""
+    """Return the median milliseconds of each variant; passes alternate."""
     for run in runs:
         _timed(run)  # compiles what has to be
     warm = [_timed(run) for run in runs]
@@ -100,7 +100,7 @@ def medians(runs: list[CompiledTicket], seconds: float) -> list[float]:
 
 
 def dense_like(model: nn.Module) -> nn.Module:
-    """A model of the same size without a zero; what the weights are doesn't change its time.
+    """Return a copy of a model without zero weights, for timing.
 
     Example:
         >>> dense_like(nn.Linear(2, 1, bias=False)).weight.data

@@ -1,4 +1,4 @@
-"""The state of a network, in which a parameter may have several names."""
+"""State of a network: parameters, buffers and the class of your own module."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from teddy.models.own_module import check_state
 from teddy.store.atomic import StrPath
 from teddy.ticket.file import Content
 
-#: Entries of a header's model by which the settings of your own module are compared.
+#: Header entries by which the settings of your own module are compared.
 STRUCTURE = ("structure", "varying")
 
 # Classes in older files that hide the class of the module inside.
@@ -37,15 +37,15 @@ def network_from(
     """Return the network of a ticket's file, or raise.
 
     Args:
-        path: The file, for messages.
-        content: Its content.
-        model: A module of the ticket's class, or a function that makes one; None: a built-in one.
+        path: File of the ticket, for messages.
+        content: Content of the file.
+        model: See :func:`module_for`; None: a built-in model.
     """
     spec = content.info.model
     if model is None and "name" not in spec:
         raise InputError(
-            f"{path}: its model is a {spec.get('class')}, "
-            "expected one like it: Ticket.load(path, model=...) (--module FILE.py:NAME)"
+            f"{path}: its model is your own module ({spec.get('class')}), expected that module: "
+            "Ticket.load(path, model=...) (--module FILE.py:NAME)"
         )
     try:
         if model is None:
@@ -59,21 +59,21 @@ def network_from(
         raise InputError(f"{path}: {error}") from None
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"{path}: the weights don't fit the model ({reason})") from None
+        raise InputError(f"{path}: the weights do not fit the model ({reason})") from None
     if not same:
         warn_of_settings(path, network)
     return network.eval()
 
 
 def module_for(spec: Mapping[str, Any], model: nn.Module | Callable[[], nn.Module]) -> nn.Module:
-    """Return a module for a ticket's weights: a copy of one, or one that a function makes.
+    """Return a module for a ticket's weights: a copy, or the result of a function.
 
     Args:
-        spec: What the ticket's header says of its model.
+        spec: Entry ``model`` of the ticket's header.
         model: The module or the function.
 
     Raises:
-        InputError: if it is a module of another class than the ticket's.
+        InputError: if its class is not that of the ticket.
 
     Example:
         >>> module_for({"class": "torch.nn.modules.linear.Linear"}, nn.Bilinear(1, 1, 1))
@@ -88,7 +88,9 @@ def module_for(spec: Mapping[str, Any], model: nn.Module | Callable[[], nn.Modul
     else:
         made = made()
         if not isinstance(made, nn.Module):
-            raise InputError(f"model made a {type(made).__name__}, expected a module")
+            raise InputError(
+                f"model returned a {type(made).__name__}, expected a function that returns a module"
+            )
         network = stop_caching(unwrapped(made))
     expected = spec["class"] if "class" in spec else class_path(MODELS[spec["name"]])
     name = expected.rpartition("<locals>.")[2].rpartition(".")[2]
@@ -102,10 +104,10 @@ def module_for(spec: Mapping[str, Any], model: nn.Module | Callable[[], nn.Modul
 
 
 def structure_of(initial: nn.Module, trained: nn.Module) -> dict[str, Any]:
-    """Return the header entries by which a ticket's module is recognised: its settings' digest.
+    """Return the header entries that identify the settings of a ticket's module.
 
-    Settings that forward changes, such as a counter, are left out and listed. Nothing is returned
-    for modules with lazy parameters or scripted layers, whose settings aren't known.
+    Settings that forward changes, such as a counter, are left out of the digest and listed. The
+    result is empty for modules with lazy parameters or scripted layers.
 
     Args:
         initial: The module before training, without wrappers and caches.
@@ -131,7 +133,7 @@ def same_settings(spec: Mapping[str, Any], network: nn.Module) -> bool:
     """Return whether a module has the settings of the module that a ticket was found with.
 
     Args:
-        spec: The header's entries about the model; older files have no digest, and any fits.
+        spec: Entry ``model`` of the header; older files have no digest and fit any settings.
         network: The module, as :func:`module_for` returns it, before weights are loaded.
 
     Example:
@@ -148,8 +150,8 @@ def same_settings(spec: Mapping[str, Any], network: nn.Module) -> bool:
 def warn_of_settings(path: StrPath, network: nn.Module) -> None:
     """Warn that a ticket was found with a module of other settings."""
     warn(
-        f"{path}: was found with a {type(network).__name__} of other settings; predictions may "
-        "differ: make it with the same arguments"
+        f"{path}: the ticket was found with other settings of {type(network).__name__}, so that "
+        "predictions may differ: make the module with the same arguments"
     )
 
 
@@ -159,7 +161,7 @@ def parameters_of(model: nn.Module) -> dict[str, nn.Parameter]:
 
 
 def buffers_of(model: nn.Module) -> dict[str, Tensor]:
-    """What of a network's state is no parameter, nor another name of one.
+    """Return the state of a network without its parameters and other names of them.
 
     Example:
         >>> sorted(buffers_of(nn.BatchNorm1d(2)))
@@ -176,16 +178,15 @@ def buffers_of(model: nn.Module) -> dict[str, Tensor]:
 
 
 def load_state(model: nn.Module, state: dict[str, Tensor]) -> None:
-    """Load a state in which a parameter of several names has only the first.
+    """Load a state that stores a parameter with several names under the first one.
 
-    Names are compared without those of ``torch.compile``, here or in the file. A file may also
-    have the prefix of ``DataParallel``.
+    Prefixes of ``torch.compile`` and, in the file, of ``DataParallel`` are ignored.
     """
     state = {plain_name(name): value for name, value in state.items()}
-    own = {plain_name(name): name for name in model.state_dict()}
-    if state and not own.keys() & state.keys():
+    full_names = {plain_name(name): name for name in model.state_dict()}
+    if state and not full_names.keys() & state.keys():
         state = {name.removeprefix("module."): value for name, value in state.items()}
-    state = {own.get(name, name): value for name, value in state.items()}
+    state = {full_names.get(name, name): value for name, value in state.items()}
     names = {
         parameter.data_ptr(): name
         for name, parameter in model.named_parameters()

@@ -19,7 +19,7 @@ from teddy.store.atomic import StrPath
 from teddy.tasks.graph_split import GraphsLike
 from teddy.ticket.apply import apply_ticket
 from teddy.ticket.compiled import CompiledTicket
-from teddy.ticket.description import describe, model_name
+from teddy.ticket.description import describe, one_line
 from teddy.ticket.export import export_ticket
 from teddy.ticket.file import Content, read_ticket, write_ticket
 from teddy.ticket.hub import download, push
@@ -28,19 +28,21 @@ from teddy.ticket.state import STRUCTURE, buffers_of, network_from, parameters_o
 from teddy.ticket.transfer import transfer
 from teddy.ticket.view import TicketEdges
 
-#: A graph; or, of a ticket that classifies graphs, one, a list of them or a ``Batch``.
+#: A graph; for graph classification one, a list of them or a ``Batch``.
 DataLike: TypeAlias = GraphsLike | HeteroData
 
 
 @dataclass(eq=False)
 class Ticket(TicketEdges):
-    """A sparse subgraph and a sparse network that belong together.
+    """Graph lottery ticket: a sparse subgraph and a sparse network that belong together.
+
+    :func:`teddy.find_ticket` returns one. ``print(ticket)`` shows its accuracy and what it saves.
 
     Attributes:
-        info: Everything about it but its tensors.
-        keep: bool ``[M]`` over the canonical order of the graph's undirected edges.
-        model: The network, with the sparse weights.
-        seconds: Time that finding it took (``dense``, ``sparse``); not stored in its file.
+        info: Metadata.
+        keep: Mask of the kept edges, bool ``[M]``, in canonical order of undirected edges.
+        model: Network with the sparse weights.
+        seconds: Seconds of the trainings (``dense``, ``sparse``); not stored in the file.
 
     Example:
         >>> import teddy, tempfile, pathlib
@@ -59,7 +61,7 @@ class Ticket(TicketEdges):
     seconds: dict[str, float] = field(default_factory=dict, compare=False)
 
     def save(self, path: StrPath) -> None:
-        """Write the ticket to one file, whole or not at all."""
+        """Write the ticket to one file, atomically."""
         parameters = parameters_of(self.model)
         write_ticket(path, Content(self.info, self.keep, parameters, buffers_of(self.model)))
 
@@ -68,9 +70,12 @@ class Ticket(TicketEdges):
         """Read a ticket and verify its checksum.
 
         Args:
-            path: The file; or ``hub:owner/name``, on the Hugging Face Hub.
-            model: A module of the ticket's class, which is copied, or a function that makes one;
-                needed when it isn't one of ours. The class may be defined in another file by now.
+            path: File, or ``hub:owner/name`` on the Hugging Face Hub.
+            model: Module of the ticket's class, which is copied, or a function that makes one.
+                Required for a ticket of your own module. The class may be in another file now.
+
+        Raises:
+            InputError: if the file is damaged, or its weights do not fit the model.
         """
         content = read_ticket(path)
         return Ticket(content.info, content.keep, network_from(path, content, model))
@@ -83,13 +88,16 @@ class Ticket(TicketEdges):
         revision: str | None = None,
         token: str | None = None,
     ) -> str:
-        """Put it on the Hugging Face Hub with a card (extra ``hub``); return the commit's address.
+        """Upload the ticket and its card to the Hugging Face Hub (extra ``hub``).
 
         Args:
-            repo_id: ``owner/name``; it and the branch ``revision`` are made unless they are there.
+            repo_id: ``owner/name``; a missing repository or branch is created.
             private: Whether only its owner may see it.
-            revision: A branch.
-            token: Token of the Hub; by default the one that is logged in.
+            revision: Branch.
+            token: Token of the Hub; by default that of ``hf auth login``.
+
+        Returns:
+            Address of the commit.
         """
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "a.ticket"
@@ -108,19 +116,22 @@ class Ticket(TicketEdges):
 
         Args:
             repo_id: ``owner/name``.
-            revision: A branch, tag or commit.
-            token: Token of the Hub; by default the one that is logged in.
+            revision: Branch, tag or commit.
+            token: Token of the Hub; by default that of ``hf auth login``.
             model: See :meth:`load`.
         """
         return Ticket.load(download(repo_id, revision, token), model)
 
     def apply(self, data: DataLike) -> Data | HeteroData:
-        """Return the graph that the ticket's network runs on; of several graphs a ``Batch``.
+        """Return the pruned graph, as the ticket's network takes it; of several graphs a ``Batch``.
 
         See :func:`teddy.ticket.apply.apply_ticket`.
 
+        Args:
+            data: Graph or graphs that the ticket was found on.
+
         Raises:
-            InputError: if this isn't the graph that the ticket was found on.
+            InputError: if it is another graph.
 
         Example:
             >>> import teddy
@@ -130,16 +141,17 @@ class Ticket(TicketEdges):
             >>> outputs = ticket.model(sparse.x, sparse.edge_index)
             >>> bool(torch.allclose(outputs, ticket.logits(data), atol=1e-5))
             True
-            >>> ticket.logits(sparse).equal(ticket.logits(data))
-            True
         """
         return apply_ticket(self, data)
 
     def edge_index(self, data: GraphsLike) -> Tensor:
-        """The kept messages of some data, int64 ``[2, E]``, sorted, each once.
+        """Return the kept messages of data, int64 ``[2, E]``, sorted, each once.
 
-        Self-loops that are listed are among them if the network is a module of your own; models of
-        ours add theirs. Of several graphs, nodes are numbered as in their ``Batch``.
+        Listed self-loops are included for your own module. Nodes of several graphs are numbered as
+        in their ``Batch``.
+
+        Args:
+            data: Graph or graphs that the ticket was found on.
         """
         self.kind.check_one_edge_index()
         _, edges, keep = self.chosen(data, inputs=False)
@@ -147,9 +159,10 @@ class Ticket(TicketEdges):
         return edge_index
 
     def fields(self, data: GraphsLike) -> dict[str, Any]:
-        """The same as ``edge_index``, with whatever else of the graph the ticket's model takes.
+        """Return ``edge_index`` and other inputs of the model, such as ``edge_weight``, by name.
 
-        Such as ``edge_weight`` and ``edge_attr`` of each column, as its forward names them.
+        Args:
+            data: Graph or graphs that the ticket was found on.
         """
         self.kind.check_one_edge_index()
         _, edges, keep = self.chosen(data)
@@ -157,18 +170,25 @@ class Ticket(TicketEdges):
 
     @torch.no_grad()
     def logits(self, data: DataLike) -> Tensor:
-        """Run the sparse network on the sparse graph: logits ``[N, C]``, of the target's nodes.
+        """Run the sparse network on the sparse graph.
 
-        Of graphs ``[G, C]``; of links ``[P, 1]``, those in ``data.edge_label_index``, whatever
-        pairs they are.
+        Args:
+            data: Graph or graphs that the ticket was found on.
+
+        Returns:
+            Logits ``[N, C]`` of nodes, ``[G, C]`` of graphs, or ``[P, 1]`` of the links in
+            ``data.edge_label_index``.
         """
         return self.view(data).logits(self.model)
 
     def compile(self, data: DataLike) -> CompiledTicket:
-        """Prepare for fast inference on a graph: ``compiled()`` gives the logits ``[N, C]``.
+        """Prepare for fast inference on a graph: ``compiled()`` returns the logits ``[N, C]``.
 
         Dead parts of the network are removed, and the pruned graph is prepared once.
-        ``compiled(x)`` takes other features of the same nodes, in columns as ``data``'s.
+        ``compiled(x)`` takes other features of the same nodes, with the columns of ``data.x``.
+
+        Args:
+            data: Graph or graphs that the ticket was found on.
 
         Example:
             >>> import teddy
@@ -178,22 +198,20 @@ class Ticket(TicketEdges):
             >>> compiled = ticket.compile(data)
             >>> bool(torch.allclose(compiled(), ticket.logits(data), atol=1e-5))
             True
-            >>> compiled.num_weights, ticket.info.weights
-            (237376, Count(total=474752, kept=170614))
         """
         compiled = self.view(data).compile(self.model)
         compiled.recorded = {n: v for n, v in self.info.model.items() if n in STRUCTURE}
         return compiled
 
     def server(self, data: DataLike, **options: Any) -> Server:
-        """Prepare for exact answers about a few nodes at a time, and for changes of the graph.
+        """Prepare for exact predictions of a few nodes at a time, and for changes of the graph.
 
         Args:
-            data: The graph, whole or pruned by :meth:`apply`.
+            data: Graph, whole or pruned by :meth:`apply`.
             options: ``hops`` and ``shrink`` of :class:`teddy.serving.Server`.
 
         Raises:
-            InputError: if the task does not predict nodes, or the network looks at the whole graph.
+            InputError: if the task does not predict nodes, or the network needs the whole graph.
 
         Example:
             >>> import teddy
@@ -209,28 +227,31 @@ class Ticket(TicketEdges):
         return self.view(data).server(self.model, self.task, **options)
 
     def predict(self, data: DataLike, nodes: Nodes | None = None) -> Tensor:
-        """Predict what the task asks for, for every node, or for some.
+        """Predict the targets of every node, link or graph, or of some nodes.
+
+        An inductive ticket takes other graphs, too, and prunes and normalises them by their
+        degrees. A part of a graph, such as a loader's batch, has other degrees and therefore other
+        predictions: a warning is issued if ``data`` have ``n_id`` or few nodes.
 
         Args:
-            data: The graph or graphs.
-            nodes: Numbers of nodes ``[B]``; only their neighbourhoods are computed. Use
-                :meth:`server` where many such answers are needed.
+            data: Whole graph, or the result of :meth:`apply`.
+            nodes: Numbers of nodes ``[B]``, whose neighbourhoods only are computed. Use
+                :meth:`server` for many such predictions.
 
-        ``data`` is the whole graph, or what :meth:`apply` returned for it. An inductive ticket
-        takes other graphs, too, and prunes and normalises them by their degrees. A piece of a
-        graph, such as a loader's batch, has other degrees, and so other predictions; a warning is
-        logged if it has ``n_id`` or few nodes.
-
-        A class, int64 ``[N]``; 0 or 1 of several labels, int64 ``[N, C]``; numbers in the scale of
-        the training's ``y``, and of its shape; 0 or 1 of the links in ``data.edge_label_index``;
-        a class of each graph, int64 ``[G]``.
+        Returns:
+            Classes, int64 ``[N]``; 0 or 1 for each of several labels, int64 ``[N, C]``; numbers
+            in the scale and shape of the training targets; 0 or 1 for each link in
+            ``data.edge_label_index``; or a class of each graph, int64 ``[G]``.
         """
         if nodes is not None:
             return self.server(data).predict(nodes)
         return self.task.predict(self.logits(data))
 
     def predict_proba(self, data: DataLike) -> Tensor:
-        """Probabilities: of classes ``[N, C]`` (softmax), labels ``[N, C]``, links ``[P]``.
+        """Return probabilities of classes or labels ``[N, C]``, or of links ``[P]``.
+
+        Args:
+            data: See :meth:`predict`.
 
         Raises:
             InputError: if the task is regression.
@@ -238,7 +259,7 @@ class Ticket(TicketEdges):
         Example:
             >>> import teddy
             >>> data = teddy.load_dataset("citeseer")
-            >>> ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, epochs=2, hidden_channels=8)
+            >>> ticket = teddy.find_ticket(data, "gcn", epochs=2, hidden_channels=8)
             >>> ticket.predict_proba(data).shape
             torch.Size([3327, 6])
         """
@@ -247,53 +268,49 @@ class Ticket(TicketEdges):
     __call__ = logits
 
     def to(self, device: str | torch.device) -> Ticket:
-        """Move the network and the kept edges, and return the ticket; it runs where data is."""
+        """Move the network and the edge mask to a device, and return the ticket."""
         self.model, self.keep = self.model.to(device), self.keep.to(device)
         return self
 
     def evaluate(self, data: DataLike) -> dict[str, float]:
-        """The task's metric, such as accuracy, in percent on training, validation, test nodes."""
+        """Return the task's metric, such as accuracy, in percent on each part of the split.
+
+        Args:
+            data: See :meth:`predict`; with targets and masks.
+        """
         task, rows = self.task, self.kind.labelled(data)
         logits, y = self.logits(data), task.encode(rows.y)
         masks = {"train": rows.train_mask, "val": rows.val_mask, "test": rows.test_mask}
         return {name: task.score(logits[mask], y[mask]) for name, mask in masks.items()}
 
     def verify(self, data: DataLike, tolerance: float = 0.5) -> dict[str, float]:
-        """Evaluate, and raise if the test metric differs from the recorded one by more points."""
-        here = self.evaluate(data)
-        if abs(here["test"] - self.info.ticket.test) > tolerance:
+        """Evaluate, and raise if the test metric differs by more points from the recorded one."""
+        scores = self.evaluate(data)
+        if abs(scores["test"] - self.info.ticket.test) > tolerance:
             raise InputError(
-                f"the ticket has a test {self.task.metric} of {here['test']:.2f} here, "
+                f"the ticket has a test {self.task.metric} of {scores['test']:.2f} here, "
                 f"expected the recorded {self.info.ticket.test:.2f}"
             )
-        return here
+        return scores
 
     def transfer(
         self, data: Data, inference: str = "scored", original: Data | None = None
     ) -> Ticket:
-        """The ticket for a changed graph; see :func:`teddy.ticket.transfer.transfer`."""
+        """Return the ticket for a changed graph; see :func:`teddy.ticket.transfer.transfer`."""
         return transfer(self, data, inference, original)
 
     def export(self, path: StrPath, data: DataLike | None = None) -> None:
-        """Write it for other programs, by the ending of the file; whole or not at all.
+        """Export the network or the kept edges for other programs; see :mod:`teddy.ticket.export`.
 
         Args:
-            path: ``.onnx`` or ``.pt2`` (``torch.export``): the network, ``logits(x, edge_index)``,
-                with ``edge_weight`` where it was found with weights, and ``batch`` of graphs; of a
-                ``HeteroData`` an input for each type and relation. ``.parquet``: the kept edges.
-                See :mod:`teddy.ticket.export`.
-            data: The graph or graphs, for ``.parquet``.
+            path: ``.onnx`` or ``.pt2`` (``torch.export``) for the network,
+                ``logits(x, edge_index)``; ``.parquet`` for the kept edges.
+            data: Graph or graphs, for ``.parquet``.
         """
         export_ticket(self, path, data)
 
     def __repr__(self) -> str:
-        info = self.info
-        return (
-            f"Ticket({info.dataset}, {model_name(info)}, method={info.method}, seed={info.seed}, "
-            f"edges={info.edges.kept}/{info.edges.total}, "
-            f"weights={info.weights.kept}/{info.weights.total}, "
-            f"test={info.ticket.test:.2f}, dense={info.dense.test:.2f})"
-        )
+        return one_line(self.info)
 
     def __str__(self) -> str:
         return describe(self.info)

@@ -1,4 +1,4 @@
-"""A ticket for a graph that has changed since: nodes and edges that are new, or gone."""
+"""Transfer of a ticket to a changed graph, with new or removed nodes and edges."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ from teddy.ticket.pruned_mark import refuse_marked
 if TYPE_CHECKING:
     from teddy.ticket.ticket import Ticket
 
-#: The rule, as messages call it: in Python and at the command line.
+#: Name of the rule in messages: the Python keyword and the command-line option.
 RULE = "inference (--changed)"
 
 
 def transfer(
     ticket: Ticket, data: Data, inference: str = "scored", original: Data | None = None
 ) -> Ticket:
-    """Return the ticket for a graph that isn't the one it was found on.
+    """Return the ticket for a changed version of the graph that it was found on.
 
-    The network is the same. Which edges stay:
+    The network stays the same. A rule chooses the edges:
 
-    - ``scored``: those that the ticket's edge score chooses in the changed graph, as sparse. It
-      needs a ticket whose edges were chosen by a score.
-    - ``training``: edges of the graph that the ticket was found on keep their fate, new ones
-      stay. It needs that graph, since a ticket doesn't hold it. A node is the same if its id is:
-      ``node_ids`` where both graphs have them, else its number. How many nodes and edges of the
-      changed graph were there before is in ``info.transferred["recognised"]``.
-    - ``none``: all.
+    - ``scored``: the ticket's edge score prunes the changed graph to the same sparsity. It needs
+      a ticket whose edges were chosen by a score.
+    - ``training``: edges of the original graph are kept or removed as before, new ones are kept.
+      It needs the original graph, which a ticket does not store. Nodes are matched by
+      ``node_ids`` if both graphs have them, else by number.
+      ``info.transferred["recognised"]`` counts the matched nodes and edges.
+    - ``none``: all edges are kept.
 
-    A ticket that was found with weights or attributes of edges takes those of the changed graph;
-    one of a directed graph takes its directions, and an edge and its reverse still have one fate.
+    Edge weights, edge attributes and directions are those of the changed graph. An edge and its
+    reverse are kept or removed together.
 
     Args:
-        ticket: Of the graph as it was.
-        data: The graph as it is.
-        inference: The rule.
-        original: The graph as it was, for ``training``.
+        ticket: Ticket of the original graph.
+        data: Changed graph.
+        inference: Rule.
+        original: Original graph, for ``training``.
 
     Raises:
-        InputError: if the rule can't be followed, nodes can't be recognised, or the model knows
-            them by their number.
+        InputError: if the rule does not apply, no nodes match, or the model has labels of nodes by
+            number.
     """
     check_rule(inference, RULE)
     info = ticket.info
@@ -61,30 +61,30 @@ def transfer(
     if info.inductive is not None:
         rule = info.inductive["inference"]
         raise InputError(
-            f"the ticket is inductive and takes any graph as it is ({rule}), expected no transfer"
+            f"the ticket is inductive and prunes any graph itself ({rule}), expected no transfer"
         )
     if inference == "training" and original is None:
-        raise InputError(f"{RULE} is 'training', expected the original graph (--original), too")
+        raise InputError(f"{RULE} is 'training', expected original (--original) with it")
     if inference != "training" and original is not None:
-        raise InputError(f"an original graph came with '{inference}', expected only for 'training'")
+        raise InputError(f"{RULE} is '{inference}', expected no original (--original) with it")
     if inference == "scored" and not scores_any_graph(info.score):
-        how = "without a score" if info.score is None else "by what its training knew of the nodes"
+        how = "without a score" if info.score is None else "by a score of the trained dense model"
         raise InputError(
             f"the ticket's edges were chosen by {info.method} {how}, expected "
             f"{RULE} 'training' with the original graph, or 'none'"
         )
     if getattr(ticket.model, "known_nodes", torch.empty(0)).numel():
         raise InputError(
-            "the model is shown labels of nodes by their number, "
-            "expected a ticket of a model with label_rate=0"
+            "the model takes training labels of nodes as inputs, expected a ticket of a model with "
+            "label_rate=0"
         )
     if isinstance(data, Data):
         data = copy.copy(data).cpu("edge_index", *input_names(info))
     graph, edges = ticket.edges(data)
     if ticket.is_pruned(graph, edges):
         raise InputError(
-            "data is the graph that the ticket has pruned, which it takes as it is, expected no "
-            "transfer (--changed)"
+            "data are already pruned by this ticket, expected the whole graph, or no transfer "
+            "(--changed)"
         )
     if inference == "scored":
         refuse_marked(data)
@@ -124,7 +124,7 @@ def transfer(
 
 
 def _numbers(original: Data, data: Data) -> Tensor:
-    """For each node of the original: its number in the changed graph, or -1 if it is gone.
+    """Return the number in the changed graph of each node of the original; -1: removed.
 
     Example:
         >>> before = Data(num_nodes=2, node_ids=["ann", "bob"])
@@ -145,14 +145,14 @@ def _numbers(original: Data, data: Data) -> Tensor:
     numbers = torch.tensor([place.get(node, -1) for node in before], dtype=torch.long)
     if not (numbers >= 0).any():
         raise InputError(
-            f"no node of the original is in the changed graph: ids such as '{before[0]}' and "
-            f"'{now[0]}', expected some that are the same"
+            f"no node of the original is in the changed graph, with ids such as '{before[0]}' and "
+            f"'{now[0]}', expected shared ids"
         )
     return numbers
 
 
 def _check_comparable(original: Data, data: Data, before: list[str], now: list[str]) -> None:
-    """Raise if one graph calls its nodes by ids, and the other by numbers that may be others."""
+    """Raise if one graph has node ids and the other only numbers that may not match."""
     sides = ("the original", original, before), ("the changed graph", data, now)
     for (named, with_ids, ids), (other, without, numbers) in (sides, sides[::-1]):
         if with_ids.get("node_ids") is None or without.get("node_ids") is not None:
@@ -168,7 +168,7 @@ def _check_comparable(original: Data, data: Data, before: list[str], now: list[s
 def _known_edges(
     graph: Edges, before: Edges, stays: Tensor, numbers: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Which edges of a graph were there before, bool ``[M]``, and of those, which stayed.
+    """Return the mask of edges that the original has, bool ``[M]``, and of those it kept.
 
     Example:
         >>> now = Edges(3, torch.tensor([[0, 1], [2, 2]]))

@@ -1,4 +1,4 @@
-"""Views of data as a ticket takes them: which edges it keeps, and the inputs of its network."""
+"""Views of data for a ticket: the kept edges, and the inputs of its network."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from teddy.training.runner import Runner
 
 @dataclass(frozen=True)
 class TicketView:
-    """Edges and features of some data, and the head that makes logits of a network's outputs.
+    """Edges, features and head with which a ticket's network runs on data.
 
     Attributes:
-        x: Features, in the order in which the network has learned them.
-        edges: The edges before pruning, with the values of messages.
-        keep: bool ``[M]``, the kept edges.
+        x: Features, with columns in the order of the training.
+        edges: Edges before pruning, with the values of messages.
+        keep: Mask of the kept edges, bool ``[M]``.
         values: Further inputs of the network.
-        head: From its outputs to logits; None: they are the logits.
-        order: For each column of ``x``, its place in the data; None: the same.
+        head: Map from its outputs to logits; None: the outputs are the logits.
+        order: Index in the data of each column of ``x``; None: the same order.
     """
 
     x: Tensor
@@ -48,12 +48,12 @@ class TicketView:
     order: Tensor | None = None
 
     def runner(self, network: nn.Module, keep: Tensor | None = None) -> Runner:
-        """Run a network on all edges, or on those to keep."""
+        """Return the runner of a network on all edges, or on those to keep."""
         edge_index, values = self._inputs(keep)
         return Runner(network.to(self.x.device), self.x, edge_index, values, head=self.head)
 
     def logits(self, network: nn.Module) -> Tensor:
-        """Run a network on the kept edges, in evaluation."""
+        """Run a network on the kept edges, in evaluation mode."""
         return self.runner(network, self.keep).evaluation_logits()
 
     def compile(self, network: nn.Module, shrink: bool = True) -> CompiledTicket:
@@ -72,20 +72,20 @@ class TicketView:
 
     def _inputs(self, keep: Tensor | None) -> tuple[Any, dict[str, Any]]:
         fields = {**self.edges.fields(keep, numbered=False), **self.values}
-        found = {
+        inputs = {
             name: value.to(self.x.device) if isinstance(value, Tensor) else value
             for name, value in fields.items()
         }
-        return found.pop("edge_index"), found
+        return inputs.pop("edge_index"), inputs
 
 
 @dataclass(eq=False)
 class TicketEdges:
-    """The half of a ticket that is a graph; it needs no network.
+    """Metadata and kept edges of a ticket, without the network.
 
     Attributes:
-        info: Everything about the ticket but its tensors.
-        keep: bool ``[M]`` over the canonical order of the graph's undirected edges.
+        info: Metadata of the ticket.
+        keep: Mask of the kept edges, bool ``[M]``, in canonical order of undirected edges.
     """
 
     info: TicketInfo
@@ -93,21 +93,21 @@ class TicketEdges:
 
     @property
     def task(self) -> Task:
-        """The task, with all that is needed to predict and to measure."""
+        """Task of the ticket, ready to predict and to evaluate."""
         return task_from(self.info.task)
 
     @property
     def kind(self) -> Kind:
-        """The kind of problem."""
+        """Kind of problem of the ticket."""
         return kind_from(self.task, self.info)
 
     def view(self, data: Any, every_edge: bool = False) -> TicketView:
-        """Return some data as the ticket's network takes them.
+        """Return the inputs of the ticket's network on data.
 
         Args:
-            data: A graph, a set of graphs or a heterogeneous graph, as the ticket was found on.
-            every_edge: Whether all edges are kept, as the dense model has them; then data that are
-                pruned already are refused.
+            data: Graph, set of graphs or heterogeneous graph that the ticket was found on.
+            every_edge: Whether to keep all edges, as for the dense model. Data that are pruned
+                already are refused then.
 
         Example:
             >>> import teddy
@@ -127,12 +127,12 @@ class TicketEdges:
         return TicketView(x, edges, keep, values, head, order_for(self.info, graph))
 
     def prune(self, data: Any) -> tuple[Edges, Tensor]:
-        """Return the simple graph of data, which must be whole, and which of its edges are kept.
+        """Return the simple graph of whole data, and the mask of its kept edges.
 
-        Of several graphs or relations it is that of all together.
+        Several graphs or relations are joined to one.
 
         Raises:
-            InputError: if the graph is pruned already, or the ticket can't tell which edges stay.
+            InputError: if the graph is pruned already, or not one that the ticket can prune.
         """
         _, edges, keep = self.chosen(data, whole=True, inputs=False)
         return edges.simple(keep)
@@ -140,15 +140,15 @@ class TicketEdges:
     def chosen(
         self, data: Any, whole: bool = False, inputs: bool = True
     ) -> tuple[Data, Edges, Tensor]:
-        """Return the graph, its edges, and which of them are kept, bool ``[M]``.
+        """Return the graph, its edges and the mask of the kept ones, bool ``[M]``.
 
         Args:
-            data: A graph, a set of graphs or a heterogeneous graph, as the ticket was found on.
+            data: Graph, set of graphs or heterogeneous graph that the ticket was found on.
             whole: Whether data that are pruned already are refused.
-            inputs: Whether edges have the values that the network takes.
+            inputs: Whether edges get the values that the network takes.
 
         Raises:
-            InputError: if the ticket can't tell which edges stay.
+            InputError: if the data are not ones that the ticket can prune.
         """
         graph, edges = self.edges(data, inputs)
         return graph, edges, self._kept(data, graph, edges, whole)
@@ -170,15 +170,15 @@ class TicketEdges:
         return graph, edges
 
     def is_pruned(self, graph: Data, edges: Edges, fingerprint: str | None = None) -> bool:
-        """Return whether a graph is one that this ticket has pruned already, and takes as it is.
+        """Return whether this ticket has pruned a graph already.
 
-        By the fingerprint of the kept edges of the graph that it was found or, if inductive, tested
-        on; of any other graph by the mark that :meth:`~teddy.ticket.Ticket.apply` left.
+        The ticket's own graph is recognised by the fingerprint of its kept edges, any other by the
+        mark that :meth:`~teddy.ticket.Ticket.apply` leaves.
 
         Args:
             graph: The graph.
             edges: Its edges.
-            fingerprint: Their fingerprint, where it is known.
+            fingerprint: Their fingerprint, if computed already.
         """
         of, kind = self.info.inductive or self.info.graph, self.kind
         if kind.same_rows(graph):
@@ -190,9 +190,9 @@ class TicketEdges:
         return is_marked(self, graph, *kind.sizes(edges, graph))
 
     def signals(self, graph: Data, score: str | None) -> Signals:
-        """Return features, where the score that chooses edges of other graphs looks at them."""
-        looks = score is not None and "x" in needed_signals(score)
-        return Signals(features_for(self.info, graph) if looks else None)
+        """Return the features, if the edge score needs them."""
+        needs_x = score is not None and "x" in needed_signals(score)
+        return Signals(features_for(self.info, graph) if needs_x else None)
 
     def _kept(self, data: Any, graph: Data, edges: Edges, whole: bool) -> Tensor:
         info, kind, fingerprint = self.info, self.kind, edges.fingerprint()
@@ -200,7 +200,7 @@ class TicketEdges:
         if self.is_pruned(graph, edges, fingerprint):
             if whole:
                 raise InputError(
-                    f"data was pruned by this ticket already, to {edges.num_edges} edges, expected "
+                    f"data are already pruned by this ticket, to {edges.num_edges} edges, expected "
                     "the whole graph"
                 )
             return every
@@ -222,7 +222,10 @@ class TicketEdges:
         scored = rule == "scored" and scores_any_graph(score)
         if info.inductive is not None and rule != "none" and not scored:
             if "train_mask" not in graph:
-                raise InputError("the ticket knows its training nodes' edges, expected train_mask")
+                raise InputError(
+                    "data have no train_mask, expected one: the ticket prunes the edges between "
+                    "its training nodes"
+                )
             mask = graph.train_mask
             if mask.dim() > 1:  # several splits, of which the ticket knows its own
                 mask = mask_of_split(mask, split_number(info.split) or 0)
