@@ -153,6 +153,6 @@ def test_a_set_of_graphs_is_refused_in_one_line_before_anything_is_trained(comma
     refused(done)
     assert done.stderr == (
         "teddy: solubility: is a set of graphs, expected one graph for the task classification; "
-        "the task of sets is graph-classification\n"
+        "or the task graph-classification\n"
     )
     assert not (tmp_path / "o").exists()

@@ -103,7 +103,7 @@ def test_a_list_of_ones_own(folder):
     torch.save(new, folder / "new.pt")
     done = run_here("predict", "r.ticket", "new.pt", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "40 graphs to stdout; no accuracy, there are no labels" in done.stderr
+    assert "40 graphs to stdout; no accuracy, data have no labels" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_other_graphs_arent_judged_by_the_tickets_split(folder):
     assert done.returncode == 0, done.stderr
     assert "test accuracy" in run_here("predict", "b.ticket", "bare.pt", cwd=folder).stderr
     done = run_here("predict", "b.ticket", "turned.pt", cwd=folder)
-    assert "40 graphs to stdout; no accuracy, the graphs are others" in done.stderr
+    assert "40 graphs to stdout; no accuracy, the graphs differ from the ticket's" in done.stderr
 
 
 def test_labels_needn_be_such_as_one_could_train_on(folder):
@@ -166,7 +166,7 @@ def test_labels_needn_be_such_as_one_could_train_on(folder):
     done = run_here("predict", "l.ticket", "one.pt", cwd=folder)
     assert (done.returncode, done.stdout.count("\n")) == (0, 41), done.stderr
     line = refused(run_here("predict", "l.ticket", "seven.pt", cwd=folder))
-    assert "y[0] is 7, expected classes that the model knows, 0 to 1, or -1" in line
+    assert "y[0] is 7, expected a class of the model, 0 to 1, or -1" in line
     for graph in graphs:
         del graph.y
     torch.save(graphs, folder / "no-labels.pt")

@@ -92,7 +92,7 @@ def test_predict_takes_tables_without_labels(folder, tmp_path):
     where = ["--module", "my-library/net.py:Net"]
     done = run_here("predict", "a.ticket", tmp_path / "bare", *where, cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "no accuracy, there are no labels" in done.stderr
+    assert "no accuracy, data have no labels" in done.stderr
     with_labels = output("predict", "a.ticket", "my-library", *where, cwd=folder)
     assert done.stdout == with_labels
 
@@ -240,8 +240,8 @@ def test_relations_as_they_are_listed(folder, tmp_path):
         (["find", "my-library", *NET, "--target", "book"], "target is 'book', expected a type wi"),
         (["find", "my-library", *NET, "--target", "author"], "author.csv: no column 'label', got"),
         (["find", "my-library", *NET, "--nodes", "x.csv"], "expected only with an edge list"),
-        (["find", "my-library", *NET, "--task", "link-prediction"], "several kinds of nodes, exp"),
-        (["find", "citeseer", "--target", "paper"], "citeseer: has one kind of node"),
+        (["find", "my-library", *NET, "--task", "link-prediction"], "several node types, exp"),
+        (["find", "citeseer", "--target", "paper"], "citeseer: has one node type"),
         (["predict", "a.ticket", "my-library"], "(--module FILE.py:NAME)"),
         (["predict", "a.ticket", "library.pt", "--module", "my-library/net.py:Net"], "don't fit"),
         (["inspect", "a.ticket", "library.pt"], "got another graph with"),

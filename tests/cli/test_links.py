@@ -131,7 +131,7 @@ def test_a_drawn_split_may_come_as_a_file(folder):
     # The links of the user's own split cannot be drawn again.
     assert run_here("find", "split.pt", *LINKS, "--out", "o.ticket", cwd=folder).returncode == 0
     line = refused(run_here("predict", "o.ticket", "whole.pt", cwd=folder))
-    assert "whole.pt: no edge_label_index, expected links" in line
+    assert "whole.pt: no edge_label_index, expected the result of" in line
 
 
 def test_any_pairs_may_be_asked_for(folder):
@@ -144,7 +144,7 @@ def test_any_pairs_may_be_asked_for(folder):
     torch.save(links, folder / "pairs.pt")
     done = run_here("predict", "q.ticket", "pairs.pt", cwd=folder)
     assert [row[:2] for row in csv.reader(io.StringIO(done.stdout))][1:] == [["0", "3"], ["1", "4"]]
-    assert "2 links to stdout; no AUC, there are no labels or no split" in done.stderr
+    assert "2 links to stdout; no AUC, data have no labels or no split" in done.stderr
 
 
 def test_the_file_is_named_where_something_is_wrong_with_it(folder):

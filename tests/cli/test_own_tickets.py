@@ -76,7 +76,7 @@ def test_predictions_need_no_labels(home, tmp_path):
     done = run_here("predict", folder / "a.ticket", "graph.npz", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     metric = METRICS.get(how["task"], "accuracy")
-    assert f"no {metric}, there are no labels" in done.stderr
+    assert f"no {metric}, data have no labels" in done.stderr
     check(list(csv.reader(io.StringIO(done.stdout)))[1:], ticket.predict(data), how)
 
 

@@ -96,7 +96,7 @@ def test_predict_refuses_a_changed_graph_unless_it_is_told_how(home, tmp_path):
     assert "has it changed since: Ticket.transfer (--changed)" in line()
     rules = "expected one of: scored, training, none"
     assert f"(--changed) is 'known', {rules}" in line("--changed", "known")
-    original = "(--changed) is 'training', expected the original graph (--original)"
+    original = "(--changed) is 'training', expected original (--original)"
     assert original in line("--changed", "training")
     assert "only with --changed training" in line("--original", home / "before")
 
@@ -116,7 +116,7 @@ def test_predict_follows_each_rule(home, ticket, tmp_path):
         assert [row["node"] for row in rows] == NAMES
         expected = ticket.transfer(later, rule, original).predict(later)
         assert [row["class"] for row in rows] == [ANIMALS[c] for c in expected.tolist()]
-        assert "no accuracy, the split is another" in done.stderr
+        assert "no accuracy, the split differs from the ticket's" in done.stderr
 
 
 def test_predict_says_what_was_there_before(home, tmp_path):
@@ -177,15 +177,15 @@ CHANGES = {
         lambda rows: [
             row if row["label"] else row | {"split": ""} for row in without_label(rows, "cat")
         ],
-        "no accuracy, the split is another",
+        "no accuracy, the split differs from the ticket's",
     ),
     "empty labels": (
         lambda rows: without_label(rows, *ANIMALS),
-        "no accuracy, there are no labels",
+        "no accuracy, data have no labels",
     ),
-    "no labels": (lambda rows: dropped(rows, "label"), "no accuracy, there are no labels"),
-    "no split": (lambda rows: dropped(rows, "split"), "no accuracy, there is no split"),
-    "neither": (lambda rows: dropped(rows, "label", "split"), "no accuracy, there are no labels"),
+    "no labels": (lambda rows: dropped(rows, "label"), "no accuracy, data have no labels"),
+    "no split": (lambda rows: dropped(rows, "split"), "no accuracy, data have no split"),
+    "neither": (lambda rows: dropped(rows, "label", "split"), "no accuracy, data have no labels"),
 }
 
 
@@ -217,8 +217,12 @@ def test_predict_refuses_other_features_and_classes(home, tmp_path):
     strange = line(lambda rows: [*rows[:-1], rows[-1] | {"label": "yak"}])
     assert "row 40: label is 'yak', expected a class of the model" in strange
     for names, split, said in (
-        (("label", "split"), "40/30/30", "no labels, expected some to draw the split '40/30/30'"),
-        (("split",), "public", "no split came with it, pass split as"),
+        (
+            ("label", "split"),
+            "40/30/30",
+            "has no labels, expected them to draw the split '40/30/30'",
+        ),
+        (("split",), "public", "has no split, pass split as"),
         (("split",), "bogus", "split is 'bogus', expected"),
     ):
         assert said in line(lambda rows, names=names: dropped(rows, *names), "--split", split)
@@ -234,7 +238,7 @@ def test_the_tickets_own_split_is_drawn_where_it_can_be(home, tmp_path):
     done = run_here("predict", "own.ticket", ".", cwd=tmp_path)
     assert f"test accuracy {own.info.ticket.test:.2f}%" in done.stderr
     changed_table(home, tmp_path, lambda rows: dropped(rows, "split", "label"))
-    assert "there are no labels" in run_here("predict", "own.ticket", ".", cwd=tmp_path).stderr
+    assert "data have no labels" in run_here("predict", "own.ticket", ".", cwd=tmp_path).stderr
 
 
 def test_inspect_without_the_graph_says_what_the_file_holds(home, tmp_path):

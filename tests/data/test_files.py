@@ -210,7 +210,7 @@ def test_missing_split_raises_with_the_option(small, tmp_path):
     path = tmp_path / "graph.npz"
     np.savez(path, x=small.x, y=small.y, edge_index=small.edge_index)
     expected = (
-        "graph.npz: no split came with it, pass split as 'random' or percentages such as "
+        "graph.npz: has no split, pass split as 'random' or percentages such as "
         "'20/40/40' (--split 20/40/40)"
     )
     for split in (None, "public"):

@@ -232,7 +232,7 @@ WRONG = {
     ),
     "no split": (
         {"nodes/paper.csv": "id,label,f\np1,x,1\np2,y,2\np3,x,3\np4,y,4\np5,x,5\n"},
-        "'paper': no split came with it, pass split as 'random' or percentages",
+        "'paper': has no split, pass split as 'random' or percentages",
     ),
     "edges.csv beside it": ({"edges.csv": EDGES}, "has edges.csv and a folder edges, expected"),
 }  # fmt: skip

@@ -28,7 +28,7 @@ NPZ_ERRORS = {
     "mask numbers": ({"train_mask": [0, 1]}, "train_mask is int64, expected bool"),
     "two masks": (
         {"val_mask": None},
-        "train_mask but no val_mask, expected all three or none",
+        "has train_mask but no val_mask, expected all three masks or none",
     ),
     "num_nodes": ({"num_nodes": 7}, "x has 6 rows, expected 7 (num_nodes)"),
     "num_nodes list": ({"num_nodes": [6, 6]}, "num_nodes has shape [2], expected one number"),

@@ -88,7 +88,7 @@ def test_benchmark_files_read_as_pyg_does(name, file, tmp_path):
     assert torch.equal(data.y, reference.y)
     assert torch.equal(data.edge_index, reference.edge_index)
     assert is_undirected(data.edge_index)
-    with pytest.raises(InputError, match=rf"^{name}: no split came with it.*--split 20/40/40"):
+    with pytest.raises(InputError, match=rf"^{name}: has no split.*--split 20/40/40"):
         load_dataset(name, data_dir=tmp_path)
 
 

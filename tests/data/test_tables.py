@@ -166,7 +166,7 @@ def test_no_split_in_the_tables(column, tmp_path):
     nodes = NODES.replace(",train", ",").replace(",val", ",").replace(",test", ",")
     if column == "not there":
         nodes = nodes.replace(",split", "").replace(",,", ",")
-    assert message(write(tmp_path, nodes=nodes)).startswith("nodes.csv: no split came with it")
+    assert message(write(tmp_path, nodes=nodes)).startswith("nodes.csv: has no split")
     assert load_dataset(tmp_path, split="50/25/25").split == "50/25/25"
 
 

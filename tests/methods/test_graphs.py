@@ -122,7 +122,7 @@ def test_a_module_gets_attributes_of_the_edges_that_stay(graphs):
         own = (pairs.sum(dim=0) + 1.0).view(-1, 1)
         expected = ticket.model(graph.x, pairs, torch.zeros(graph.num_nodes).long(), own)
         torch.testing.assert_close(ticket.logits(graph), expected)
-    with pytest.raises(teddy.InputError, match="found with edge_attr, expected graphs that have"):
+    with pytest.raises(teddy.InputError, match="graphs have no edge_attr, expected it"):
         ticket.logits(graphs)
 
 
@@ -330,7 +330,7 @@ def test_validation_chooses_the_epoch_and_nothing_else(graphs):
         ({"budget": "graph"}, "budget is 'graph', expected one of: each, all"),
         ({"readout": "median"}, "readout is 'median', expected one of: mean, sum, max"),
         ({"inference": "all"}, "inference is 'all', expected one of: scored, training, none"),
-        ({"loader": "partitions:parts=8:batch=4"}, "partitions are of one graph, expected gra"),
+        ({"loader": "partitions:parts=8:batch=4"}, "partitions do not support a set of graphs"),
         ({"task": "classification"}, "data is a list, expected a Data, or the task graph-class"),
         ({"target": "paper"}, "task graph-classification does not support a HeteroData"),
     ],
@@ -381,11 +381,13 @@ def test_no_split_is_made_up_to_judge_by(graphs):
     """Graphs that the ticket learnt from must not count as test graphs."""
     bare = [Data(x=g.x, edge_index=g.edge_index, y=g.y) for g in graphs]
     given = find(teddy.graph_set(bare, split=(range(20), range(20, 30), range(30, 40))))
-    with pytest.raises(teddy.InputError, match="no split came with them, expected the one of"):
+    with pytest.raises(teddy.InputError, match="have no split, expected the split of"):
         given.evaluate(bare)
     drawn = find(bare, split_seed=3)
     for others in (bare[::-1], bare[:20]):
-        with pytest.raises(teddy.InputError, match="aren't those that the ticket was found on"):
+        with pytest.raises(
+            teddy.InputError, match="differ from those that the ticket was found on"
+        ):
             drawn.evaluate(others)
     assert drawn.predict(bare[:20]).shape == (20,)
 

@@ -185,7 +185,7 @@ def test_a_module_by_hand_gets_the_weights_of_the_edges_that_stay(data, tmp_path
     assert before.equal(ticket.logits(weighted))
     weighted[WRITES].edge_weight = weighted[WRITES].edge_weight * 2
     assert not again.logits(weighted).equal(before)
-    with pytest.raises(teddy.InputError, match="was found with edge_weight, expected data that"):
+    with pytest.raises(teddy.InputError, match="data have no edge_weight, expected it"):
         again.logits(data)
     with pytest.raises(teddy.InputError, match=r"\(paper, at, venue\) has no edge_weight"):
         find(weighted, module, weighted=True)
@@ -289,7 +289,7 @@ def test_another_graph_is_refused(data, ticket):
     with pytest.raises(teddy.InputError, match="expects 4 features of 'author', got 3"):
         ticket.logits(narrow)
     homogeneous = teddy.find_ticket(small_graph(), "gcn", epochs=2, hidden_channels=4)
-    with pytest.raises(teddy.InputError, match="got HeteroData, expected a Data"):
+    with pytest.raises(teddy.InputError, match="data is a HeteroData, expected a Data"):
         homogeneous.logits(data)
 
 
@@ -353,7 +353,7 @@ def two_targets(data: HeteroData) -> HeteroData:
         (None, {"target": "book"}, "target is 'book', expected a node type that has y: one of pap"),
         (None, {"target": "author"}, r"data\['author'\]: no y, expected an integer label"),
         (None, {"budget": "one"}, "budget is 'one', expected one of: each, all"),
-        (None, {"loader": "partitions"}, "partitions are of one type of nodes, expected a functi"),
+        (None, {"loader": "partitions"}, "partitions do not support a HeteroData, expected a"),
         (None, {"method": "ugs"}, r"can't weigh edges, expected forward\(x_dict, edge_index_dic"),
         (None, {"method": "wd-glt"}, r"can't weigh edges, .*edge_weight_dict\) to learn edge mas"),
         (None, {"method": "gain"}, "score gain does not support a HeteroData"),

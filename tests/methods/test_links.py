@@ -200,8 +200,8 @@ def test_a_search_goes_on_only_with_the_same_links(tmp_path):
         ({"model": "nagphormer:batch=8"}, "links or graphs take all nodes at once, expected a ba"),
         ({"dimensions": 0}, "dimensions is 0, expected a whole number from 1"),
         ({"hits_at": 0.5}, "hits_at is 0.5, expected a whole number from 1"),
-        ({"split_seed": 1}, "split_seed is 1, and data have links; expected none"),
-        ({"model": Own, "dimensions": 4}, "dimensions came with a module of your own"),
+        ({"split_seed": 1}, "split_seed is 1 and data have links, expected one of them"),
+        ({"model": Own, "dimensions": 4}, "dimensions has no effect on your own module"),
         ({"task": "links"}, "unknown task 'links', expected one of: classification"),
     ],
 )

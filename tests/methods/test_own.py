@@ -116,9 +116,9 @@ def test_a_saved_ticket_gives_the_logits_of_its_training(directed, kind, tmp_pat
         other[name] = data[name] * 2
         assert not torch.allclose(ticket.logits(other), logits)
         del other[name]
-        with pytest.raises(teddy.InputError, match=f"found with {name}, expected data that have"):
+        with pytest.raises(teddy.InputError, match=f"data have no {name}, expected it"):
             ticket.logits(other)
-        with pytest.raises(teddy.InputError, match=f"found with {name}, expected data that have"):
+        with pytest.raises(teddy.InputError, match=f"data have no {name}, expected it"):
             ticket.apply(other)
         assert torch.equal(ticket.edge_index(other), ticket.edge_index(data))  # needs none
 

@@ -182,7 +182,7 @@ def test_a_ticket_computes_what_a_call_by_hand_does(name, inductive, tmp_path):
             other.u = data.u + 1
         close(again.logits(other), by_hand(again.model, other, kept, names))
         del other[key]
-        with pytest.raises(teddy.InputError, match=f"found with {key}, expected data that have"):
+        with pytest.raises(teddy.InputError, match=f"data have no {key}, expected it"):
             again.logits(other)
 
 

@@ -169,7 +169,7 @@ def test_files(tmp_path):
     with pytest.raises(InputError, match=r"^wide.npz: split is 10, expected 0 to 9$"):
         teddy.load_dataset(path, split=10)
     np.savez(path, x=every.x.numpy(), edge_index=every.edge_index.numpy(), y=every.y.numpy())
-    with pytest.raises(InputError, match=r"^wide.npz: no split came with it"):
+    with pytest.raises(InputError, match=r"^wide.npz: has no split"):
         teddy.load_dataset(path, split=1)
 
 
@@ -197,7 +197,7 @@ def test_commands(tmp_path):
         predicted = run_here("predict", "a.ticket", path, cwd=tmp_path)
         assert f"test accuracy {result['ticket']['test'][0]:.2f}%" in predicted.stderr
     other = run_here("predict", "a.ticket", path, "--split", "4", cwd=tmp_path)
-    assert "no accuracy, the split is another" in other.stderr
+    assert "no accuracy, the split differs from the ticket's" in other.stderr
     table = run_here("find", path, "--seeds", "2", *fast[:-1], cwd=tmp_path)
     assert "(splits 0, 1), gcn" in table.stdout
     assert "expected 0 to 9" in refused(run_here("find", path, "--split", "10", cwd=tmp_path))
@@ -207,4 +207,4 @@ def test_commands(tmp_path):
     teddy.find_ticket(data, **FAST).save(tmp_path / "b.ticket")
     predicted = run_here("predict", "b.ticket", path, cwd=tmp_path)
     assert (predicted.returncode, len(predicted.stdout.splitlines())) == (0, 41)
-    assert "no accuracy, there is no split" in predicted.stderr
+    assert "no accuracy, data have no split" in predicted.stderr

@@ -72,7 +72,7 @@ def test_the_callers_stay_as_they_are():
 
 CASES = {
     "a string": ("solubility", "graphs: is a str, expected a list of Data, or a Batch"),
-    "none": ([], "graphs: there are none, expected at least one graph"),
+    "none": ([], "graphs: has no graphs, expected at least one"),
     "no Data": ([graph(), 3], r"graphs\[1\]: is a int, expected a Data"),
     "no features": ([graph(x=None, num_nodes=3)], r"graphs\[0\]: no x, expected a feature matrix"),
     "other features": ([graph(), graph(x=torch.ones(3, 4))], r"graphs\[1\]: x is of shape"),
@@ -104,7 +104,7 @@ def test_what_cant_be_is_said(case):
 def test_splits_that_cant_be():
     graphs = [graph(y=i % 2) for i in range(8)]
     for split, message in (
-        ("public", "graphs: no split came with it"),
+        ("public", "graphs: has no split"),
         (([0], [1]), "split has 2 parts, expected the numbers of graphs"),
         (([0, 1], [2], [8]), "isn't numbers of graphs, expected some from 0 to 7"),
         (([0, 1], [2], [-1]), "isn't numbers of graphs, expected some from 0 to 7"),

@@ -77,7 +77,7 @@ def test_a_kind_of_your_own_has_its_field_in_the_header(noted, tmp_path):
 
 
 def test_a_kind_of_your_own_is_not_replaced_on_a_heterogeneous_graph():
-    with pytest.raises(teddy.InputError, match="has a kind of its own, expected a Data"):
+    with pytest.raises(teddy.InputError, match="does not support a HeteroData, expected a Data"):
         kind_for(NotedTask(), library(papers=12))
 
 

@@ -25,9 +25,7 @@ def test_what_is_there_is_loaded_as_it_is_for_a_search(tmp_path):
         plain = load_dataset(path)
         del plain.split
         assert_same(load_to_predict(path, classes=classes), plain)
-    with pytest.raises(
-        InputError, match=r"y\[4\] is 2, expected classes that the model knows, 0 to 1"
-    ):
+    with pytest.raises(InputError, match=r"y\[4\] is 2, expected a class of the model, 0 to 1"):
         load_to_predict(fields, classes=CLASSES)
 
 
@@ -87,7 +85,7 @@ def test_one_file_without_labels_or_masks(task, tmp_path):
     ("change", "expected"),
     [
         ({"y": np.zeros(3, int)}, "y has shape [3], expected [6]"),
-        ({"val_mask": None}, "train_mask but no val_mask, expected all three or none"),
+        ({"val_mask": None}, "has train_mask but no val_mask, expected all three masks or none"),
         ({"val_mask": np.zeros(6)}, "val_mask is float64, expected bool"),
         ({"val_mask": np.zeros(5, bool)}, "val_mask has shape [5], expected [6]"),
         ({"x": np.full((6, 1), np.nan)}, "x[0, 0] is nan, expected finite features"),

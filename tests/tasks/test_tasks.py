@@ -223,7 +223,7 @@ def test_balanced_weights():
         ("classification", [1, -2, 1], r"class_weight is \[1.0, -2.0, 1.0\]"),
         ("classification", [1, float("nan"), 1], "class_weight is"),
         ("classification", ["a", "b", "c"], "class_weight is"),
-        ("classification", [0, 0, 0], "class_weight is 0 for every training node"),
+        ("classification", [0, 0, 0], "class_weight is 0 for all training nodes"),
         ("regression", "balanced", "task regression does not support class weights"),
     ],
 )

@@ -122,7 +122,7 @@ def test_it_is_for_inference_only(ticket, data):
     assert not any(p.requires_grad for p in compiled.parameters())
     with torch.enable_grad():
         assert not compiled(data.x.clone().requires_grad_()).requires_grad
-    with pytest.raises(teddy.InputError, match="for inference"):
+    with pytest.raises(teddy.InputError, match="cannot be trained"):
         compiled.train()
     with pytest.raises(teddy.InputError, match=r"ticket.compile\(data.to\(device\)\)"):
         compiled.double()

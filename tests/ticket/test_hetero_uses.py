@@ -120,7 +120,9 @@ def test_a_compiled_ticket_gives_the_same_logits(data, ticket, tmp_path):
 
 def test_features_that_dont_fit_are_refused(data, ticket):
     compiled = ticket.compile(data)
-    with pytest.raises(teddy.InputError, match="features are of 'editor', expected of some of: au"):
+    with pytest.raises(
+        teddy.InputError, match="features are of node type 'editor', expected one of: au"
+    ):
         compiled({"editor": torch.ones(1, 1)})
     for wrong in (data["paper"].x[1:], {"author": data["author"].x[:, 1:]}):
         with pytest.raises(teddy.InputError, match="as compiled"):
@@ -157,7 +159,9 @@ def test_weights_of_edges_go_along(tmp_path):
     same(compiled(), ticket.logits(data))
     roundtrip(compiled, tmp_path / "a", model=ByHand)
     for kind in ("onnx", "pt2"):
-        with pytest.raises(teddy.InputError, match="was found with edge_weight, expected one with"):
+        with pytest.raises(
+            teddy.InputError, match="was found with edge_weight, expected a ticket with"
+        ):
             ticket.export(tmp_path / f"b.{kind}")
     ticket.export(tmp_path / "b.parquet", data)
     rows = read_table(tmp_path / "b.parquet").to_pylist()

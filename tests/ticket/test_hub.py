@@ -117,7 +117,7 @@ def test_what_is_public_is_not_taken_for_private(hub, ticket):
     ticket.push_to_hub("me/secret", private=True)
     assert hub.repositories["me/secret"].private
     ticket.push_to_hub("me/secret", private=True)
-    with pytest.raises(InputError, match="no such repository, or a private one"):
+    with pytest.raises(InputError, match="no such repository, or no access"):
         teddy.Ticket.from_hub("me/secret", token="hf_another")
     ticket.push_to_hub("me/x")
     commits = dict(hub.repositories["me/x"].commits)
@@ -135,12 +135,12 @@ def test_failures_are_one_line_and_nothing_is_committed(hub, ticket, monkeypatch
 
     assert "expected owner/name" in line("me/x/y")
     assert "expected owner/name" in line("")
-    assert "403 (the token has no permission)" in line("other/x")
-    assert "401 (the token has no permission)" in line(token="hf_another")
+    assert "status 403 (the token has no permission)" in line("other/x")
+    assert "status 401 (the token has no permission)" in line(token="hf_another")
     assert hub.repositories == {}
     for part, reason in (
-        ("/lfs/", "the Hub refused, 400"),
-        ("/commit/", "the Hub refused, 400"),
+        ("/lfs/", "the Hub refused with status 400"),
+        ("/commit/", "the Hub refused with status 400"),
         ("/validate-yaml", "the Hub cannot be used (Invalid metadata in README.md."),
     ):
         hub.refuse = {part: 400}

@@ -88,7 +88,7 @@ def test_a_split_of_ones_own_is_not_drawn_anew(data, links):
     ticket = teddy.find_ticket(own, "gcn", epochs=1, hidden_channels=8, task="link-prediction")
     assert (ticket.info.split, ticket.info.split_seed) == ("given", None)
     assert ticket.evaluate(own) == ticket.evaluate(links)
-    with pytest.raises(InputError, match="no edge_label_index, expected links"):
+    with pytest.raises(InputError, match="no edge_label_index, expected the result of"):
         ticket.logits(data)
 
 

@@ -249,9 +249,9 @@ def test_a_changed_graph_without_weights_is_refused(weighted):
     later = changed(data)
     del later.edge_weight
     for rule, original in (("scored", None), ("training", data), ("none", None)):
-        with pytest.raises(teddy.InputError, match="found with edge_weight, expected data that"):
+        with pytest.raises(teddy.InputError, match="data have no edge_weight, expected it"):
             ticket.transfer(later, rule, original)
-    with pytest.raises(teddy.InputError, match="found with edge_weight, expected data that"):
+    with pytest.raises(teddy.InputError, match="data have no edge_weight, expected it"):
         ticket.compile(Data(**{k: v for k, v in data.to_dict().items() if k != "edge_weight"}))
 
 

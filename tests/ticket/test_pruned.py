@@ -178,11 +178,11 @@ def test_a_piece_of_a_graph_is_warned_of(recwarn):
     ticket.predict(grown_graph(data))
     assert not recwarn.list
     piece = data.subgraph(torch.arange(50))
-    with pytest.warns(TeddyWarning, match="has 50 nodes, the ticket was tested on 60"):
+    with pytest.warns(TeddyWarning, match="have 50 nodes, the ticket was tested on 60"):
         ticket.predict(piece)
     sampled = grown_graph(data)
     sampled.n_id = torch.arange(60)
-    with pytest.warns(TeddyWarning, match="has n_id, as pieces of PyG's loaders have"):
+    with pytest.warns(TeddyWarning, match="have n_id, like batches of PyG's loaders"):
         ticket.predict(sampled)
 
 

@@ -132,7 +132,7 @@ def test_bad_data_for_a_ticket_are_said_clearly(ticket, data):
     data.x[3, 4] = torch.nan
     with pytest.raises(teddy.InputError, match=r"x\[3, 4\] is nan"):
         ticket.predict(data)
-    with pytest.raises(teddy.InputError, match="got str, expected a Data"):
+    with pytest.raises(teddy.InputError, match="data is a str, expected a Data"):
         ticket.predict("citeseer")
 
 
@@ -167,7 +167,9 @@ def test_a_module_of_the_users_own_needs_itself_to_load(data, tmp_path):
     ticket = teddy.find_ticket(data, module, 0.5, 0.6, epochs=5)
     path = tmp_path / "a.ticket"
     ticket.save(path)
-    with pytest.raises(teddy.InputError, match=r"its model is a torch_geometric.*GCN, expected"):
+    with pytest.raises(
+        teddy.InputError, match=r"its model is your own module .torch_geometric.*GCN., expected"
+    ):
         teddy.Ticket.load(path)
     again = teddy.Ticket.load(path, model=module)
     assert torch.equal(again.logits(data), ticket.logits(data))  # running statistics included

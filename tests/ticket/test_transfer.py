@@ -141,7 +141,7 @@ def test_ids_may_be_in_any_sequence(of, ticket, data, added):
     [
         (range(1, 41), None, "the original has node_ids, such as '1', the changed graph has none"),
         (None, range(1, 42), "the changed graph has node_ids, such as '1', the original has none"),
-        (range(1, 41), range(101, 142), r"no node .* ids such as '1' and '101', expected some"),
+        (range(1, 41), range(101, 142), r"no node .* ids such as '1' and '101', expected shared"),
         (range(40), [0, 1, 1, *range(3, 41)], "node_ids has '1' twice, expected each id once"),
         (range(40), ["1", *range(1, 41)], "node_ids has '1' twice, expected each id once"),
         (range(40), range(10), r"node_ids has 10 ids, expected 41 \(num_nodes\)"),
@@ -205,13 +205,13 @@ def test_a_score_that_draws_draws_with_the_tickets_seed(data, added):
 def test_what_a_rule_needs_is_said(ticket, data, added):
     with pytest.raises(teddy.InputError, match="expected one of: scored, training, none"):
         ticket.transfer(added, "known")
-    with pytest.raises(teddy.InputError, match="is 'training', expected the original graph"):
+    with pytest.raises(teddy.InputError, match="is 'training', expected original"):
         ticket.transfer(added, "training")
     with pytest.raises(teddy.InputError, match="is 'none', expected no original"):
         ticket.transfer(added, "none", original=data)
     with pytest.raises(teddy.InputError, match="the ticket belongs to"):
         ticket.transfer(added, "training", original=added)
-    with pytest.raises(teddy.InputError, match="got str, expected a Data"):
+    with pytest.raises(teddy.InputError, match="data is a str, expected a Data"):
         ticket.transfer("citeseer")
 
 

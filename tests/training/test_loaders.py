@@ -182,18 +182,21 @@ def test_the_epochs_that_are_validated():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda g: [1], "the loader gave a int, expected a Data"),
+        (lambda g: [1], "the loader returned a int, expected a Data"),
         (lambda g: 5, "the loader is a int, expected what can be gone through anew"),
         (lambda g: iter([g]), "the loader is a list_iterator, expected what can be gone through"),
         (lambda g: [Data(edge_index=g.edge_index)], "a batch of the loader has no n_id"),
         (lambda g: [Data(n_id=g.n_id)], "a batch of the loader has no edge_index"),
         (
             lambda g: [Data(n_id=g.n_id + 1, edge_index=g.edge_index)],
-            "isn't a list of nodes from 0",
+            "is invalid, expected a list of nodes from 0",
         ),
-        (lambda g: [Data(n_id=g.n_id[:3], edge_index=g.edge_index)], "aren't between its nodes"),
+        (lambda g: [Data(n_id=g.n_id[:3], edge_index=g.edge_index)], "are not between its nodes"),
         (lambda g: [Data(n_id=g.n_id, edge_index=g.edge_index * 1.0)], "expected integers from 0"),
-        (lambda g: [Data(n_id=g.n_id * 1.0, edge_index=g.edge_index)], "isn't a list of nodes"),
+        (
+            lambda g: [Data(n_id=g.n_id * 1.0, edge_index=g.edge_index)],
+            "is invalid, expected a list of nodes",
+        ),
         (
             lambda g: [Data(n_id=g.n_id, edge_index=g.edge_index.t())],
             r"edge_index of a batch has shape \[\d+, 2\], expected \[2, E\]",

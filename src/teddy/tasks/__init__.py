@@ -1,6 +1,6 @@
-"""Kinds of problem: tasks, the views of data that they train on, and the heads that predict.
+"""Tasks: what is predicted, with which loss and metric, on nodes, links or graphs.
 
-A task is one file. Searches, tickets, sweeps and the command line ask the kind, never which it is.
+A kind of problem turns data into training, validation and test views, and node outputs into logits.
 """
 
 from teddy.tasks.classification import Classification, CrossEntropy, accuracy

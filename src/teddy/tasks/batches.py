@@ -1,4 +1,4 @@
-"""Batches: parts of a view that a step of training learns from, and graphs of some nodes."""
+"""Mini-batches of a view, and subgraphs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from teddy.tasks.heads import Head, places
 
 @dataclass(frozen=True)
 class Batch:
-    """A part of the data.
+    """Mini-batch of the data.
 
     Attributes:
-        rows: int64 ``[n]``, rows of ``y`` that are learned from: nodes, graphs or links.
-        graph: Makes the graph that the model runs on; called by the process that computes the
-            batch, and by no other. Where nodes are learned from, they are its first ones.
-        head: Head of these rows in the graph; None: the training's.
+        rows: Training rows of ``y``, int64 ``[n]``: nodes, graphs or links.
+        graph: Function that makes the batch's graph, called only by the process that computes the
+            batch. Nodes in ``rows`` are the first ones of the graph.
+        head: Head of these rows in the graph; None: that of the training.
     """
 
     rows: Tensor
@@ -44,11 +44,11 @@ def subgraph(
     """Return the graph of some nodes, with the inputs that a model takes.
 
     Args:
-        data: The whole graph.
-        nodes: int64 ``[n]``, numbers of the nodes.
-        edge_index: int64 ``[2, e]``, edges between them, by their places in ``nodes``.
-        columns: int64 ``[e]``, columns of the whole graph's ``edge_index``; not read where all
-            values of edges are given.
+        data: Whole graph.
+        nodes: Numbers of the nodes, int64 ``[n]``.
+        edge_index: Edges between them, as indices in ``nodes``, int64 ``[2, e]``.
+        columns: Columns of these edges in the whole ``edge_index``, int64 ``[e]``; not read if
+            ``given`` has all edge values.
         given: Features and inputs that replace those of the whole graph.
 
     Example:
@@ -81,8 +81,8 @@ def induced(data: Data, nodes: Tensor) -> Data:
     """Return the graph of some nodes and all edges between them.
 
     Args:
-        data: The whole graph.
-        nodes: int64 ``[n]``, each node once.
+        data: Whole graph.
+        nodes: Distinct nodes, int64 ``[n]``.
 
     Example:
         >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]))
@@ -97,7 +97,7 @@ def induced(data: Data, nodes: Tensor) -> Data:
 
 
 def without_edges(data: Data) -> Data:
-    """Return the graph of all nodes without an edge; inputs of nodes stay.
+    """Return the graph without edges, with all nodes and their inputs.
 
     Example:
         >>> path = Data(x=torch.eye(2), edge_index=torch.tensor([[0], [1]]),
@@ -114,12 +114,12 @@ def without_edges(data: Data) -> Data:
 
 
 def take(value: Tensor, rows: Tensor) -> Tensor:
-    """Return rows of a tensor, by their numbers, on the tensor's device."""
+    """Return rows of a tensor by number, on the tensor's device."""
     return value.index_select(0, rows.to(value.device))
 
 
 def check_divisible(data: Data) -> None:
-    """Raise if an input of the model means nothing for a part of the nodes."""
+    """Raise if a model input cannot be split by nodes."""
     levels = input_levels(data)
     nodes, whole = (
         {name: data[name] for name, level in levels.items() if level == kind}
@@ -129,7 +129,7 @@ def check_divisible(data: Data) -> None:
 
 
 def first_nodes(data: Data, most: int) -> Data:
-    """Return the graph of the first nodes; one of several node types as it is."""
+    """Return the graph of the first nodes; a heterogeneous graph unchanged."""
     if isinstance(data.edge_index, HeteroInputs):
         return data
     return induced(data, torch.arange(min(most, data.x.size(0)), device=data.x.device))
@@ -137,18 +137,17 @@ def first_nodes(data: Data, most: int) -> Data:
 
 def graph_of_node(data: Data) -> Tensor | None:
     """Return the graph of each node of a set of graphs, int64 ``[N]``; None for one graph."""
-    found: Tensor | None = data.get("graph_of_node")
-    return found
+    numbers: Tensor | None = data.get("graph_of_node")
+    return numbers
 
 
 def check_one_graph(data: Data) -> None:
-    """Raise unless data are one graph with one type of nodes, which can be cut into parts."""
+    """Raise unless data are one homogeneous graph, which can be partitioned."""
     if isinstance(data.edge_index, HeteroInputs):
         raise InputError(
-            "partitions are of one type of nodes, expected a function that makes a loader for "
-            "a HeteroData"
+            "partitions do not support a HeteroData, expected a function that returns a PyG loader"
         )
     if graph_of_node(data) is not None:
         raise InputError(
-            "partitions are of one graph, expected graphs:batch=32 for graph classification"
+            "partitions do not support a set of graphs, expected the loader graphs:batch=32"
         )

@@ -1,4 +1,4 @@
-"""One class of each node."""
+"""Node classification."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CrossEntropy(Objective):
     r"""Cross entropy of the training nodes, and the divergence of softmax outputs.
 
     With weights :math:`w_c` of classes the first is
-    :math:`\sum_i w_{y_i} \mathrm{CE}_i / \sum_i w_{y_i}`, as of ``torch.nn.CrossEntropyLoss``.
+    :math:`\sum_i w_{y_i} \mathrm{CE}_i / \sum_i w_{y_i}`, as in ``torch.nn.CrossEntropyLoss``.
 
     With :math:`P = \mathrm{softmax}(Z / \tau)` and :math:`Q = \mathrm{softmax}(Z_{dense} / \tau)`,
     the divergence is the mean over nodes of :math:`\sum_k Q_k \log (Q_k / P_k)`
@@ -45,15 +45,15 @@ class CrossEntropy(Objective):
         weight: Tensor | None = None,
     ) -> None:
         super().__init__(y, train, teacher, config, totals, weight)
-        self.own = self._places(train)
+        self.targets = self._places(train)
 
     def _outputs(self, logits: Tensor) -> Tensor:
         """Log-probabilities as ``[C, N]``: with few classes five times as fast as along rows."""
         return F.log_softmax(logits.t().contiguous(), dim=0)
 
     def _loss(self, outputs: Tensor, predict: Tensor | None) -> Tensor:
-        own = self.own if predict is None else self._places(predict)
-        likelihood = outputs.flatten().index_select(0, own)
+        targets = self.targets if predict is None else self._places(predict)
+        likelihood = outputs.flatten().index_select(0, targets)
         if self.weight is not None:
             weights = self.weight.index_select(
                 0, self.y[self.train if predict is None else predict]
@@ -63,10 +63,10 @@ class CrossEntropy(Objective):
             return -torch.dot(likelihood, weights) / (total or 1.0)
         if self.totals is not None:
             return -likelihood.sum() / max(self.totals[0], 1)
-        return -likelihood.mean() if own.numel() else likelihood.sum()
+        return -likelihood.mean() if targets.numel() else likelihood.sum()
 
-    def _learn_from(self, dense: Tensor) -> None:
-        super()._learn_from(dense)
+    def _set_teacher(self, dense: Tensor) -> None:
+        super()._set_teacher(dense)
         self.q = dense.exp()
         self.q_log_q = torch.dot(self.q.flatten(), dense.flatten())
 
@@ -77,16 +77,16 @@ class CrossEntropy(Objective):
         return self.q_log_q - torch.dot(self.q.flatten(), outputs.flatten())
 
     def _places(self, nodes: Tensor) -> Tensor:
-        """Where ``[C, N]`` holds the classes of nodes."""
+        """Return the flat indices of the nodes' classes in ``[C, N]``."""
         return self.y[nodes] * self.y.numel() + nodes
 
 
 @dataclass(frozen=True, eq=False)
 class Classification(Task):
-    """Learn a class: cross entropy, accuracy, the class of the highest logit.
+    """Node classification: cross entropy, accuracy, the class of the highest logit.
 
     Args:
-        weight: Of each class in the loss; None: all 1.
+        weight: Weight of each class in the loss; None: all 1.
 
     Example:
         >>> y, train = torch.tensor([0, 0, 0, 1]), torch.tensor([True, True, True, True])
@@ -97,6 +97,7 @@ class Classification(Task):
     name: ClassVar[str] = "classification"
     metric: ClassVar[str] = "accuracy"
     classes: ClassVar[bool] = True
+    loss: ClassVar[type[Objective]] = CrossEntropy
 
     weight: Tensor | None = None
 
@@ -104,30 +105,30 @@ class Classification(Task):
     def fit(
         cls, y: Tensor, train: Tensor, class_weight: ClassWeight | None = None
     ) -> Classification:
-        r"""Balanced weights are :math:`n / (k \, n_c)`.
+        r"""Return the task with class weights; balanced ones are :math:`n / (k \, n_c)`.
 
-        Of the :math:`n` training nodes :math:`n_c` are of class c, one of the :math:`k` that occur
-        among them; a class that doesn't has a weight of 0.
+        Here :math:`n_c` of the :math:`n` training nodes have class c, and :math:`k` classes occur
+        among them. A class that does not occur has the weight 0.
         """
         if class_weight is None:
             return cls()
         known = int(y.max()) + 1
         if isinstance(class_weight, str) and class_weight == "balanced":
             counts = torch.bincount(y[train], minlength=known).double()
-            there = counts > 0
-            weight = torch.where(there, counts.sum() / (there.sum() * counts.clamp(min=1)), 0.0)
+            occurs = counts > 0
+            weight = torch.where(occurs, counts.sum() / (occurs.sum() * counts.clamp(min=1)), 0.0)
             return cls(weight.float())
         weight = check_class_weights(class_weight, known).to(y.device)
         if not weight[y[train]].any():
-            raise InputError("class_weight is 0 for every training node, expected one above it")
+            raise InputError("class_weight is 0 for all training nodes, expected a positive one")
         return cls(weight)
 
     def num_outputs(self, y: Tensor) -> int:
-        """The classes up to the highest that there is."""
+        """Return the number of classes: the highest one plus 1."""
         return int(y.max()) + 1
 
     def check_width(self, logits: Tensor, num_outputs: int) -> None:
-        """Raise unless there is a logit for each class; more are fine.
+        """Raise if the model returned fewer logits than classes.
 
         Example:
             >>> Classification().check_width(torch.zeros(1, 2), 3)
@@ -139,45 +140,33 @@ class Classification(Task):
             raise InputError(f"the model returned {logits.size(1)} logits, expected {num_outputs}")
 
     def amount(self, y: Tensor) -> float:
-        """The number of nodes, or the sum of their classes' weights."""
+        """Return the number of nodes, or the sum of their class weights."""
         return y.numel() if self.weight is None else float(self.weight.to(y.device)[y].sum())
 
-    def objective(
-        self,
-        y: Tensor,
-        train: Tensor,
-        teacher: Tensor | None,
-        config: TrainConfig,
-        totals: Totals | None = None,
-    ) -> Objective:
-        """What a training minimises."""
-        weight = None if self.weight is None else self.weight.to(y.device)
-        return CrossEntropy(y, train, teacher, config, totals, weight)
-
     def score(self, logits: Tensor, y: Tensor) -> float:
-        """Accuracy."""
+        """Return the accuracy in percent."""
         return accuracy(logits.argmax(dim=-1), y)
 
     def predict(self, logits: Tensor) -> Tensor:
-        """The class of each node, int64 ``[N]``."""
+        """Return the class of each node, int64 ``[N]``."""
         return logits.argmax(dim=-1)
 
     def prediction_columns(
         self, logits: Tensor, classes: Sequence[str] | None
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-        """The class of each row, and the probability of it."""
+        """Return the columns ``class`` and ``confidence``, its probability."""
         names = classes or [str(number) for number in range(logits.size(1))]
         confidence = self.predict_proba(logits).amax(dim=-1).tolist()
         both = zip(self.predict(logits).tolist(), confidence, strict=True)
         return ("class", "confidence"), [(names[c], round(p, 4)) for c, p in both]
 
     def predict_proba(self, logits: Tensor) -> Tensor:
-        """Softmax: probabilities of the classes ``[N, C]``."""
+        """Return the softmax: probabilities of the classes ``[N, C]``."""
         return logits.softmax(dim=-1)
 
 
 def accuracy(predicted: Tensor, y: Tensor) -> float:
-    """Share of classes that are predicted right, in percent.
+    """Return the share of correct classes in percent.
 
     Example:
         >>> accuracy(torch.tensor([0, 1]), torch.tensor([0, 0]))
@@ -185,5 +174,5 @@ def accuracy(predicted: Tensor, y: Tensor) -> float:
     """
     if predicted.shape != y.shape:
         raise InputError(f"got {list(predicted.shape)} predictions, expected {list(y.shape)}")
-    right = predicted == y
-    return 100.0 * int(right.sum()) / right.numel()
+    correct = predicted == y
+    return 100.0 * int(correct.sum()) / correct.numel()

@@ -1,4 +1,4 @@
-"""One class of each graph of a set."""
+"""Graph classification."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from teddy.tasks.kind import Kind
 
 @dataclass(frozen=True, eq=False)
 class GraphClassification(Classification):
-    """Learn a class as :class:`Classification` does, of graphs: a row of ``y`` and logits each.
+    """Graph classification: a class of each graph, with loss and metric of node classification.
 
     Args:
         weight: Weights of classes in the loss.
-        readout: From outputs of nodes to those of a graph: ``mean``, ``sum`` or ``max``.
+        readout: Pooling of node outputs: ``mean``, ``sum`` or ``max``.
 
     Example:
         >>> GraphClassification().to_dict()

@@ -1,4 +1,4 @@
-"""A set of graphs as one PyG ``Batch``: a class, and a place in the split, for each graph."""
+"""Sets of graphs as one PyG ``Batch``, with a class and a part of the split for each graph."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from teddy.tensors import as_integers, as_tensor
 #: A ``Batch``, or a list or a PyG data set of graphs.
 GraphsLike: TypeAlias = Data | Sequence[Data]
 
-#: The split that is drawn where none came.
+#: Default split of graphs without one.
 DRAWN = "80/10/10"
 
 _VALUES = ("edge_weight", "edge_attr")
 
-# What is used of every graph; other values of nodes and edges are for modules that name them.
+# Fields of every graph; modules may name other values of nodes and edges.
 _USED = ("x", "edge_index", *_VALUES, "y", PRUNED_BY, *MASKS)
 _NOT_EXTRA = (*_USED, "batch", "ptr", "graph_of_node")
 _NOT_LEFT_OUT = (*_NOT_EXTRA, "num_nodes")
@@ -40,17 +40,17 @@ def graph_set(
     source: str = "graphs",
     targets: Targets = GRAPH_CLASSES,
 ) -> Batch:
-    """Return graphs with a class each as one ``Batch``, checked and split.
+    """Return labelled graphs as one ``Batch``, checked and split.
 
     Args:
-        graphs: A list or a PyG data set of ``Data``, or a ``Batch``: ``x``, ``edge_index``, ``y``
-            with one class, perhaps ``edge_weight``, ``edge_attr`` and a split: ``train_mask``,
+        graphs: List or PyG data set of ``Data``, or a ``Batch``, with ``x``, ``edge_index`` and
+            one class ``y``; optionally ``edge_weight``, ``edge_attr`` and a split: ``train_mask``,
             ``val_mask``, ``test_mask`` with one value each.
-        split: As of :func:`teddy.load_dataset`, of graphs; or the numbers of those that train,
-            validate and test. By default the split that came, else ``"80/10/10"``.
-        seed: For a split that is drawn.
-        source: What messages call it.
-        targets: What ``y`` has to be like.
+        split: Split of graphs as in :func:`teddy.load_dataset`, or the numbers of training,
+            validation and test graphs. By default that of the graphs, else ``"80/10/10"``.
+        seed: Seed of a drawn split.
+        source: Name of the graphs in messages.
+        targets: Checks of ``y``.
 
     Example:
         >>> path = Data(x=torch.ones(3, 1), edge_index=torch.tensor([[0, 1], [1, 2]]), y=0)
@@ -61,20 +61,20 @@ def graph_set(
     """
     batch = as_batch(graphs, source)
     y = targets.check(batch.get("y"), batch.num_graphs, source)
-    batch = _without_own_names(with_graph_values(batch, y=y))
-    came = given_split(batch, source)
+    batch = _without_graph_names(with_graph_values(batch, y=y))
+    masks_given = given_split(batch, source)
     name = split if isinstance(split, str) else "given"
     if split is None:
-        name = batch.get("split") or ("given" if came is not None else DRAWN)
-    drawn = name not in ("public", "given") and (split is not None or came is None)
+        name = batch.get("split") or ("given" if masks_given is not None else DRAWN)
+    drawn = name not in ("public", "given") and (split is not None or masks_given is None)
     if split is not None and not isinstance(split, str):
         masks = _numbered(split, y, source)
     elif drawn:
         masks = split_nodes(y, name, check_seed(seed), of="graph")
-    elif came is None:
-        raise InputError(f"{source}: no split came with it, expected one such as '{DRAWN}'")
+    elif masks_given is None:
+        raise InputError(f"{source}: has no split, expected one such as '{DRAWN}'")
     else:
-        masks = came
+        masks = masks_given
     batch = with_graph_values(batch, **dict(zip(MASKS, masks, strict=True)))
     check_masks(batch, source, targets)
     batch.split = name
@@ -86,14 +86,14 @@ def graph_set(
 
 
 def as_batch(graphs: GraphsLike, source: str = "graphs") -> Batch:
-    """Return graphs as one ``Batch``, features and edges checked; it may be what came.
+    """Return graphs as one ``Batch`` with checked features and edges; a valid one unchanged.
 
     Args:
-        graphs: A ``Batch``, a list or a data set of ``Data``, or one ``Data``.
-        source: What messages call it.
+        graphs: ``Batch``, list or data set of ``Data``, or one ``Data``.
+        source: Name of the graphs in messages.
 
     Raises:
-        InputError: One line: the graph, what came, and what was expected.
+        InputError: if a graph is invalid.
 
     Example:
         >>> as_batch([Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [2]]))])
@@ -115,7 +115,7 @@ def as_batch(graphs: GraphsLike, source: str = "graphs") -> Batch:
         parts.append(_one(graph, f"{source}[{place}]"))
         names.update(key for key, value in graph if value is not None)
     if not parts:
-        raise InputError(f"{source}: there are none, expected at least one graph")
+        raise InputError(f"{source}: has no graphs, expected at least one")
     first = parts[0]
     for place, part in enumerate(parts):
         for key in {*part.keys(), *first.keys()} & {*_USED}:
@@ -125,7 +125,7 @@ def as_batch(graphs: GraphsLike, source: str = "graphs") -> Batch:
                     continue
                 got, expected = (_shape(value) for value in (one, other))
                 raise InputError(
-                    f"{source}[{place}]: {key} is {got}, expected {expected} as of {source}[0]"
+                    f"{source}[{place}]: {key} is {got}, expected {expected} as in {source}[0]"
                 )
     for key in {key for part in parts for key in part.keys()} - {*_USED}:  # noqa: SIM118
         shapes = {None if key not in part else tuple(part[key].shape[1:]) for part in parts}
@@ -142,19 +142,19 @@ def as_batch(graphs: GraphsLike, source: str = "graphs") -> Batch:
 
 
 def left_out(batch: Batch) -> dict[str, str]:
-    """Return the values that a list of graphs had and its ``Batch`` hasn't, with the reason.
+    """Return the fields that a list of graphs has and its ``Batch`` lacks, with the reason.
 
     Example:
         >>> graph = Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), u=torch.ones(3))
         >>> left_out(as_batch([graph]))
         {'u': 'is neither of nodes nor of edges'}
     """
-    found: dict[str, str] = getattr(batch, "_left_out", {})
-    return found
+    reasons: dict[str, str] = getattr(batch, "_left_out", {})
+    return reasons
 
 
 def with_graph_values(batch: Batch, **values: Tensor) -> Batch:
-    """The same with a value for each graph of each of these names."""
+    """Return a copy of a ``Batch`` with these values of graphs."""
     changed = copy.copy(batch)
     changed._slice_dict = dict(changed._slice_dict)
     changed._inc_dict = dict(changed._inc_dict)
@@ -167,7 +167,7 @@ def with_graph_values(batch: Batch, **values: Tensor) -> Batch:
 
 def _checked_batch(batch: Batch, source: str) -> Batch:
     if not hasattr(batch, "_slice_dict"):
-        raise InputError(f"{source}: is a Batch made by hand, expected one of from_data_list")
+        raise InputError(f"{source}: is a Batch made by hand, expected one of Batch.from_data_list")
     x = check_features(batch.get("x"), source, integers=True)
     edges = check_edges(batch.get("edge_index"), x.size(0), source)
     of_node, columns = batch.batch, batch._slice_dict["edge_index"].to(edges.device).diff()
@@ -179,7 +179,7 @@ def _checked_batch(batch: Batch, source: str) -> Batch:
     if int(columns.sum()) != edges.size(1):
         raise InputError(
             f"{source}: edge_index has {edges.size(1)} columns, expected the {int(columns.sum())} "
-            "that the Batch was made of: change edges of the graphs, before they are batched"
+            "that the Batch was made of: change edges of graphs before batching them"
         )
     graph = torch.arange(batch.num_graphs, device=edges.device).repeat_interleave(columns)
     outside = of_node[edges] != graph
@@ -198,7 +198,7 @@ def _checked_batch(batch: Batch, source: str) -> Batch:
 
 
 def _one(graph: Any, source: str) -> Data:
-    """What is used of a graph, checked."""
+    """Return a checked graph with the fields that are used."""
     if not isinstance(graph, Data):
         raise InputError(f"{source}: is a {type(graph).__name__}, expected a Data")
     x = check_features(graph.get("x"), source, integers=True)
@@ -228,8 +228,8 @@ def _one(graph: Any, source: str) -> Data:
     return part
 
 
-def _without_own_names(batch: Batch) -> Batch:
-    """Without what each graph has of its own that means something else of a set."""
+def _without_graph_names(batch: Batch) -> Batch:
+    """Remove fields of single graphs whose names have another meaning for a set."""
     for key in ("name", "split", "split_seed", "class_names", "feature_names", "graph_of_node"):
         if key in batch and key in batch._slice_dict:
             del batch[key], batch._slice_dict[key]
@@ -242,16 +242,18 @@ def _shape(value: Tensor | None) -> str:
 
 
 def given_split(raw: Data, source: str) -> Masks | None:
-    """Return the masks that came with data, or None."""
-    there = [key for key in MASKS if key in raw]
-    if there and len(there) < len(MASKS):
+    """Return the masks of data, or None."""
+    present = [key for key in MASKS if key in raw]
+    if present and len(present) < len(MASKS):
         missing = next(key for key in MASKS if key not in raw)
-        raise InputError(f"{source}: {there[0]} but no {missing}, expected all three or none")
-    return (raw.train_mask, raw.val_mask, raw.test_mask) if there else None
+        raise InputError(
+            f"{source}: has {present[0]} but no {missing}, expected all three masks or none"
+        )
+    return (raw.train_mask, raw.val_mask, raw.test_mask) if present else None
 
 
 def _numbered(split: Sequence[Any], y: Tensor, source: str) -> Masks:
-    """Masks beside the classes, from the numbers of graphs."""
+    """Return masks from the numbers of graphs."""
     parts = len(split) if isinstance(split, Sized) else None
     if parts != len(MASKS):
         got = f"is {split}" if parts is None else f"has {parts} parts"

@@ -1,4 +1,4 @@
-"""Sets of graphs: the graphs of a set, the rows of graph classification."""
+"""Kind of problem: graphs of a set, for graph classification."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 class GraphKind(Kind):
-    """Graphs of a set; a graph's logits are a readout of its nodes' outputs.
+    """Graphs of a set; a graph's logits are a readout of its node outputs.
 
-    Training sees the training graphs alone, all in a step or batches of them. The held-out ones are
-    pruned as new graphs would be, by the score. They keep all edges where masks were learned for
-    the training graphs' edges, or by the rules ``training`` and ``none`` of ``inference``. What is
-    predicted of one graph does not depend on the others.
+    Training uses the training graphs only, in full batch or mini-batches. Held-out graphs are
+    pruned like new graphs, by the score. They keep all edges if edge masks were learned, or with
+    the rules ``training`` and ``none`` of ``inference``. The prediction of a graph does not depend
+    on other graphs.
 
     The task may declare ``readout``. With the budget ``all``, the sparsity holds for all graphs of
     one part of the split together.
@@ -59,7 +59,7 @@ class GraphKind(Kind):
         return str(self.task.options().get("readout", "mean"))
 
     def train_config(self, config: TrainConfig, model: Any) -> TrainConfig:
-        """Return settings by which the dense model teaches the training graphs."""
+        """Return settings that distil on the training graphs."""
         return replace(config, distill_nodes="training")
 
     def prepare(self, data: Any, settings: Settings) -> Data:
@@ -67,7 +67,7 @@ class GraphKind(Kind):
         batch, seed = as_batch(data, "data"), settings.data.split_seed
         self.left_out, self.budget = left_out(batch), settings.task.budget
         if seed is not None and MASKS[0] in batch:
-            raise InputError(f"split_seed is {seed}, and data have a split; expected none")
+            raise InputError(f"split_seed is {seed} and data have a split, expected one of them")
         batch = graph_set(
             batch, seed=check_seed(seed or 0), source="data", targets=self.task.targets
         )
@@ -75,22 +75,24 @@ class GraphKind(Kind):
         return Data(**given, graph_of_node=batch.batch)
 
     def for_tickets(self, data: Any, given: Data) -> Any:
-        """Return the data as they came."""
+        """Return the original data."""
         return data
 
     def check_module(self, source: ModelSource, given: Data) -> None:
-        """Raise unless the module takes features and a graph, and no value that was left out."""
+        """Raise if the module cannot run on a graph, or needs a field that was left out."""
         super().check_module(source, given)
         model = source.kind()
         for name, reason in self.left_out.items():
             if takes(model, name):
-                raise InputError(f"{name} {reason}, expected none such for a set of graphs")
+                raise InputError(
+                    f"{name} {reason}, expected a value of all nodes or edges for a set of graphs"
+                )
 
     def check_inputs(self, inputs: Inputs) -> Inputs:
         """Raise if a value belongs to the whole set."""
         for name in inputs.whole:
             raise InputError(
-                f"{name} is neither of nodes nor of edges, expected none such for a set of graphs"
+                f"{name} is neither of nodes nor of edges, expected one of them in a set of graphs"
             )
         return inputs
 
@@ -110,7 +112,7 @@ class GraphKind(Kind):
         return None if kind is None else Readout(kind, graph.batch.to(device))
 
     def identity(self, given: Data) -> dict[str, Any]:
-        """Return the options, and where one graph ends and the next begins."""
+        """Return the options, and a digest of the graphs' sizes."""
         borders = borders_fingerprint(given.graph_of_node)
         return {"budget": self.budget, "readout": self._readout, "borders": borders}
 
@@ -153,15 +155,15 @@ class GraphKind(Kind):
         return as_batch(data)
 
     def require_fields(self, data: Any, names: Iterable[str], what: str = "graphs") -> None:
-        """Raise unless all graphs have the values that a ticket was found with."""
+        """Raise unless all graphs have the fields that a ticket was found with."""
         super().require_fields(data, names, what)
 
     def same_rows(self, graph: Data) -> bool:
-        """Return whether one graph ends where one of the ticket's does."""
+        """Return whether the graphs have the sizes of the ticket's graphs."""
         return bool(borders_fingerprint(graph.batch) == self.header["borders"])
 
     def edges_to_score(self, edges: Edges, graph: Data) -> Edges:
-        """Return the edges of each graph by itself."""
+        """Return the edges, with a budget for each graph."""
         groups = Groups.from_batch(graph.batch, graph.num_graphs, separate_draws=True)
         return replace(edges, groups=groups)
 
@@ -185,20 +187,18 @@ class GraphKind(Kind):
     def labelled(self, data: Any) -> Batch:
         """Return the graphs with their classes and a split.
 
-        If none came, the ticket's is drawn again, of the set that it was found on. Of any other
-        there is no telling which graphs the ticket has learnt from.
+        Without one, the ticket's split of its own set is drawn again. For any other set the
+        training graphs of the ticket are unknown.
         """
         batch = as_batch(data)
         if any(key in batch for key in MASKS):
             return graph_set(batch, targets=self.task.targets)
         if self.info.split_seed is None:
-            raise InputError(
-                "graphs: no split came with them, expected the one of the ticket's graphs"
-            )
+            raise InputError("graphs: have no split, expected the split of the ticket's graphs")
         if not self.found_on(batch):
             raise InputError(
-                "graphs: no split came with them, and they aren't those that the ticket was found "
-                "on; expected train_mask, val_mask and test_mask"
+                "graphs: have no split, and differ from those that the ticket was found on, "
+                "expected train_mask, val_mask and test_mask"
             )
         return graph_set(batch, self.info.split, self.info.split_seed, targets=self.task.targets)
 
@@ -217,7 +217,7 @@ class GraphKind(Kind):
         return [replace(found, ids=(ids.tolist(),) * 2, columns={"graph": of_edge})]
 
     def edges_text(self) -> str:
-        """Return the words for the edges in a sentence about their number."""
+        """Return the description of the edges after their number."""
         return f"{super().edges_text()} in {self.header['count']:,} graphs"
 
     def counts(self) -> tuple[str, dict[str, Mapping[str, int]]]:
@@ -233,18 +233,18 @@ class GraphKind(Kind):
         return ("graph",), [(number,) for number in range(self.graph(data).num_graphs)]
 
     def untested_reason(self, data: Any, outputs: int) -> str:
-        """Return why the test graphs can't be judged; empty if they can."""
+        """Return why there is no test metric; empty if there is one."""
         reason = super().untested_reason(data, outputs)
-        return reason or ("" if self.found_on(data) else "the graphs are others")
+        return reason or ("" if self.found_on(data) else "the graphs differ from the ticket's")
 
     def found_on(self, batch: Batch) -> bool:
-        """Return whether these are the graphs that a ticket was found on, whole or pruned."""
+        """Return whether a ticket was found on these graphs, whole or pruned."""
         names = self.found_with.get("edge_inputs", [])
         own = {self.found_with.get(key) for key in ("fingerprint", "kept_fingerprint")} - {None}
         return self.same_rows(batch) and self.ticket_edges(batch, batch, names).fingerprint() in own
 
     def names(self, data: Any) -> Sequence[int | str]:
-        """Return the number of the graph and the node's own in it, such as ``1:0``.
+        """Return names of all nodes: number of the graph and number in it, such as ``1:0``.
 
         Example:
             >>> from teddy.tasks import GraphClassification

@@ -1,4 +1,4 @@
-"""Heads: from outputs of nodes to logits of links or graphs."""
+"""Heads: maps from node outputs to logits of links or graphs."""
 
 from __future__ import annotations
 
@@ -14,29 +14,28 @@ from teddy.models.edge_inputs import takes
 from teddy.models.layered import LayeredGNN
 from teddy.models.own_module import ForwardSignature
 
-#: Ways in which the outputs of a graph's nodes become one row.
+#: Pooling functions of a readout.
 READOUTS = ("mean", "sum", "max")
 
 
 class Head(nn.Module, ABC):
-    """Map from outputs of nodes to logits, a row for each link or graph; it has no weights.
+    """Map without weights from node outputs to logits of links or graphs.
 
-    Its tensors are buffers that are not saved (``persistent=False``), since they belong to the
-    data.
+    Its tensors belong to the data and are buffers that are not saved (``persistent=False``).
     """
 
     @abstractmethod
     def part(self, drawn: Tensor, num_nodes: int) -> tuple[Tensor, Head]:
-        """Return the rows whose nodes are all in a batch, and the head of these.
+        """Return the rows whose nodes are all in a mini-batch, and their head.
 
         Args:
-            drawn: int64, what the batch was drawn as: nodes, or rows.
-            num_nodes: Nodes of the whole graph.
+            drawn: Nodes or rows of the mini-batch, int64.
+            num_nodes: Number of nodes of the whole graph.
         """
 
     @abstractmethod
     def fields(self) -> dict[str, Any]:
-        """Return what a file of the head holds: tensors and texts by name."""
+        """Return the content of the head for a file: tensors and texts by name."""
 
 
 class LinkHead(Head):
@@ -44,7 +43,7 @@ class LinkHead(Head):
     <https://arxiv.org/abs/1611.07308>`_), as the logit of a link.
 
     Args:
-        pairs: The links' ends, int64 ``[2, P]``.
+        pairs: End nodes of the links, int64 ``[2, P]``.
 
     Example:
         >>> outputs = torch.tensor([[1.0, 2.0], [3.0, 0.0], [0.0, -1.0]])
@@ -61,7 +60,7 @@ class LinkHead(Head):
 
     def forward(self, outputs: Tensor) -> Tensor:
         """Return logits ``[P, 1]`` of outputs ``[N, D]``."""
-        # index_select, not [pairs]: its gradient is summed in one order, whatever the threads.
+        # index_select, not [pairs]: its gradient is summed in one order for any number of threads.
         source, target = (outputs.index_select(0, end) for end in self.pairs)
         return (source * target).sum(dim=1, keepdim=True)
 
@@ -88,7 +87,7 @@ class Readout(Head):
 
     Args:
         kind: ``mean``; or ``sum`` or ``max``, of each output by itself.
-        graph_of_node: int64 ``[N]``, where all calls are about the same graphs.
+        graph_of_node: Graph of each node, int64 ``[N]``, if all calls use the same graphs.
 
     Example:
         >>> outputs = torch.tensor([[1.0, 2.0], [3.0, 0.0], [0.0, -1.0]])
@@ -115,8 +114,8 @@ class Readout(Head):
 
         Args:
             outputs: Outputs of nodes.
-            graph_of_node: int64 ``[N]``, ascending, of every graph one or more; None: those that
-                the readout was made with.
+            graph_of_node: Graph of each node, int64 ``[N]``, ascending, without gaps; None: that
+                of the constructor.
         """
         graph_of_node = self.graph_of_node if graph_of_node is None else graph_of_node
         assert graph_of_node is not None
@@ -124,7 +123,7 @@ class Readout(Head):
         return torch.segment_reduce(outputs, self.kind, lengths=lengths, axis=0)
 
     def part(self, drawn: Tensor, num_nodes: int) -> tuple[Tensor, Readout]:
-        """Return the rows as they are, since batches are drawn as whole graphs."""
+        """Return the rows unchanged, since mini-batches consist of whole graphs."""
         return drawn, self
 
     def fields(self) -> dict[str, Any]:
@@ -133,7 +132,7 @@ class Readout(Head):
 
 
 def places(nodes: Tensor, num_nodes: int) -> Tensor:
-    """Return the place of each node of a graph in a list of some, int64 ``[N]``; -1: not in it.
+    """Return the index of each node in a list of nodes, int64 ``[N]``; -1: not in it.
 
     Example:
         >>> places(torch.tensor([2, 0]), 3)
@@ -162,9 +161,10 @@ def readout_for(
     """Return the readout of a network of nodes; None for a module that takes ``batch``.
 
     Args:
-        network: One of layers, or a module with ``forward(x, edge_index)``, perhaps ``batch``.
+        network: Built-in model of layers, or a module with ``forward(x, edge_index)``, optionally
+            ``batch``.
         readout: Kind of the :class:`Readout`.
-        graph_of_node: The graph of each node, where all calls are about the same graphs.
+        graph_of_node: Graph of each node, if all calls use the same graphs.
 
     Example:
         >>> from teddy.models import GCN
@@ -176,8 +176,8 @@ def readout_for(
         if isinstance(network, LayeredGNN):
             return head
         raise InputError(
-            f"a {type(network).__name__} takes one graph as a whole, expected a model of layers "
-            "(gcn, gat, gin, sage, unimp) or a module for a set of graphs"
+            f"a {type(network).__name__} does not support a set of graphs, expected a model of "
+            "layers (gcn, gat, gin, sage, unimp) or a module for a set of graphs"
         )
     if ForwardSignature.from_module(network).undeclared:
         raise ForwardSignature.from_module(network).undeclared_error("batch")
@@ -185,7 +185,7 @@ def readout_for(
         return head
     if readout != "mean":
         raise InputError(
-            f"readout is '{readout}', but a {type(network).__name__} takes batch and reads out "
-            "itself, expected none"
+            f"readout is '{readout}', but a {type(network).__name__} takes batch and pools nodes "
+            "itself, expected no readout"
         )
     return None

@@ -1,4 +1,4 @@
-"""Heterogeneous graphs: nodes of one type, in a graph of several types and relations."""
+"""Kind of problem: nodes of one type in a heterogeneous graph."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ class HeteroKind(Kind):
         return target_data(data, self.target, self.task.targets)
 
     def for_tickets(self, data: Any, given: Data) -> Any:
-        """Return the data as they came."""
+        """Return the original data."""
         return data
 
     def check_module(self, source: ModelSource, given: Data) -> None:
-        """Raise unless the user's own module has weights to prune."""
+        """Raise unless your own module has weights to prune."""
         module = source.own_module()
         if module is not None:
             check_weights(module)
@@ -149,7 +149,7 @@ class HeteroKind(Kind):
         ]
         for name in names:
             if name not in data:
-                raise InputError(f"the ticket was found with {name}, expected data that have it")
+                raise InputError(f"data have no {name}, expected it, as in the ticket's graph")
         return target_edges(data, self.header["target"], self.header["scope"], names, groups)
 
     def check_features(self, edges: Edges) -> None:
@@ -158,7 +158,9 @@ class HeteroKind(Kind):
         for name in sorted({*got, *expected}):
             one, other = expected.get(name, 0), got.get(name, 0)
             if one != other:
-                raise InputError(f"the ticket expects {one} features of '{name}', got {other}")
+                raise InputError(
+                    f"'{name}' has {other} features, expected {one}, as in the ticket's graph"
+                )
 
     def wrong_graph(self, edges: Edges) -> InputError | None:
         """Return the error for a graph that is not the ticket's."""
@@ -171,15 +173,15 @@ class HeteroKind(Kind):
         )
         nodes = node_counts(self.header["nodes"])
         return InputError(
-            f"the ticket belongs to {self.info.dataset} with {nodes} nodes and edges {edges}; got "
+            f"the ticket belongs to {self.info.dataset} with {nodes} nodes and edges {edges}, got "
             f"another graph with {got}"
         )
 
     def check_one_edge_index(self) -> None:
         """Raise, since each relation has its own."""
         raise InputError(
-            "the ticket is of a HeteroData, which this doesn't take; expected apply, whose result "
-            "has edge_index_dict, or a ticket of a Data"
+            "a heterogeneous ticket has no single edge_index, expected ticket.apply(data), whose "
+            "result has edge_index_dict"
         )
 
     def pruned(
@@ -235,7 +237,7 @@ class HeteroKind(Kind):
         ]  # fmt: skip
 
     def edges_text(self) -> str:
-        """Return the words for the edges in a sentence about their number."""
+        """Return the description of the edges after their number."""
         return f"edges of {len(self.header['relations'])} relations"
 
     def counts(self) -> tuple[str, dict[str, Mapping[str, int]]]:
@@ -256,7 +258,7 @@ class HeteroKind(Kind):
         return [str(nodes_of_types(data)), *stores]
 
     def names(self, data: Any) -> Sequence[int | str]:
-        """Return names of all nodes, type by type: the type and the id of its table, or the number.
+        """Return names of all nodes by type: the type and the id of its table, or the number.
 
         Example:
             >>> from teddy.tasks import Classification
@@ -274,4 +276,4 @@ class HeteroKind(Kind):
 
 def _check_kind(data: HeteroData) -> None:
     if not isinstance(data, HeteroData):
-        raise InputError(f"got {type(data).__name__}, expected a HeteroData, as the ticket's")
+        raise InputError(f"data is a {type(data).__name__}, expected a HeteroData, as the ticket's")

@@ -1,4 +1,4 @@
-"""Which edges a ticket keeps of a graph that has grown past the one it was found on."""
+"""Pruning of grown graphs at inference, with new nodes and edges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from teddy.prune.choose import needed_signals
 from teddy.prune.scores.score import Signals
 from teddy.settings.groups import INFERENCE_RULES
 
-#: What PyG's loaders leave in a piece of a graph.
+#: Fields that PyG's loaders add to a part of a graph.
 _OF_PIECES = ("n_id", "e_id", "input_id", "batch_size")
 
 
@@ -28,22 +28,21 @@ def edges_at_inference(
     weighted: bool = False,
     signals: Signals | None = None,
 ) -> Tensor:
-    """Return the edges that stay, bool ``[M]``.
+    """Return the mask of kept edges, bool ``[M]``.
 
     Args:
-        rule: ``scored``: the score that chose the edges of the training graph chooses those of the
-            grown one, as sparse; where edges were learned, or the score looked at what the dense
-            model said of its nodes, there is none that could, and the rule is the next.
-            ``training``: edges that the ticket removed are gone, all new ones stay. ``none``: all
-            stay.
-        edges: The grown graph.
-        known: bool ``[M]``: which of its edges are of the training graph, in the same order.
-        keep: bool, of the training graph's edges those that stay.
+        rule: ``scored``: the edge score of the ticket prunes the grown graph to the same sparsity;
+            without a score, or with one that needs the dense model, it is the next rule.
+            ``training``: edges that the ticket removed are removed, all new ones are kept.
+            ``none``: all edges are kept.
+        edges: Grown graph.
+        known: Mask of the edges that the training graph has, too, bool ``[M]``, in its order.
+        keep: Mask of the kept edges of the training graph.
         sparsity: Share of edges to remove.
-        score: Name of the score; None: edges were learned.
-        seed: For scores that draw.
+        score: Name of the edge score; None: edge masks were learned.
+        seed: Seed of random scores.
         weighted: Whether the score's degrees are weighted.
-        signals: Of the grown graph's nodes, for a score of features.
+        signals: Signals of the grown graph's nodes, for a score of features.
 
     Example:
         >>> path = Edges.from_edge_index(torch.tensor([[0, 1, 2], [1, 2, 3]]), 4)
@@ -64,7 +63,7 @@ def edges_at_inference(
 
 
 def scores_any_graph(score: str | None) -> bool:
-    """Whether a score can choose the edges of a graph that no dense model was trained on.
+    """Return whether a score can prune a graph without a dense model trained on it.
 
     Example:
         >>> scores_any_graph("teddy"), scores_any_graph("cosine"), scores_any_graph("gain")
@@ -74,11 +73,11 @@ def scores_any_graph(score: str | None) -> bool:
 
 
 def check_rule(rule: str, what: str = "inference") -> str:
-    """Return a rule that there is, or raise.
+    """Return the name of an existing rule, or raise.
 
     Args:
-        rule: Its name.
-        what: What the user calls it, for the message.
+        rule: The name.
+        what: Name of the setting in the message.
 
     Example:
         >>> check_rule("all")
@@ -92,23 +91,23 @@ def check_rule(rule: str, what: str = "inference") -> str:
 
 
 def warn_of_piece(data: Data, tested_nodes: int) -> None:
-    """Warn, in a line, of a graph that looks like a piece of a larger one.
+    """Warn of a graph that looks like a part of a larger one.
 
-    Scores, budget and normalisation are by the degrees of the graph that is given: of a node they
-    are others in a piece than in the whole, even if the piece has all nodes that its layers reach.
+    Scores, budget and normalisation use the degrees of the given graph. They differ in a part of a
+    graph, even if it has all nodes within reach of the layers.
 
     Args:
         data: The graph.
-        tested_nodes: Nodes of the graph that the ticket was tested on.
+        tested_nodes: Number of nodes of the graph that the ticket was tested on.
     """
     marks = [name for name in _OF_PIECES if name in data]
     if marks:
-        why = f"has {marks[0]}, as pieces of PyG's loaders have"
+        why = f"have {marks[0]}, like batches of PyG's loaders"
     elif data.num_nodes < tested_nodes:
-        why = f"has {data.num_nodes:,} nodes, the ticket was tested on {tested_nodes:,}"
+        why = f"have {data.num_nodes:,} nodes, the ticket was tested on {tested_nodes:,}"
     else:
         return
     warn(
-        f"data {why}: edges are pruned, and messages normalised, by degrees in this graph; if it "
-        "was cut out of a larger one, predict on the whole"
+        f"data {why}: pruning and normalisation use the degrees of this graph; if it is a part of "
+        "a larger one, predict on the whole graph"
     )

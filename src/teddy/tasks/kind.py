@@ -1,4 +1,4 @@
-"""Kinds of problem: all that differs between nodes, links, graphs and heterogeneous graphs."""
+"""Base class of kinds of problem: nodes, links, graphs and heterogeneous graphs."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 class Kind(TicketKind):
-    """Kind of problem: how data become views, and outputs of nodes become predictions.
+    """Kind of problem: makes views of data, and logits of rows from node outputs.
 
-    This class is that of one graph whose nodes are predicted. Each other kind overrides what
-    differs; nothing outside this subpackage asks which kind it is.
+    This class predicts the nodes of one graph. Other kinds override the methods that differ. No
+    code outside this subpackage depends on the kind.
 
     Attributes:
-        row_fields: Further fields of the rows that views have.
+        row_fields: Further fields of rows in views.
         draws_splits: Whether a search draws a split of data without one (``split_seed``).
-        has_groups: Whether there are several edge budgets, by graph or by relation.
+        has_groups: Whether edge budgets are by graph or by relation.
     """
 
     row_fields: ClassVar[tuple[str, ...]] = ()
@@ -42,23 +42,23 @@ class Kind(TicketKind):
     has_groups: ClassVar[bool] = False
 
     def train_config(self, config: TrainConfig, model: Any) -> TrainConfig:
-        """Return the settings of the training with this kind's own defaults."""
+        """Return the training settings with the defaults of this kind."""
         return config
 
     def split_data(self, data: Any, settings: Settings) -> Any:
-        """Return the data that a search sees, before it is asked for a model."""
+        """Return the data of a search, split if necessary."""
         return data
 
     def prepare(self, data: Any, settings: Settings) -> Data:
-        """Return the rows that are predicted, checked: features, targets, masks, inputs."""
+        """Return the predicted rows, checked: features, targets, masks, inputs."""
         return check_data(data, targets=self.task.targets, integers=True)
 
     def check_module(self, source: ModelSource, given: Data) -> None:
-        """Raise unless the user's own module takes features and a graph."""
+        """Raise unless your own module takes features and a graph."""
         source.check_module(given)
 
     def check_inputs(self, inputs: Inputs) -> Inputs:
-        """Return the values that a model is given, or raise if they can't be."""
+        """Return the inputs of a model, or raise if the kind does not support them."""
         return inputs
 
     def edges(
@@ -67,9 +67,9 @@ class Kind(TicketKind):
         """Return the edges of a search's data, with the values that its model takes.
 
         Args:
-            data: The data as they came.
-            given: The rows that are predicted, see :meth:`prepare`.
-            source: Makes the models.
+            data: Original data.
+            given: Predicted rows, see :meth:`prepare`.
+            source: Factory of the models.
             settings: The settings tree.
             device: Device of the result.
         """
@@ -88,14 +88,14 @@ class Kind(TicketKind):
             fields: ``x``, ``y`` and masks, on the device.
             edges: The edges.
             settings: The settings tree.
-            seed: For scores that draw.
+            seed: Seed of random scores.
         """
         inference = settings.task.inference
         make = Views.inductive if settings.task.inductive else Views.transductive
         return make(fields, edges, inference, seed, self.row_fields)
 
     def head(self, network: nn.Module, graph: Data, device: torch.device) -> Head | None:
-        """Return the head of a network, or raise if the network can't have one.
+        """Return the head of a network, or raise if the network does not support it.
 
         Args:
             network: The network.
@@ -103,24 +103,24 @@ class Kind(TicketKind):
             device: Device of the result.
 
         Returns:
-            None where the outputs are the logits.
+            None if the outputs are the logits.
         """
         return None
 
     def width(self, num_outputs: int) -> int:
-        """Return the outputs of a built-in model for so many logits."""
+        """Return the number of outputs of a built-in model for a number of logits."""
         return num_outputs
 
     def check_weighs_edges(self, network: nn.Module) -> None:
-        """Raise unless a network takes weights of edges, to learn edge masks."""
+        """Raise unless a network takes edge weights, to learn edge masks."""
         check_takes_edge_weights(network)
 
     def identity(self, given: Data) -> dict[str, Any]:
-        """Return the values that decide a result beside the graph, model and training."""
+        """Return further values that identify a result, next to graph, model and training."""
         return {}
 
     def second_metric(self, data: Data, logits: Mapping[str, Tensor]) -> dict[str, Any] | None:
-        """Return another metric of the ``dense`` model and the ``ticket``, where there is one.
+        """Return another metric of the ``dense`` model and the ``ticket``, or None.
 
         Args:
             data: ``y`` and masks.
@@ -136,7 +136,7 @@ class Kind(TicketKind):
         logits: Mapping[str, Tensor],
         head: Head | None,
     ) -> dict[str, Any]:
-        """Return the field :attr:`key` of a ticket's header, by its name.
+        """Return the field :attr:`key` of a ticket's header, in a dict.
 
         Args:
             views: The views of the search.
@@ -148,11 +148,11 @@ class Kind(TicketKind):
         return {}
 
     def for_tickets(self, data: Any, given: Data) -> Any:
-        """Return the data that tickets of a search take: its rows, or the data as they came."""
+        """Return the data that tickets of a search take: its rows, or the original data."""
         return given
 
     def rows(self, data: Any, settings: Settings) -> tuple[Tensor, Any]:
-        """Return the targets of loaded data, and the place that has their masks."""
+        """Return the targets of loaded data, and the store of their masks."""
         return data.y, data
 
     def data_parts(self, data: Any, settings: Settings) -> list[Any]:

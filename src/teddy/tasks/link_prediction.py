@@ -1,4 +1,4 @@
-"""Pairs of nodes that have a link or not."""
+"""Link prediction."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from torch import Tensor
 
 from teddy.capabilities import FEATURES, check_combination
 from teddy.data.targets import Links, Targets
-from teddy.settings import TrainConfig, setting
+from teddy.settings import setting
 from teddy.tasks.kind import Kind
 from teddy.tasks.links import LinkKind
 from teddy.tasks.multilabel import BinaryCrossEntropy
-from teddy.tasks.objective import Objective, Totals
+from teddy.tasks.objective import Objective
 from teddy.tasks.ranking import auc
 from teddy.tasks.task import ClassWeight, Task
 
 
 @dataclass(frozen=True)
 class LinkPrediction(Task):
-    """Tell links from pairs without one: binary cross entropy, AUC, links of a logit above 0.
+    """Link prediction: binary cross entropy, AUC, links with a positive logit.
 
     Args:
-        dimensions: Outputs of a node, of a model that is given by name.
+        dimensions: Outputs of a node, for a built-in model.
         hits_at: Rank k of the second metric, hits@k.
 
     Example:
@@ -43,6 +43,7 @@ class LinkPrediction(Task):
     }
     metric: ClassVar[str] = "AUC"
     outputs: ClassVar[str] = "outputs"
+    loss: ClassVar[type[Objective]] = BinaryCrossEntropy
 
     dimensions: int = setting(64, "Outputs of a node.", low=1)
     hits_at: int = setting(50, "Rank k of hits@k.", low=1)
@@ -51,28 +52,17 @@ class LinkPrediction(Task):
     def fit(
         cls, y: Tensor, train: Tensor, class_weight: ClassWeight | None = None
     ) -> LinkPrediction:
-        """There is nothing to learn from targets before the training."""
+        """Return the task, which needs no statistics of the targets."""
         if class_weight is not None:
             check_combination([cls.part(), FEATURES["class weights"]])
         return cls()
 
-    def objective(
-        self,
-        y: Tensor,
-        train: Tensor,
-        teacher: Tensor | None,
-        config: TrainConfig,
-        totals: Totals | None = None,
-    ) -> Objective:
-        """What a training minimises."""
-        return BinaryCrossEntropy(y, train, teacher, config, totals)
-
     def score(self, logits: Tensor, y: Tensor) -> float:
-        """Area under the curve of the receiver operating characteristic."""
+        """Return the AUC in percent."""
         return auc(logits, y)
 
     def resolution(self, y: Tensor) -> float:
-        """Points of AUC that one pair of a positive and a negative link is worth: 100 / (P N).
+        """Return the points of AUC of one pair of a positive and a negative link: 100 / (P N).
 
         Example:
             >>> import torch
@@ -83,17 +73,17 @@ class LinkPrediction(Task):
         return 100.0 / max(1, positive * (y.numel() - positive))
 
     def predict(self, logits: Tensor) -> Tensor:
-        """0 or 1 of each link, int64 ``[P]``."""
+        """Return 0 or 1 for each link, int64 ``[P]``."""
         return (logits > 0).long().squeeze(1)
 
     def prediction_columns(
         self, logits: Tensor, classes: Sequence[str] | None
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-        """Whether each pair is a link, and the probability of it."""
-        chances = [round(p, 4) for p in self.predict_proba(logits).tolist()]
-        both = zip(self.predict(logits).tolist(), chances, strict=True)
+        """Return the columns ``link``, 0 or 1, and its ``probability``."""
+        probabilities = [round(p, 4) for p in self.predict_proba(logits).tolist()]
+        both = zip(self.predict(logits).tolist(), probabilities, strict=True)
         return ("link", "probability"), list(both)
 
     def predict_proba(self, logits: Tensor) -> Tensor:
-        """Sigmoid: the probability of each link ``[P]``."""
+        """Return the sigmoid: the probability of each link ``[P]``."""
         return logits.sigmoid().squeeze(1)

@@ -1,4 +1,4 @@
-"""Links to predict: edges that training sees, edges that are held out, and pairs without one."""
+"""Link splits: training edges, held-out edges and negative pairs."""
 
 from __future__ import annotations
 
@@ -22,39 +22,42 @@ from teddy.graph.edges import Edges
 from teddy.sparsity import check_seed
 from teddy.tasks.node_pairs import Keys, draw_no_edges, pair_keys, pairs_of
 
-#: Shares of edges that train, validate and test, where nothing else is asked for.
+#: Default percentages of training, validation and test edges.
 SPLIT = "85/5/10"
 
-#: The task that has links.
+#: Name of the task.
 LINKS = "link-prediction"
 
-# What of a graph is that of its edges, and what names it.
+# Values of edges, and names.
 _OF_EDGES, _NAMES = ("edge_weight", "edge_attr"), ("name", "node_ids", "feature_names")
 
 
 def split_links(
     data: Data, val: float = 0.05, test: float = 0.1, seed: int = 0, source: str = "data"
 ) -> Data:
-    """Hold out edges of an undirected graph, to be told from pairs of nodes without an edge.
+    """Hold out edges of an undirected graph for link prediction, and draw negative pairs.
 
-    Every edge is a positive link; beside it there is a negative one, a pair without an edge. The
-    negatives of validation and test have no edge in the whole graph. Those of training have none
-    in the graph of the *training* edges, and are drawn by that graph and the seed alone, so that
-    nothing that is held out has a say in training: a few of them may be edges that are held out.
+    Every edge is a positive link and has a negative one, a pair without an edge. Negatives of
+    validation and test have no edge in the whole graph. Those of training have none among the
+    *training* edges and depend only on these and the seed, so that no held-out edge influences
+    training: a few of them may be held-out edges.
 
     Args:
-        data: ``x`` and ``edge_index``, its edges listed in any way; perhaps ``edge_weight`` and
-            ``edge_attr``. Labels of nodes are left out.
-        val: Share of edges that validate.
-        test: Share of edges that test.
-        seed: The same seed gives the same split.
-        source: What messages call it.
+        data: ``x`` and ``edge_index``, with edges in any order; optionally ``edge_weight`` and
+            ``edge_attr``. Node labels are dropped.
+        val: Share of validation edges.
+        test: Share of test edges.
+        seed: Seed of the split.
+        source: Name of the data in messages.
 
     Returns:
         ``x``; ``edge_index`` of the training edges, both directions, and of all self-loops, with
-        what edges have; the links ``edge_label_index`` int64 ``[2, P]``, ``edge_label`` float
+        edge values; the links ``edge_label_index`` int64 ``[2, P]`` and ``edge_label`` float
         ``[P]`` (1: an edge); ``train_mask``, ``val_mask``, ``test_mask`` bool ``[P]``; ``split``,
-        ``split_seed`` and the names that came with the graph
+        ``split_seed`` and the names of the graph.
+
+    Raises:
+        InputError: if the graph has too few edges for the split.
 
     Example:
         >>> import teddy
@@ -83,22 +86,21 @@ def split_links(
     counts = [round(val * edges.size), round(test * edges.size)]
     if 0 in counts or sum(counts) >= edges.size:
         raise InputError(
-            f"{source}: shares of {val:g} and {test:g} leave {counts[0]} edges to validate and "
-            f"{counts[1]} to test out of {edges.size}, expected at least one for each and for "
-            "training"
+            f"{source}: {edges.size} edges are too few for shares of {val:g} and {test:g}, with "
+            f"{counts[0]} for validation and {counts[1]} for testing, expected one for each part"
         )
     order = np.random.default_rng((seed, 0)).permutation(edges.size)
-    held, trained = edges[order[: sum(counts)]], np.sort(edges[order[sum(counts) :]])
-    absent = draw_no_edges(edges, num_nodes, held.size, (seed, 1))
-    apart = draw_no_edges(trained, num_nodes, trained.size, (seed, 2))
-    parts = [(trained, apart)]
-    parts += zip(*(np.split(keys, [counts[0]]) for keys in (held, absent)), strict=True)
+    held_out, trained = edges[order[: sum(counts)]], np.sort(edges[order[sum(counts) :]])
+    negatives = draw_no_edges(edges, num_nodes, held_out.size, (seed, 1))
+    train_negatives = draw_no_edges(trained, num_nodes, trained.size, (seed, 2))
+    parts = [(trained, train_negatives)]
+    parts += zip(*(np.split(keys, [counts[0]]) for keys in (held_out, negatives)), strict=True)
     loop = index[0] == index[1]
-    stays = torch.from_numpy(np.isin(pair_keys(index), trained)).to(index.device) | loop
-    found = Data(
+    kept = torch.from_numpy(np.isin(pair_keys(index), trained)).to(index.device) | loop
+    split = Data(
         x=graph.x,
-        edge_index=index[:, stays],
-        **{name: value[stays] for name, value in values.items()},
+        edge_index=index[:, kept],
+        **{name: value[kept] for name, value in values.items()},
         **_listed(parts),
         num_nodes=num_nodes,
         **{name: graph[name] for name in _NAMES if name in graph},
@@ -106,16 +108,22 @@ def split_links(
         split=_percentages(val, test),
         split_seed=seed,
     )
-    return found.to(graph.x.device)
+    return split.to(graph.x.device)
 
 
 def links_of(train: Data, val: Data, test: Data) -> Data:
-    """The three graphs of PyG's ``RandomLinkSplit`` as one with all links.
+    """Join the three graphs of PyG's ``RandomLinkSplit`` to one with all links.
 
     Args:
-        train: Gives ``x``, the ``edge_index`` that messages run along, and the training links.
-        val: Its links validate.
-        test: Its links test.
+        train: Graph with ``x``, messages ``edge_index`` and training links.
+        val: Graph with validation links.
+        test: Graph with test links.
+
+    Returns:
+        Graph with the fields of :func:`split_links`.
+
+    Raises:
+        InputError: if a graph has no links.
 
     Example:
         >>> import teddy
@@ -129,7 +137,7 @@ def links_of(train: Data, val: Data, test: Data) -> Data:
     for part, name in zip(parts, ("train", "val", "test"), strict=True):
         for key in LINK_FIELDS:
             if not isinstance(part, Data) or key not in part:
-                raise InputError(f"{name} has no {key}, expected what RandomLinkSplit gives")
+                raise InputError(f"{name} has no {key}, expected the graphs of RandomLinkSplit")
     sizes = torch.tensor([part.edge_label.numel() for part in parts])
     part_of = torch.arange(3).repeat_interleave(sizes).to(train.edge_label.device)
     fields = {key: train[key] for key in ("x", "edge_index", *_OF_EDGES, *_NAMES) if key in train}
@@ -146,18 +154,17 @@ def links_of(train: Data, val: Data, test: Data) -> Data:
 def check_links(
     data: Data, source: str = "data", labelled: bool = True, targets: Targets | None = None
 ) -> Data:
-    """Return a graph with links that a ticket can be found on, or raise with what is wrong.
+    """Return a checked graph with links, or raise.
 
-    ``y`` is that of the links, float ``[P, 1]``. Links that are held out must be unknown to
-    training: no positive one may be among the edges, nor among the positive training links. None
-    that tests may validate, and no negative one may be an edge.
+    ``y`` has a row for each link, float ``[P, 1]``. Training must not contain held-out links: no
+    positive one may be an edge or a positive training link. No test link may be a validation
+    link, and no negative link an edge.
 
     Args:
-        data: As of :func:`split_links`.
-        source: Where it came from, for the message.
-        labelled: Whether labels and masks are looked at; else only pairs are.
-        targets: What labels are; by default 0 and 1, and then links that are held out must be
-            unknown.
+        data: Graph with the fields of :func:`split_links`.
+        source: Name of the data in messages.
+        labelled: Whether to check labels and masks, or pairs only.
+        targets: Checks of labels; by default 0 and 1, with a check for leaks.
 
     Example:
         >>> links = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1], [1, 2]]),
@@ -167,21 +174,23 @@ def check_links(
         >>> check_links(links)
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: data: 2 of the 2 positive links to validate and test on are in
-        edge_index, expected none: messages would run along what is asked
+        teddy.errors.InputError: data: 2 of the 2 positive validation and test links are in
+        edge_index, expected none: messages would use held-out links
     """
     graph, num_nodes = _unlabelled(data, source), data.x.size(0)
     if graph is data:
         graph = copy.copy(data)
     if "edge_label_index" not in graph:
-        raise InputError(f"{source}: no edge_label_index, expected links: teddy.split_links(data)")
+        raise InputError(
+            f"{source}: has no edge_label_index, expected the result of teddy.split_links(data)"
+        )
     pairs = check_edges(graph.edge_label_index, num_nodes, source, "edge_label_index")
     loops = pairs[0] == pairs[1]
     if loops.any():
         link = int(loops.nonzero()[0])
         raise InputError(
             f"{source}: edge_label_index[:, {link}] is node {int(pairs[0, link])} twice, expected "
-            "two nodes"
+            "two different nodes"
         )
     graph.edge_label_index = pairs
     if not labelled:
@@ -195,13 +204,14 @@ def check_links(
 
 
 def with_links(data: Data, split: str | None = None, seed: int = 0, source: str = "data") -> Data:
-    """A graph with its links, or those of a split that is drawn.
+    """Return a graph with its links, or with those of a drawn split.
 
     Args:
-        data: The graph; if it has links, no split must be given.
-        split: Percentages of edges that train, validate and test, :data:`SPLIT` by default.
-        seed: Of the split.
-        source: Where it came from, for the message.
+        data: The graph.
+        split: Percentages of training, validation and test edges, by default :data:`SPLIT`; None
+            for a graph with links.
+        seed: Seed of the split.
+        source: Name of the data in messages.
 
     Example:
         >>> import teddy
@@ -212,15 +222,15 @@ def with_links(data: Data, split: str | None = None, seed: int = 0, source: str 
         raise InputError(f"{source}: is a {type(data).__name__}, expected a Data for {LINKS}")
     if "edge_label_index" in data:
         if split is not None:
-            raise InputError(f"{source}: has links, expected no split '{split}'")
+            raise InputError(f"{source}: has links already, expected no split '{split}'")
         return data
     _, val, test = shares_of(split or SPLIT, f"percentages of edges such as '{SPLIT}'")
     return split_links(data, float(val / 100), float(test / 100), seed, source)
 
 
 def _further(graph: Data) -> dict[str, Tensor]:
-    """Return values of edges for modules that name them, where both directions have the same."""
-    found = {}
+    """Return further edge values that are equal in both directions."""
+    values = {}
     for name, value in graph:
         if name in (*_OF_EDGES, *LINK_FIELDS, *MASKS, "edge_index") or not _rows(
             value, graph.edge_index.size(1)
@@ -229,12 +239,12 @@ def _further(graph: Data) -> dict[str, Tensor]:
         if not _rows(value, graph.x.size(0)) or "edge" in name:
             with suppress(InputError):
                 Edges.from_edge_index(graph.edge_index, graph.x.size(0), {name: value})
-                found[name] = value
-    return found
+                values[name] = value
+    return values
 
 
 def _of_nodes(graph: Data) -> dict[str, Tensor]:
-    """Return values of nodes for modules that name them."""
+    """Return further values of nodes."""
     left_out = ("x", "y", *LINK_FIELDS, *MASKS, *_NAMES, *_OF_EDGES)
     return {
         name: value
@@ -248,13 +258,13 @@ def _rows(value: Any, count: int) -> bool:
 
 
 def _percentages(val: float, test: float) -> str:
-    """The name of a split, which says exactly what it is."""
+    """Return the exact percentages as the name of a split."""
     held = [100 * Decimal(str(share)) for share in (val, test)]
     return "/".join(f"{share.normalize():f}" for share in (100 - held[0] - held[1], *held))
 
 
 def _unlabelled(data: Data, source: str = "data") -> Data:
-    """The graph without what nodes have, checked."""
+    """Return the checked graph without node labels."""
     if isinstance(data, Data) and "y" in data:
         data = copy.copy(data)
         del data.y
@@ -262,7 +272,7 @@ def _unlabelled(data: Data, source: str = "data") -> Data:
 
 
 def _listed(parts: Sequence[tuple[Keys, Keys]]) -> dict[str, Any]:
-    """Links and masks of positive and negative pairs to train, validate and test."""
+    """Return links and masks of positive and negative pairs of the three parts."""
     lengths = torch.tensor([keys.size for part in parts for keys in part])
     place = torch.arange(2 * len(parts)).repeat_interleave(lengths)
     return {
@@ -277,20 +287,20 @@ def _check_unknown(graph: Data, source: str) -> None:
     positive, links = graph.y[:, 0] == 1, graph.edge_label_index
     train, val, test = (pair_keys(links[:, graph[mask] & positive]) for mask in MASKS)
     used = graph.train_mask | graph.val_mask | graph.test_mask
-    negative, held = pair_keys(links[:, used & ~positive]), np.concatenate([val, test])
-    judged = pair_keys(links[:, (graph.val_mask | graph.test_mask) & ~positive])
-    of_held = "positive links to validate and test on"
-    for asked, what, known, where, why in (
-        (held, of_held, edges, "in edge_index", "messages would run along what is asked"),
-        (held, of_held, train, "among the training links", "training would learn what is asked"),
-        (test, "positive links to test on", val, "among those to validate on",
-         "the epoch would be chosen by what is asked"),
-        (negative, "links without an edge (edge_label 0)", edges, "in edge_index", "it has them"),
-        (judged, "links to validate and test on without an edge", held, "among those with one",
-         "they contradict each other"),
+    negative, held_out = pair_keys(links[:, used & ~positive]), np.concatenate([val, test])
+    held_out_negative = pair_keys(links[:, (graph.val_mask | graph.test_mask) & ~positive])
+    positives = "positive validation and test links"
+    for checked, what, others, where, why in (
+        (held_out, positives, edges, "in edge_index", "messages would use held-out links"),
+        (held_out, positives, train, "among the training links", "training would see them"),
+        (test, "positive test links", val, "among the validation links",
+         "they would choose the epoch"),
+        (negative, "negative links (edge_label 0)", edges, "in edge_index", "they are edges"),
+        (held_out_negative, "negative validation and test links", held_out,
+         "among the positive ones", "they contradict each other"),
     ):  # fmt: skip
-        found = int(np.isin(asked, known).sum())
-        if found:
+        count = int(np.isin(checked, others).sum())
+        if count:
             raise InputError(
-                f"{source}: {found} of the {asked.size} {what} are {where}, expected none: {why}"
+                f"{source}: {count} of the {checked.size} {what} are {where}, expected none: {why}"
             )

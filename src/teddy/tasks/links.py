@@ -1,4 +1,4 @@
-"""Links: pairs of nodes that have a link or not, the rows of link prediction."""
+"""Kind of problem: links of one graph, for link prediction."""
 
 from __future__ import annotations
 
@@ -23,18 +23,17 @@ from teddy.tasks.views import Choice, Views
 if TYPE_CHECKING:
     from teddy.settings import Settings, TrainConfig
 
-#: Learning rates, where a model's own is too high for inner products: by sums over neighbours GIN's
-#: outputs grow until its units die. Chosen on CiteSeer's validation links.
+#: Learning rates of models whose default is too high for inner products: with sums over neighbours,
+#: outputs of GIN grow until its units die. Chosen on CiteSeer's validation links.
 LEARNING_RATES = {"gin": 0.003}
 
 
 class LinkKind(Kind):
-    """Links of one graph; a link's logit is the inner product of both ends' outputs.
+    """Links of one graph; a link's logit is the inner product of its end nodes' outputs.
 
-    Messages run along the training edges; scores and budgets are of them. An edge that is pruned
-    carries no message, and remains an example of the loss: links are labels. ``y`` and the masks
-    have a row for each link. The dense model teaches the training links only: the others are what
-    is asked.
+    Messages, scores and budgets use the training edges only. A pruned edge carries no message and
+    remains a label of the loss. ``y`` and the masks have a row for each link. Distillation uses
+    the training links only.
 
     The task declares ``dimensions``, the outputs of a node, and ``hits_at``, the rank of hits@k.
     """
@@ -52,28 +51,28 @@ class LinkKind(Kind):
     row_fields: ClassVar[tuple[str, ...]] = ("edge_label_index",)
 
     def train_config(self, config: TrainConfig, model: Any) -> TrainConfig:
-        """Return settings without weight decay by default, and with a rate for inner products.
+        """Return settings without weight decay by default, and a learning rate for inner products.
 
-        At outputs of 0 the inner product has no gradient, and a penalty draws them there: all links
-        would be as likely, in an order that AUC still takes for good.
+        At outputs of 0 the inner product has no gradient, and weight decay moves outputs there:
+        all links would be equally likely, while the AUC still looks good.
         """
         config = replace(config, distill_nodes="training")
         if config.weight_decay is None:
             config = replace(config, weight_decay=0.0)
         if config.lr is None and isinstance(model, str):
             config = replace(config, lr=LEARNING_RATES.get(model.partition(":")[0]))
-        own = self._option("dimensions") != type(self.task).defaults().get("dimensions")
-        if own and not isinstance(model, str):
-            raise InputError("dimensions came with a module of your own, expected them in it")
+        changed = self._option("dimensions") != type(self.task).defaults().get("dimensions")
+        if changed and not isinstance(model, str):
+            raise InputError("dimensions has no effect on your own module, expected them in it")
         return config
 
     def _option(self, name: str) -> Any:
         return self.task.options().get(name)
 
     def with_rows(self, data: Any, split: str | None, seed: int, source: str = "data") -> Data:
-        """Return a graph with its links, or with those of a split that is drawn.
+        """Return a graph with its links, or with those of a drawn split.
 
-        Of a file, ``data`` have ``x``, ``edge_index`` and perhaps ``edge_weight``.
+        Loaded ``data`` have ``x``, ``edge_index`` and optionally ``edge_weight``.
         """
         return with_links(data, split, seed, source)
 
@@ -85,7 +84,7 @@ class LinkKind(Kind):
         """Return the graph of training edges with its links."""
         seed = settings.data.split_seed
         if seed is not None and isinstance(data, Data) and "edge_label_index" in data:
-            raise InputError(f"split_seed is {seed}, and data have links; expected none")
+            raise InputError(f"split_seed is {seed} and data have links, expected one of them")
         return self.with_rows(data, None, seed or 0)
 
     def prepare(self, data: Any, settings: Settings) -> Data:
@@ -93,11 +92,11 @@ class LinkKind(Kind):
         return self.checked(data)
 
     def head(self, network: nn.Module, graph: Data, device: torch.device) -> LinkHead:
-        """Return the inner product of both ends' outputs."""
+        """Return the inner product of the end nodes' outputs."""
         return LinkHead(graph.edge_label_index.to(device))
 
     def ticket_head(self, graph: Data, device: torch.device) -> Head:
-        """Return the same for the links of a ticket's data."""
+        """Return the inner product for the links of a ticket's data."""
         return LinkHead(graph.edge_label_index.to(device))
 
     def width(self, num_outputs: int) -> int:
@@ -140,7 +139,7 @@ class LinkKind(Kind):
         return split_fingerprint(data, links=True)
 
     def graph(self, data: Any) -> Data:
-        """Return a graph with links to predict; one without is split as the ticket's was."""
+        """Return a graph with its links, or with those of the ticket's split."""
         return self._linked(data, labelled=False)
 
     def labelled(self, data: Any) -> Data:
@@ -148,7 +147,7 @@ class LinkKind(Kind):
         return self._linked(data, labelled=True)
 
     def with_split(self, data: Any, split: str | None, split_seed: int | None, source: str) -> Data:
-        """Return loaded data with the links of a split that is asked for, or of the ticket's."""
+        """Return loaded data with the links of the requested split, or of the ticket's."""
         if split is None and split_seed is None:
             return self._linked(data, labelled=False, source=source)
         own = None if self.info.split_seed is None else self.info.split
@@ -157,7 +156,7 @@ class LinkKind(Kind):
         return self.with_rows(data, split or own, split_seed or 0, source)
 
     def row_names(self, data: Any) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-        """Return both ends of each link."""
+        """Return both end nodes of each link."""
         ids = node_ids(data)
         ends = ([ids[node] for node in end] for end in data.edge_label_index.tolist())
         return ("source", "target"), list(zip(*ends, strict=True))
@@ -172,11 +171,11 @@ class LinkKind(Kind):
         return data.edge_label, data
 
     def untested_reason(self, data: Any, outputs: int) -> str:
-        """Return why the test links can't be judged; empty if they can."""
+        """Return why there is no test metric; empty if there is one."""
         if any(key not in data for key in ("edge_label", *MASKS)):
-            return "there are no labels or no split"
+            return "data have no labels or no split"
         own = self.split_fingerprint(data) == self.info.split_fingerprint
-        return "" if own else "the split is another"
+        return "" if own else "the split differs from the ticket's"
 
     def _linked(self, data: Any, labelled: bool, source: str = "data") -> Data:
         drawn = isinstance(data, Data) and "edge_label_index" not in data

@@ -44,42 +44,42 @@ def load_dataset(
     directed: bool = False,
     target: str | None = None,
 ) -> Data | HeteroData:
-    """Return a graph by its name, or from the user's own files.
+    """Return a data set by name, or from your own files.
 
     Args:
-        name: A name of :func:`teddy.data.list_datasets`, in any case, or a path: ``graph.npz``,
+        name: Name in :func:`teddy.data.list_datasets`, in any case, or a path: ``graph.npz``,
             ``graph.pt``, an edge list in CSV or Parquet, a folder with ``edges.*`` and
             ``nodes.*``, or one with tables of several node types and relations in ``nodes/`` and
-            ``edges/``. ``docs/data.md`` has the layouts.
+            ``edges/``. ``docs/data.md`` describes the layouts.
         split: ``"public"``, ``"random"`` or percentages such as ``"20/40/40"``, see
-            :func:`teddy.data.split_nodes`; or the number of one of several splits that came with
-            the data. By default the split that came, or all of them: then masks are ``[N, K]``,
-            and :func:`teddy.find_ticket` takes the seed's.
-        seed: For a split that is drawn.
-        data_dir: Folder of PyG's raw files for sets that aren't bundled; by default the
+            :func:`teddy.data.split_nodes`; or the number of one of several splits of the data. By
+            default the split of the data, or all of them: then masks are ``[N, K]``, and
+            :func:`teddy.find_ticket` takes that of the seed.
+        seed: Seed of a drawn split.
+        data_dir: Folder of PyG's raw files for data sets that are not bundled; by default the
             environment variable ``TEDDY_DATA``.
-        nodes: The node table of an edge list; by default ``nodes.*`` beside it.
-        task: What ``y`` is: ``classification``, ``multilabel`` or ``regression``; of a set of
-            graphs always ``graph-classification``. Or ``link-prediction``: labels aren't looked
-            at, and edges are held out as of :func:`teddy.split_links`, by a split such as
-            ``"85/5/10"``, which is the default.
-        directed: Whether edges stay in the direction that they are listed in.
-        target: Node type that has labels and split, in a heterogeneous graph; by default the only
-            one that has labels.
+        nodes: Node table of an edge list; by default ``nodes.*`` in its folder.
+        task: ``classification``, ``multilabel`` or ``regression`` of nodes;
+            ``graph-classification`` for a set of graphs; or ``link-prediction``, which ignores
+            labels and holds out edges as :func:`teddy.split_links`, by a split such as
+            ``"85/5/10"``, the default.
+        directed: Whether edges keep their listed direction.
+        target: Node type with labels and split, in a heterogeneous graph; by default the only one
+            with labels.
 
     Returns:
         A PyG ``Data``: ``x`` float32, CSR if less than a quarter of it is non-zero;
-        ``edge_index`` of the simple graph, both directions unless directed; ``edge_weight`` where
-        a file has weights; ``y``, -1 where there is no label (of other tasks nan);
-        ``train_mask``, ``val_mask``, ``test_mask``; ``num_nodes``, ``name``, ``split``; and
-        ``node_ids``, ``class_names`` where a table's ids and labels weren't 0, 1, 2, ..., and its
-        ``feature_names``. Of a set of graphs a ``Batch``, in which ``y`` and the masks have a row
-        for each graph; see :func:`teddy.graph_set`. Of a heterogeneous graph a ``HeteroData``:
-        ``x``, ``num_nodes`` and ``node_ids`` of each type, ``y`` and the masks of the target,
-        ``edge_index`` and ``edge_weight`` of each relation, ``name``, ``split``.
+        ``edge_index`` of the simple graph, both directions unless directed; ``edge_weight`` if
+        the file has weights; ``y``, -1 without a label (nan for other tasks); ``train_mask``,
+        ``val_mask``, ``test_mask``; ``num_nodes``, ``name``, ``split``; ``node_ids`` and
+        ``class_names`` if a table's ids and labels are not 0, 1, 2, ..., and ``feature_names``.
+        A set of graphs is a ``Batch``, in which ``y`` and the masks have a row for each graph; see
+        :func:`teddy.graph_set`. A heterogeneous graph is a ``HeteroData``: ``x``, ``num_nodes``
+        and ``node_ids`` of each type, ``y`` and the masks of the target, ``edge_index`` and
+        ``edge_weight`` of each relation, ``name``, ``split``.
 
     Raises:
-        InputError: What came can't be used; one line.
+        InputError: if the data are missing or invalid; the message is one line.
 
     Example:
         >>> data = load_dataset("citeseer")
@@ -90,7 +90,8 @@ def load_dataset(
     of_links = issubclass(parse_task(task).kind, LinkKind)
     if of_links and directed:
         raise InputError(
-            f"links have no direction, expected no directed graph for {parse_task(task).name}"
+            f"the task {parse_task(task).name} does not support directed graphs, expected "
+            "directed=False"
         )
     kind, raw, source, label = read_for_task(
         name, task, data_dir, nodes, () if of_links else None, target, directed
@@ -104,8 +105,8 @@ def load_dataset(
             lambda nodes, where: _with_split(nodes, where, split, seed, targets, integers=True),
         )  # fmt: skip
     if isinstance(raw, Batch):
-        came = "public" if split is None and MASKS[0] in raw else split
-        batch = graph_set(raw, came, seed, source, targets)
+        split = "public" if split is None and MASKS[0] in raw else split
+        batch = graph_set(raw, split, seed, source, targets)
         batch.name = label
         return batch
     graph = _with_split(raw, source, split, seed, targets)
@@ -124,11 +125,11 @@ def load_dataset(
 
 
 def check_loaded(data: Any, task: Task, source: str) -> None:
-    """Raise if data are a set of graphs, and the task is of one graph."""
+    """Raise if data are a set of graphs, and the task is for one graph."""
     if isinstance(data, Batch) and not issubclass(task.kind, GraphKind):
         raise InputError(
-            f"{source}: is a set of graphs, expected one graph for the task {task.name}; the task "
-            "of sets is graph-classification"
+            f"{source}: is a set of graphs, expected one graph for the task {task.name}, or the "
+            "task graph-classification"
         )
 
 
@@ -141,7 +142,7 @@ def read_for_task(
     target: str | None,
     directed: bool,
 ) -> tuple[Kind, Any, str, str]:
-    """Read the data of a task: their level, the data, their name in messages, their name."""
+    """Return the kind of problem, the data, their name in messages, and their name."""
     wanted = parse_task(task)
     raw, source, label = read_source(
         name, data_dir, nodes, wanted.targets, classes, target, directed
@@ -150,10 +151,10 @@ def read_for_task(
     hetero, several = isinstance(raw, HeteroData), isinstance(raw, Batch)
     if hetero and wanted.kind is not Kind:
         raise InputError(
-            f"{source}: has several kinds of nodes, expected one kind for the task {wanted.name}"
+            f"{source}: has several node types, expected one for the task {wanted.name}"
         )
     if target is not None and not hetero:
-        raise InputError(f"{source}: has one kind of node, expected no target (--target)")
+        raise InputError(f"{source}: has one node type, expected no target (--target)")
     if several and wanted.name == "classification":
         wanted = parse_task("graph-classification")
     of_graphs = issubclass(wanted.kind, GraphKind)
@@ -169,12 +170,12 @@ def read_for_task(
 def _with_split(
     raw: Data, source: str, split: str | None, seed: int, targets: Targets, integers: bool = False
 ) -> Data:
-    """A graph, checked, with the masks of a split that came with it or is drawn."""
+    """Return a checked graph with the masks of its own split, or of a drawn one."""
     graph = copy.copy(check_graph(raw, source, targets, integers=integers))
     public = given_split(raw, source)
     number = split_number(split)
     if public is None and (split in (None, "public") or number is not None):
-        raise InputError(f"{source}: no split came with it, pass split as {CHOICES}")
+        raise InputError(f"{source}: has no split, pass split as {CHOICES}")
     graph.split = "public" if number is not None else split or "public"
     masks = split_nodes(graph.y, graph.split, seed, public=public)
     for key, mask in zip(MASKS, masks, strict=True):
@@ -190,7 +191,7 @@ def _with_split(
 def checked_hetero(
     raw: HeteroData, target: str | None, source: str, label: str, check: Callable[[Data, str], Data]
 ) -> HeteroData:
-    """A heterogeneous graph, checked, with its name; ``check`` returns the target's nodes."""
+    """Return a checked heterogeneous graph with its name; ``check`` checks the target nodes."""
     target = check_target(raw, target)
     of_target = check(target_nodes(raw, target), f"{source} '{target}'")
     data, nodes = copy.copy(raw), nodes_of_types(raw, source)
@@ -209,12 +210,12 @@ def checked_hetero(
 def _load_links(
     kind: LinkKind, raw: Data, source: str, label: str, split: str | None, seed: int
 ) -> Data:
-    """A graph with the links that came with it, or that are drawn."""
+    """Return a graph with its own links, or with drawn ones."""
     if "edge_label_index" in raw:
         if split not in (None, "public"):
-            raise InputError(f"{source}: has links, expected no split '{split}'")
+            raise InputError(f"{source}: has links already, expected no split '{split}'")
         data = kind.checked(raw, source)
-        del data.y  # the links' own, made anew wherever it is needed
+        del data.y  # of the links, rebuilt where needed
         data.split = "public"
     else:
         data = kind.with_rows(bare_graph(raw), split, seed, source)
@@ -223,13 +224,13 @@ def _load_links(
 
 
 def bare_graph(raw: Data) -> Data:
-    """A graph without what nodes have beside features."""
+    """Return a graph with features and edges only."""
     kept = {key: raw[key] for key in ("x", "edge_index", "edge_weight") if key in raw}
     return Data(**kept, num_nodes=raw.num_nodes)
 
 
 def with_names(data: Data, raw: Data, of_classes: bool = True) -> Data:
-    """The same with the names of nodes, classes and features that came."""
+    """Copy the names of nodes, classes and features to data, and return them."""
     for key in ("node_ids", "class_names", "feature_names"):
         if key in raw and (of_classes or key != "class_names"):
             data[key] = raw[key]
@@ -239,7 +240,7 @@ def with_names(data: Data, raw: Data, of_classes: bool = True) -> Data:
 def simple_edges(
     graph: Data, directed: bool, source: str, self_loops: bool = False
 ) -> dict[str, Tensor]:
-    """The simple graph, perhaps with self-loops, and weights of edges where they have any."""
+    """Return edges and edge weights of the simple graph, optionally with self-loops."""
     values = {}
     if "edge_weight" in graph:
         columns = graph.edge_index.size(1)

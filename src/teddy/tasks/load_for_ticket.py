@@ -1,4 +1,4 @@
-"""Data sets loaded for a ticket: labels may be missing."""
+"""Data sets for a ticket, in which labels may be missing."""
 
 from __future__ import annotations
 
@@ -39,19 +39,17 @@ def load_to_predict(
     integers: bool = False,
     target: str | None = None,
 ) -> Data | HeteroData:
-    """Return a graph of which labels are to be predicted: they and a split may be missing.
+    """Return a data set for prediction: labels and split may be missing.
 
-    The same as :func:`load_dataset` otherwise, with the masks that came with the data if any did;
-    the arguments that are not listed here are described there.
+    It is :func:`load_dataset` otherwise, which describes the other arguments.
 
     Args:
-        name: A name or a path.
-        classes: Names of the classes that the model has learned, in the order of their numbers,
-            which labels of a table get; any label has to be one of them. None: they have none, and
-            labels are their numbers.
-        self_loops: Whether self-loops are kept, for a module that is given them.
-        integers: Whether integer ``x``, ids that a module looks up, stays as it is.
-        target: Node type that is predicted; without labels it has to be given.
+        name: Name or path.
+        classes: Names of the model's classes, in order; every label of a table must be one of
+            them. None: labels are numbers.
+        self_loops: Whether self-loops are kept, for a module that takes them.
+        integers: Whether integer ``x`` is kept, as ids for an embedding.
+        target: Predicted node type; required without labels.
 
     Example:
         >>> import tempfile
@@ -101,7 +99,7 @@ def load_to_predict(
 def _to_predict(
     raw: Data, source: str, targets: Targets, classes: Sequence[str] | None, integers: bool
 ) -> Data:
-    """A graph, checked, with the labels and masks that came with it, if any did."""
+    """Return a checked graph with its labels and masks, if any."""
     graph = copy.copy(check_graph(raw, source, targets, labelled=False, integers=integers))
     if graph.get("y") is not None:
         _check_classes(graph, classes, source)
@@ -121,8 +119,8 @@ def load_for_ticket(
 ) -> Data | HeteroData:
     """Load data for a ticket.
 
-    Labels may be missing, and have the ticket's numbers. A split that is asked for must be there,
-    or be drawn; the ticket's own is drawn if it can be.
+    Labels may be missing, and have the ticket's numbers. A requested split must exist or be drawn;
+    the ticket's own one is drawn if possible.
 
     Args:
         dataset: Name or path.
@@ -146,10 +144,10 @@ def load_for_ticket(
 
 
 def _check_classes(data: Data, classes: Sequence[str] | None, source: str) -> None:
-    """Raise if a label is none of those that a model has learned."""
+    """Raise if a label is not one of a model's classes."""
     if classes and "y" in data and int(data.y.max()) >= len(classes):
         place = int(data.y.argmax())
         raise InputError(
-            f"{source}: y[{place}] is {int(data.y[place])}, expected classes that the model knows, "
+            f"{source}: y[{place}] is {int(data.y[place])}, expected a class of the model, "
             f"0 to {len(classes) - 1}, or -1"
         )

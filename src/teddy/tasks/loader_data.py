@@ -1,4 +1,4 @@
-"""Loader forms: data of each kind of problem as PyG's loaders take them, and their batches."""
+"""Data in the form of PyG's loaders, and mini-batches from their results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TARGETS = ("y", "train_mask", "val_mask", "test_mask")
 
 
 def loader_functions(data: Data) -> tuple[Callable[[Data], Any], Callable[..., Batch]]:
-    """Return what makes the data of a loader, and what reads its batches."""
+    """Return the functions that make the data of a loader and read its batches."""
     if isinstance(data.edge_index, HeteroInputs):
         return hetero_to_load, as_hetero_batch
     if "graph_of_node" in data:
@@ -31,9 +31,9 @@ def loader_functions(data: Data) -> tuple[Callable[[Data], Any], Callable[..., B
 
 
 def graph_to_load(data: Data) -> Data:
-    """A graph as loaders take it: on the CPU, with ``n_id``, without features that are sparse.
+    """Return a graph for loaders: on the CPU, with ``n_id``, without sparse features.
 
-    Where links are predicted, the training links are ``edge_label_index`` and ``edge_label``.
+    Training links are ``edge_label_index`` and ``edge_label``.
 
     Example:
         >>> graph_to_load(Data(x=torch.eye(2), edge_index=torch.tensor([[0], [1]]))).n_id
@@ -59,7 +59,7 @@ def graph_to_load(data: Data) -> Data:
 
 
 def graphs_to_load(data: Data) -> list[Data]:
-    """The graphs of a set as loaders take them, each with its number ``graph_id``.
+    """Return the graphs of a set for loaders, each with its number ``graph_id``.
 
     Example:
         >>> data = Data(x=torch.eye(3), edge_index=torch.tensor([[1], [2]]),
@@ -89,54 +89,54 @@ def graphs_to_load(data: Data) -> list[Data]:
     return graphs
 
 
-def as_batch(found: Any, data: Data) -> Batch:
-    """Read a part of a graph that a loader gave, or raise.
+def as_batch(loaded: Any, data: Data) -> Batch:
+    """Read a batch of a loader, a part of a graph, or raise.
 
     Example:
         >>> as_batch(Data(edge_index=torch.empty(2, 0, dtype=torch.long)), Data(x=torch.eye(3)))
         Traceback (most recent call last):
         ...
         teddy.errors.InputError: a batch of the loader has no n_id, expected a loader that slices
-        whatever nodes have
+        all values of nodes
     """
-    nodes, make = _read(found, data)
-    return Batch(nodes[: num_seeds(found, nodes)], make)
+    nodes, make = _read(loaded, data)
+    return Batch(nodes[: num_seeds(loaded, nodes)], make)
 
 
-def as_graph_batch(found: Any, data: Data) -> Batch:
-    """Read some graphs of a set that a loader gave, or raise."""
-    nodes, make = _read(found, data)
-    graphs, of_node = found.get("graph_id"), found.get("batch")
+def as_graph_batch(loaded: Any, data: Data) -> Batch:
+    """Read a batch of a loader, some graphs of a set, or raise."""
+    nodes, make = _read(loaded, data)
+    graphs, of_node = loaded.get("graph_id"), loaded.get("batch")
     if not isinstance(graphs, Tensor) or graphs.dim() != 1 or not is_within(graphs, len(data.y)):
         raise InputError(
-            "graph_id of a batch isn't a list of graphs, expected a loader that joins whatever "
-            "graphs have, such as PyG's DataLoader"
+            "graph_id of a batch is no list of graphs, expected a loader that joins all values of "
+            "graphs, such as PyG's DataLoader"
         )
     if of_node is None:  # one graph
         of_node = torch.zeros_like(nodes)
     numbers = of_node.unique_consecutive()
     if of_node.shape != nodes.shape or not torch.equal(numbers, torch.arange(graphs.numel())):
         raise InputError(
-            f"batch of a batch doesn't number the nodes of {graphs.numel()} graphs one after the "
-            "other, expected a loader such as PyG's DataLoader"
+            f"batch of a batch does not number the nodes of {graphs.numel()} graphs in order, "
+            "expected a loader such as PyG's DataLoader"
         )
     return Batch(graphs, partial(make, graph_of_node=of_node))
 
 
-def _read(found: Any, data: Data) -> tuple[Tensor, Callable[..., Data]]:
-    """The numbers of a batch's nodes, and a function that makes its graph."""
-    if not isinstance(found, Data):
-        raise InputError(f"the loader gave a {type(found).__name__}, expected a Data")
-    nodes = check_nodes(found, data.x.size(0))
-    edge_index = check_edges(found, nodes.numel(), nodes.numel())
+def _read(loaded: Any, data: Data) -> tuple[Tensor, Callable[..., Data]]:
+    """Return the numbers of a batch's nodes, and a function that makes its graph."""
+    if not isinstance(loaded, Data):
+        raise InputError(f"the loader returned a {type(loaded).__name__}, expected a Data")
+    nodes = check_nodes(loaded, data.x.size(0))
+    edge_index = check_edges(loaded, nodes.numel(), nodes.numel())
     given, columns = {}, edge_index[0, :0]
     for name, level in {"x": "nodes", **input_levels(data)}.items():
-        if level != "whole" and found.get(name) is not None:
+        if level != "whole" and loaded.get(name) is not None:
             count = nodes.numel() if level == "nodes" else edge_index.size(1)
-            given[name] = check_values(found, name, count)
+            given[name] = check_values(loaded, name, count)
         elif level == "edges":
-            columns = check_nodes(found, data.edge_index.size(1), "edge_id")
-            check_values(found, "edge_id", edge_index.size(1))
+            columns = check_nodes(loaded, data.edge_index.size(1), "edge_id")
+            check_values(loaded, "edge_id", edge_index.size(1))
 
     def make(**of_graphs: Tensor) -> Data:
         return subgraph(data, nodes, edge_index, columns, given | of_graphs)
@@ -145,14 +145,14 @@ def _read(found: Any, data: Data) -> tuple[Tensor, Callable[..., Data]]:
 
 
 def hetero_to_load(data: Data) -> HeteroData:
-    """A heterogeneous graph as loaders take it: on the CPU, every node type with ``n_id``.
+    """Return a heterogeneous graph for loaders: on the CPU, with ``n_id`` of each node type.
 
     Args:
         data: ``x``, ``y`` and masks of the nodes that are predicted; their surroundings as
             ``edge_index``.
 
     Raises:
-        InputError: if a type of nodes has no features: a module can't tell which ones a batch has.
+        InputError: if a node type has no features, so that nodes of a batch are indistinguishable.
     """
     around: HeteroInputs = data.edge_index
     graph = HeteroData()
@@ -160,7 +160,7 @@ def hetero_to_load(data: Data) -> HeteroData:
     types[around.target] = _fields(data)
     for name in sorted({end for kind in around.edge_index_dict for end in kind[::2]} - set(types)):
         raise InputError(
-            f"nodes of type '{name}' have no x, expected one for a loader, such as their numbers"
+            f"nodes of type '{name}' have no x, expected one for a loader, such as node numbers"
         )
     for name, values in types.items():
         size = data.x.size(0) if name == around.target else values["x"].size(0)
@@ -174,26 +174,26 @@ def hetero_to_load(data: Data) -> HeteroData:
     return graph
 
 
-def as_hetero_batch(found: Any, data: Data) -> Batch:
-    """Read a part of a heterogeneous graph that a loader gave, or raise.
+def as_hetero_batch(loaded: Any, data: Data) -> Batch:
+    """Read a batch of a loader, a part of a heterogeneous graph, or raise.
 
-    The first ``batch_size`` nodes of the type that is predicted are learned from.
+    The first ``batch_size`` nodes of the target type are training rows.
     """
-    if not isinstance(found, HeteroData):
-        raise InputError(f"the loader gave a {type(found).__name__}, expected a HeteroData")
+    if not isinstance(loaded, HeteroData):
+        raise InputError(f"the loader returned a {type(loaded).__name__}, expected a HeteroData")
     around: HeteroInputs = data.edge_index
     features = {around.target: data.x, **around.x_dict}
-    nodes = {name: check_nodes(found[name], x.size(0)) for name, x in features.items()}
+    nodes = {name: check_nodes(loaded[name], x.size(0)) for name, x in features.items()}
     given = {
-        name: check_values(found[name], "x", ids.numel())
+        name: check_values(loaded[name], "x", ids.numel())
         for name, ids in nodes.items()
-        if found[name].get("x") is not None
+        if loaded[name].get("x") is not None
     }
     edges: dict[EdgeType, Tensor] = {}
     columns: dict[EdgeType, Tensor] = {}
     values: dict[str, dict[EdgeType, Tensor]] = {name: {} for name in around.of_edges}
     for kind, whole in around.edge_index_dict.items():
-        store = found[kind]
+        store = loaded[kind]
         edges[kind] = check_edges(store, nodes[kind[0]].numel(), nodes[kind[2]].numel())
         for name in _values(around, kind):
             if store.get(name) is not None:
@@ -218,16 +218,16 @@ def as_hetero_batch(found: Any, data: Data) -> Batch:
         return Data(x=target, edge_index=HeteroInputs(x, edges, own, target=around.target))
 
     target = nodes[around.target]
-    return Batch(target[: num_seeds(found[around.target], target)], make)
+    return Batch(target[: num_seeds(loaded[around.target], target)], make)
 
 
 def _values(around: HeteroInputs, kind: EdgeType) -> dict[str, Tensor]:
-    """Values of the edges of a relation by name."""
+    """Return values of the edges of a relation by name."""
     return {name: of[kind] for name, of in around.of_edges.items() if kind in of}
 
 
 def _fields(data: Data) -> dict[str, Tensor]:
-    """Features, unless they are sparse, targets and masks of the nodes that are predicted."""
+    """Return dense features, targets and masks of the target nodes."""
     names = ("x", "y", "train_mask", "val_mask", "test_mask")
     return {n: data[n].cpu() for n in names if n in data and data[n].layout == torch.strided}
 
@@ -236,33 +236,35 @@ def check_nodes(store: Any, count: int, name: str = "n_id") -> Tensor:
     """Return the numbers of a batch's nodes, or edges, in the whole graph, or raise.
 
     Args:
-        store: The batch, or what it has of a type.
-        count: Nodes, or edges, of the whole graph.
+        store: Batch, or its store of a type.
+        count: Number of nodes or edges of the whole graph.
         name: ``n_id``, or ``edge_id``.
     """
     what = {"n_id": "nodes", "edge_id": "edges"}[name]
     numbers = _tensor(store, name, what)
     if numbers.dim() != 1 or not is_within(numbers, count):
-        raise InputError(f"{name} of a batch isn't a list of {what} from 0 to {count - 1}")
+        raise InputError(
+            f"{name} of a batch is invalid, expected a list of {what} from 0 to {count - 1}"
+        )
     return numbers
 
 
 def check_edges(store: Any, num_sources: int, num_targets: int) -> Tensor:
-    """Return the edges of a batch, by places of its nodes, or raise."""
+    """Return the edges of a batch, as indices of its nodes, or raise."""
     edges = _tensor(store, "edge_index", "nodes")
     if edges.dim() != 2 or edges.size(0) != 2:
         raise InputError(f"edge_index of a batch has shape {list(edges.shape)}, expected [2, E]")
     for ends, count in zip(edges, (num_sources, num_targets), strict=True):
         if not is_within(ends, count):
             raise InputError(
-                f"edges of a batch aren't between its nodes, expected integers from 0 to "
+                f"edges of a batch are not between its nodes, expected integers from 0 to "
                 f"{count - 1}"
             )
     return edges
 
 
 def check_values(store: Any, name: str, count: int) -> Tensor:
-    """Return values of a batch's nodes or edges, or raise unless there is one for each."""
+    """Return values of a batch's nodes or edges, or raise if their number differs."""
     value: Tensor = store[name]
     if value.size(0) != count:
         raise InputError(f"{name} of a batch has {value.size(0)} rows, expected {count}")
@@ -270,13 +272,13 @@ def check_values(store: Any, name: str, count: int) -> Tensor:
 
 
 def num_seeds(store: Any, nodes: Tensor) -> int:
-    """Return how many nodes at the beginning of a batch are learned from."""
+    """Return the number of training rows, at the beginning of a batch."""
     size = store.get("batch_size")
     return nodes.numel() if size is None else check_count(int(size), "batch_size", 0)
 
 
 def is_within(numbers: Tensor, end: int) -> bool:
-    """Return whether all are integers from 0 to below an end.
+    """Return whether all are integers of at least 0 and below an end.
 
     Example:
         >>> is_within(torch.tensor([0, 3]), 3), is_within(torch.tensor([0.0]), 3)
@@ -291,7 +293,7 @@ def _tensor(store: Any, name: str, what: str) -> Tensor:
     value = store.get(name)
     if not isinstance(value, Tensor):
         raise InputError(
-            f"a batch of the loader has no {name}, expected a loader that slices whatever {what} "
-            "have"
+            f"a batch of the loader has no {name}, expected a loader that slices all values of "
+            f"{what}"
         )
     return value

@@ -1,4 +1,4 @@
-"""Pairs of nodes as numbers, and pairs that are drawn from those without an edge."""
+"""Node pairs as integers, and random pairs without an edge."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ Keys = NDArray[np.int64]
 
 
 def pair_keys(pairs: Tensor) -> Keys:
-    r"""The number of each pair :math:`u < v`, :math:`v (v - 1) / 2 + u`; either order has the same.
+    r"""Return the number of each pair :math:`u < v`, :math:`v (v - 1) / 2 + u`.
+
+    Order of the ends has no effect.
 
     Example:
         >>> pair_keys(torch.tensor([[0, 2, 1], [1, 0, 2]]))
@@ -25,7 +27,7 @@ def pair_keys(pairs: Tensor) -> Keys:
 
 
 def pairs_of(keys: Keys) -> Tensor:
-    """The pairs of these numbers, int64 ``[2, P]``, the lower node first.
+    """Return the pairs of numbers, int64 ``[2, P]``, the lower node first.
 
     Example:
         >>> pairs_of(np.arange(4)).tolist()
@@ -38,16 +40,16 @@ def pairs_of(keys: Keys) -> Tensor:
 
 
 def draw_no_edges(edges: Keys, num_nodes: int, count: int, seed: tuple[int, ...]) -> Keys:
-    """Draw pairs of different nodes without an edge, each at most once, all equally likely.
+    """Draw distinct pairs of different nodes without an edge, uniformly.
 
-    Pairs without an edge are numbered in order, numbers are drawn, and the pair of a number is
-    found among the edges: no pair is tried in vain, however dense the graph.
+    Pairs without an edge are numbered in order, and numbers are drawn: no draw is rejected, even
+    in a dense graph.
 
     Args:
         edges: Numbers of the edges, each once.
         num_nodes: Number of nodes.
-        count: How many to draw.
-        seed: Of what is drawn; nothing else but the edges has a say.
+        count: Number of pairs to draw.
+        seed: Seed; the result depends on it and the edges only.
 
     Example:
         >>> draw_no_edges(np.array([0, 2, 5]), num_nodes=4, count=3, seed=(0,)).tolist()

@@ -1,4 +1,4 @@
-"""Programs: inputs of an exported network, and the module that is traced."""
+"""Exported programs: their inputs, and the module to trace."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from teddy.models.plain import Plain, plain_readout
 
 
 class Program(ABC):
-    """Inputs of a program, and the module that is traced for a network.
+    """Inputs of an exported program, and the module to trace for a network.
 
     Args:
         found_with: Field ``graph`` of a ticket's header.
-        header: Field of the header that is its kind's alone.
+        header: Field of the header for its kind of problem.
 
     Attributes:
-        sizes: The inputs by name: the dimension that is open, and the name of its size. Inputs
-            whose sizes have the same name are of one length.
+        sizes: Open dimension of each input, and the name of its size. Sizes with the same name
+            are equal.
     """
 
     sizes: dict[str, tuple[int, str]]
@@ -45,19 +45,19 @@ class Program(ABC):
 
     @abstractmethod
     def traced(self, network: nn.Module) -> nn.Module:
-        """The module that is traced."""
+        """Return the module to trace."""
 
     @abstractmethod
     def example(self, model: nn.Module, nodes: int) -> dict[str, Tensor]:
-        """Inputs by name: a graph of about so many nodes, with features that aren't all alike."""
+        """Return inputs by name: a graph of about this size, with varied features."""
 
     def arguments(self, values: dict[str, Any]) -> tuple[Any, ...]:
-        """The arguments of a call, from a value for each input."""
+        """Return the arguments of a call, from a value for each input."""
         return tuple(values[name] for name in self.sizes)
 
 
 class NodeProgram(Program):
-    """``program(x, edge_index, edge_weight)``, of nodes; weights where there are any."""
+    """Program of nodes: ``program(x, edge_index)``, or with ``edge_weight``."""
 
     def __init__(self, found_with: Mapping[str, Any], header: Mapping[str, Any]) -> None:
         super().__init__(found_with, header)
@@ -66,12 +66,12 @@ class NodeProgram(Program):
             self.sizes["edge_weight"] = (0, "edges")
 
     def traced(self, network: nn.Module) -> nn.Module:
-        """The module that is traced."""
+        """Return the module to trace."""
         network = _plain(network)
         return _Weighted(network) if self.weighted else network
 
     def example(self, model: nn.Module, nodes: int) -> dict[str, Tensor]:
-        """A path, both directions, and features and weights that aren't all alike."""
+        """Return an undirected path with varied features and weights."""
         steps = torch.arange(nodes - 1)
         pairs = torch.stack([steps, steps + 1])
         edge_index = torch.cat([pairs, pairs.flip(0)], dim=1)
@@ -81,7 +81,7 @@ class NodeProgram(Program):
 
 
 class GraphProgram(NodeProgram):
-    """``program(x, edge_index, batch, edge_weight)``, of graphs."""
+    """Program of graphs: ``program(x, edge_index, batch)``, or with ``edge_weight``."""
 
     def __init__(self, found_with: Mapping[str, Any], header: Mapping[str, Any]) -> None:
         super().__init__(found_with, header)
@@ -89,11 +89,11 @@ class GraphProgram(NodeProgram):
         self.sizes = {**sizes, **self.sizes}
 
     def traced(self, network: nn.Module) -> nn.Module:
-        """The module that is traced."""
+        """Return the module to trace."""
         return _OfGraphs(_plain(network), self.header["readout"])
 
     def example(self, model: nn.Module, nodes: int) -> dict[str, Tensor]:
-        """Paths of two or three nodes, so that there are about half as many graphs as nodes."""
+        """Return paths of two or three nodes, as a set of graphs."""
         found = super().example(model, nodes)
         batch = torch.arange(nodes) * (nodes // 2) // nodes
         within = batch[found["edge_index"][0]] == batch[found["edge_index"][1]]
@@ -106,7 +106,7 @@ class GraphProgram(NodeProgram):
 
 
 class HeteroProgram(Program):
-    """``program(inputs)``, of a dict: ``x_TYPE``, and ``edge_index_SOURCE__NAME__TARGET``."""
+    """Program of a dict with ``x_TYPE`` and ``edge_index_SOURCE__NAME__TARGET``."""
 
     def __init__(self, found_with: Mapping[str, Any], header: Mapping[str, Any]) -> None:
         super().__init__(found_with, header)
@@ -118,17 +118,19 @@ class HeteroProgram(Program):
         names += [f"edge_index_{'__'.join(kind)}" for kind in self.relations]
         for name in names:
             if names.count(name) > 1:
-                raise InputError(f"two inputs would be called '{name}', expected other type names")
+                raise InputError(
+                    f"two inputs would have the name '{name}', expected other type names"
+                )
         sizes = [(0, f"nodes_{name}") for name in self.widths]
         sizes += [(1, f"edges_{'__'.join(kind)}") for kind in self.relations]
         self.sizes = dict(zip(names, sizes, strict=True))
 
     def traced(self, network: nn.Module) -> nn.Module:
-        """The module that is traced."""
+        """Return the module to trace."""
         return _OfTypes(network, self.header["target"], list(self.widths), self.relations)
 
     def example(self, model: nn.Module, nodes: int) -> dict[str, Tensor]:
-        """Types and relations of different sizes; nodes without features as in the graph."""
+        """Return types and relations of different sizes."""
         count = {name: nodes + place for place, name in enumerate(self.widths)}
         fixed = {n: c for n, c in self.header["nodes"].items() if n not in count}
         values = [_features(model, count[name], width) for name, width in self.widths.items()]
@@ -139,11 +141,11 @@ class HeteroProgram(Program):
         return dict(zip(self.sizes, values, strict=True))
 
     def arguments(self, values: dict[str, Any]) -> tuple[Any, ...]:
-        """The arguments of a call, from a value for each input."""
+        """Return the arguments of a call, from a value for each input."""
         return ({name: values[name] for name in self.sizes},)
 
 
-# PyG's modules are those of the whole process.
+# PyG's modules are shared by all threads.
 _PATCHED = threading.RLock()
 
 
@@ -151,8 +153,8 @@ _PATCHED = threading.RLock()
 def open_number_of_graphs() -> Iterator[None]:
     """Let ``torch.export`` follow PyG's pooling for any number of graphs.
 
-    PyG computes the number as ``int(batch.max()) + 1``, which fixes it while a module is traced;
-    ``batch.max().item()`` doesn't.
+    PyG computes the number as ``int(batch.max()) + 1``, which tracing makes a constant;
+    ``batch.max().item()`` remains open.
     """
 
     def number(value: Any) -> Any:
@@ -170,7 +172,7 @@ def open_number_of_graphs() -> Iterator[None]:
 
 
 class _Weighted(nn.Module):
-    """A network that takes weights of edges by name."""
+    """Network that takes edge weights by name."""
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
@@ -182,7 +184,7 @@ class _Weighted(nn.Module):
 
 
 class _OfGraphs(nn.Module):
-    """A network of nodes and a readout, or a module that reads out itself."""
+    """Network of nodes with a readout, or a module that pools nodes itself."""
 
     def __init__(self, network: nn.Module, readout: str | None) -> None:
         super().__init__()
@@ -199,7 +201,7 @@ class _OfGraphs(nn.Module):
 
 
 class _OfTypes(nn.Module):
-    """A module of node types and relations, whose inputs have a name each."""
+    """Heterogeneous module with a named input for each node type and relation."""
 
     def __init__(
         self, network: nn.Module, target: str, types: list[str], relations: list[EdgeType]

@@ -1,4 +1,4 @@
-"""Metrics of links: area under the ROC curve, and hits@k."""
+"""Link-prediction metrics: area under the ROC curve, and hits@k."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from torch import Tensor
 
 
 def auc(logits: Tensor, y: Tensor) -> float:
-    r"""Share of pairs of a positive and a negative that are in order, in percent.
+    r"""Return the area under the ROC curve in percent.
 
     .. math::
         \frac{1}{|P| |N|} \sum_{p \in P} \sum_{n \in N}
         \mathbb 1[z_p > z_n] + \tfrac12 \mathbb 1[z_p = z_n]
 
-    which is the area under the curve of the receiver operating characteristic; it is counted in
-    integers.
+    over positives :math:`P` and negatives :math:`N`, counted in integers.
 
     Args:
         logits: ``[P]`` or ``[P, 1]``.
@@ -32,9 +31,9 @@ def auc(logits: Tensor, y: Tensor) -> float:
 
 
 def hits_at(k: int, logits: Tensor, y: Tensor) -> float:
-    r"""Share of positives above the k-th highest negative, in percent, as OGB has it.
+    r"""Return the share of positives above the k-th highest negative in percent, as OGB does.
 
-    With fewer than k negatives there is none to be above, and it is 100.
+    With fewer than k negatives it is 100.
 
     Args:
         k: The rank.
@@ -48,12 +47,12 @@ def hits_at(k: int, logits: Tensor, y: Tensor) -> float:
     positive, negative = _parts(logits, y)
     if negative.numel() < k:
         return 100.0
-    bar = negative.topk(k).values[-1]
-    return 100.0 * int((positive > bar).sum()) / positive.numel()
+    threshold = negative.topk(k).values[-1]
+    return 100.0 * int((positive > threshold).sum()) / positive.numel()
 
 
 def _parts(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    z, there = logits.detach().flatten(), y.flatten() == 1
-    # A nan has no place in an order: it counts as a mistake, whichever of the two it is of.
-    z = torch.where(z.isnan(), torch.where(there, -torch.inf, torch.inf), z)
-    return z[there], z[~there]
+    z, positive = logits.detach().flatten(), y.flatten() == 1
+    # A nan has no rank: it counts as a mistake.
+    z = torch.where(z.isnan(), torch.where(positive, -torch.inf, torch.inf), z)
+    return z[positive], z[~positive]

@@ -1,4 +1,4 @@
-"""Registry of tasks, and the kind of problem that a task is on some data or in a ticket."""
+"""Registry of tasks, and the kind of problem of a task on data or in a ticket."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def parse_task(text: str | Task) -> Task:
 
 
 def task_from(metadata: Mapping[str, Any]) -> Task:
-    """The task that a ticket says it has.
+    """Return the task of a ticket.
 
     Args:
-        metadata: As of :meth:`Task.to_dict`.
+        metadata: Result of :meth:`Task.to_dict`.
 
     Example:
         >>> task_from({"name": "classification"})
@@ -56,54 +56,52 @@ def task_from(metadata: Mapping[str, Any]) -> Task:
     """
     task: Any = TASKS[metadata["name"]].from_dict(metadata)
     known = task.options()
-    found: Task = replace(
+    changed: Task = replace(
         task, **{k: v for k, v in metadata.get("options", {}).items() if k in known}
     )
-    return found
+    return changed
 
 
-def kind_for(task: Task, data: Any, asked: TaskConfig | None = None) -> Kind:
-    """The kind of problem that a task is on some data, or raise if there is none.
+def kind_for(task: Task, data: Any, config: TaskConfig | None = None) -> Kind:
+    """Return the kind of problem of a task on data, or raise if they do not fit.
 
     Args:
         task: The task.
         data: The data.
-        asked: Settings of the task; ``target`` is that of a ``HeteroData``.
+        config: Settings of the task; ``target`` is the node type of a ``HeteroData``.
 
     Example:
         >>> kind_for(Classification(), HeteroData()).key
         'hetero'
     """
-    asked = asked or TaskConfig()
-    chosen = asked.target is not None
+    config = config or TaskConfig()
+    chosen = config.target is not None
     several = isinstance(data, list | tuple | Dataset)
     if several and not issubclass(task.kind, GraphKind):
         links = issubclass(task.kind, LinkKind)
-        other = "of several: teddy.links_of(*data)" if links else (
+        other = "or teddy.links_of(*data) for a link split" if links else (
             "or the task graph-classification for a set of graphs"
         )  # fmt: skip
         raise InputError(f"data is a {type(data).__name__}, expected a Data, {other}")
     if isinstance(data, HeteroData) or chosen:
         check_combination([task.part(), FEATURES["heterogeneous"]])
         if task.kind is not Kind:
-            raise InputError(
-                f"the task {task.name} has a kind of its own, expected a Data, not a HeteroData"
-            )
+            raise InputError(f"the task {task.name} does not support a HeteroData, expected a Data")
         return HeteroKind(task)
-    if asked.budget != "each" and not task.kind.has_groups:
+    if config.budget != "each" and not task.kind.has_groups:
         raise InputError(
-            f"budget='{asked.budget}' has no effect on a single graph, expected a HeteroData or a "
+            f"budget='{config.budget}' has no effect on a single graph, expected a HeteroData or a "
             "set of graphs"
         )
     return task.kind(task)
 
 
 def kind_from(task: Task, info: TicketHeader) -> Kind:
-    """The kind of problem of a ticket.
+    """Return the kind of problem of a ticket.
 
     Args:
-        task: Its task.
-        info: Its header.
+        task: Task of the ticket.
+        info: Header of the ticket.
     """
     hetero = getattr(info, HeteroKind.key) is not None
     return (HeteroKind if hetero else task.kind)(task, info)

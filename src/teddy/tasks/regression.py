@@ -1,4 +1,4 @@
-"""Numbers of each node."""
+"""Regression of numbers of nodes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from torch import Tensor
 from teddy.capabilities import FEATURES, check_combination
 from teddy.data.targets import Numbers, Targets
 from teddy.errors import InputError
-from teddy.settings import TrainConfig
-from teddy.tasks.objective import Objective, Totals
+from teddy.tasks.objective import Objective
 from teddy.tasks.task import ClassWeight, Task
 
 
 class SquaredError(Objective):
-    r"""Squared error of what is known of the training nodes, and squared differences to the dense.
+    r"""Squared error of the known training targets, and squared difference to the dense model.
 
     The first is the mean over the known (node, number) of :math:`(z - y)^2`, the divergence the
-    mean over nodes and numbers of :math:`(z - z_{dense})^2 / \tau^2`, whichever way it is read.
+    mean over nodes and numbers of :math:`(z - z_{dense})^2 / \tau^2` in either direction.
 
     Example:
         >>> y = torch.tensor([[2.0], [torch.nan]])
@@ -46,16 +45,16 @@ class SquaredError(Objective):
 
 @dataclass(frozen=True)
 class Regression(Task):
-    r"""Learn numbers: squared error, :math:`R^2`, numbers in the user's scale.
+    r"""Regression: squared error, :math:`R^2`, predictions in the scale of the targets.
 
-    A model learns standardised numbers, :math:`(y - \mu) / s` with the mean and the standard
-    deviation of the training nodes, of each number by itself: models here have no bias, and a
-    learning rate suits one scale. Its logits are in that scale; predictions are not.
+    A model learns standardised targets, :math:`(y - \mu) / s`, with mean and standard deviation
+    of each target over the training nodes: built-in models have no bias, and a learning rate
+    suits one scale. Logits are in that scale, predictions in the original one.
 
     Args:
-        mean: :math:`\mu` of each number; empty before :meth:`fit`.
-        scale: :math:`s`.
-        flat: Whether ``y`` was ``[N]``, as predictions then are.
+        mean: :math:`\mu` of each target; empty before :meth:`fit`.
+        scale: :math:`s` of each target.
+        flat: Whether ``y`` and predictions have shape ``[N]``.
 
     Example:
         >>> y = torch.tensor([10.0, 30.0, 500.0])
@@ -68,6 +67,7 @@ class Regression(Task):
     metric: ClassVar[str] = "R2"
     outputs: ClassVar[str] = "outputs"
     exported: ClassVar[str] = "predictions"
+    loss: ClassVar[type[Objective]] = SquaredError
     targets: ClassVar[Targets] = Numbers()
     unsupported: ClassVar[Mapping[str, str]] = {"class weights": "its targets are numbers"}
 
@@ -77,73 +77,62 @@ class Regression(Task):
 
     @classmethod
     def fit(cls, y: Tensor, train: Tensor, class_weight: ClassWeight | None = None) -> Regression:
-        """Mean and standard deviation of the training nodes."""
+        """Return the task with mean and standard deviation of the training nodes."""
         if class_weight is not None:
             check_combination([cls.part(), FEATURES["class weights"]])
         rows = y.view(y.size(0), -1)[train].double()
         mean = rows.nanmean(dim=0)
         scale = (rows - mean).square().nanmean(dim=0).sqrt()
         if not (scale.isfinite() & (scale > 0)).all():
-            raise InputError("y spreads too far, or not at all, expected numbers of one scale")
+            raise InputError("y is constant or too large, expected numbers of one scale")
         return cls(tuple(mean.tolist()), tuple(scale.tolist()), y.dim() == 1)
 
     @classmethod
     def from_dict(cls, metadata: Mapping[str, Any]) -> Regression:
-        """What is needed to predict and to measure, from :meth:`to_dict`."""
+        """Rebuild from :meth:`to_dict`."""
         return cls(tuple(metadata["mean"]), tuple(metadata["scale"]), bool(metadata["flat"]))
 
     def to_dict(self) -> dict[str, Any]:
-        """What a ticket says of its task, as plain data."""
-        own = {"mean": list(self.mean), "scale": list(self.scale), "flat": self.flat}
-        return {**super().to_dict(), **own}
+        """Return name, metric, mean and scale, as a ticket stores them."""
+        scaling = {"mean": list(self.mean), "scale": list(self.scale), "flat": self.flat}
+        return {**super().to_dict(), **scaling}
 
     def encode(self, y: Tensor) -> Tensor:
-        """Standardised numbers, float32 ``[N, D]``."""
+        """Return standardised targets, float32 ``[N, D]``."""
         rows = y.view(y.size(0), -1).double()
         return ((rows - rows.new_tensor(self.mean)) / rows.new_tensor(self.scale)).float()
 
     def teacher_logits(self, outputs: Tensor) -> Tensor:
-        """Numbers in the user's scale, standardised."""
+        """Standardise outputs in the scale of the targets."""
         return self.encode(outputs)
 
     def user_outputs(self, logits: Tensor) -> Tensor:
-        """Numbers in the user's scale, ``[N, D]``."""
+        """Return outputs in the scale of the targets, ``[N, D]``."""
         return self.predict(logits).view(logits.size(0), -1)
 
-    def objective(
-        self,
-        y: Tensor,
-        train: Tensor,
-        teacher: Tensor | None,
-        config: TrainConfig,
-        totals: Totals | None = None,
-    ) -> Objective:
-        """What a training minimises."""
-        return SquaredError(y, train, teacher, config, totals)
-
     def score(self, logits: Tensor, y: Tensor) -> float:
-        """The same in whichever scale."""
+        """Return :math:`R^2` in percent, which is the same in either scale."""
         return r2(logits, y)
 
     def predict(self, logits: Tensor) -> Tensor:
-        """Numbers in the user's scale, float32 ``[N, D]``, or ``[N]`` as ``y`` was."""
+        """Return numbers in the scale of the targets, float32 ``[N, D]``, or ``[N]`` as ``y``."""
         rows = logits.double()
         numbers = (rows * rows.new_tensor(self.scale) + rows.new_tensor(self.mean)).float()
         return numbers.squeeze(1) if self.flat else numbers
 
 
 def r2(predicted: Tensor, y: Tensor) -> float:
-    r"""Share of the variance that is explained, in percent, the mean over numbers.
+    r"""Return the explained share of the variance in percent, averaged over targets.
 
     .. math::
         R^2 = 1 - \frac{\sum_i (y_i - z_i)^2}{\sum_i (y_i - \bar y)^2}
 
-    over what is known. It is negative for predictions that are worse than the mean
-    :math:`\bar y`. Of equal :math:`y` it is 100 where all are predicted right, else 0.
+    over the known values. It is negative for predictions that are worse than the mean
+    :math:`\bar y`. For constant :math:`y` it is 100 if all predictions are correct, else 0.
 
     Args:
         predicted: ``[N, D]``.
-        y: ``[N, D]``, nan where it isn't known.
+        y: ``[N, D]``, nan where unknown.
 
     Example:
         >>> r2(torch.tensor([[1.0], [2.0], [9.0]]), torch.tensor([[1.0], [3.0], [torch.nan]]))

@@ -1,4 +1,4 @@
-"""Data that a ticket is used on: a split that is asked for or the ticket's own, and inputs."""
+"""Splits and required fields of data for a ticket."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def with_split(
     dataset: str,
     of: str = "node",
 ) -> Data:
-    """Return rows with the masks of a split that is asked for, or of the ticket's if it can be."""
-    asked = split is not None
+    """Return rows with the masks of the requested split, or of the ticket's if possible."""
+    requested = split is not None
     if split_seed is None and split in (None, info.split):
         split_seed = info.split_seed
     split = split or info.split
     if split in ("public", "given") or split_number(split) is not None:
-        return _came(data, str(split), asked, dataset)
+        return _given(data, str(split), requested, dataset)
     try:
         if data.get("y") is None:
-            raise InputError(f"{dataset}: no labels, expected some to draw the split '{split}'")
+            raise InputError(f"{dataset}: has no labels, expected them to draw the split '{split}'")
         masks = split_nodes(data.y, str(split), split_seed or 0, of=of)
     except InputError:
-        if asked:
+        if requested:
             raise
         return data
     for key, mask in zip(MASKS, masks, strict=True):
@@ -43,18 +43,18 @@ def with_split(
     return data
 
 
-def _came(data: Data, split: str, asked: bool, dataset: str) -> Data:
-    """A graph with the masks of a split that came with it, or without any."""
+def _given(data: Data, split: str, requested: bool, dataset: str) -> Data:
+    """Return a graph with the masks of one of its own splits, or without any."""
     if MASKS[0] not in data:
-        if asked:
-            raise InputError(f"{dataset}: no split came with it, pass split as {CHOICES}")
+        if requested:
+            raise InputError(f"{dataset}: has no split, pass split as {CHOICES}")
         return data
-    if asked and split_number(split) is not None:
+    if requested and split_number(split) is not None:
         return one_split(data, split, source=dataset)
     try:
         return same_split(data, split, dataset)
     except InputError:
-        if asked:
+        if requested:
             raise
         for key in MASKS:  # of other splits than the ticket's
             del data[key]
@@ -62,19 +62,19 @@ def _came(data: Data, split: str, asked: bool, dataset: str) -> Data:
 
 
 def require_fields(data: Data, names: Iterable[str], what: str = "data") -> None:
-    """Raise unless some data have the values that a ticket was found with.
+    """Raise unless data have the fields that a ticket was found with.
 
     Args:
         data: The data.
-        names: Of the values.
-        what: What the message calls the data.
+        names: Names of the fields.
+        what: Name of the data in the message.
 
     Example:
         >>> require_fields(Data(), ["edge_type"])
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: the ticket was found with edge_type, expected data that have it
+        teddy.errors.InputError: data have no edge_type, expected it, as in the ticket's graph
     """
     for name in names:
         if data.get(name) is None:
-            raise InputError(f"the ticket was found with {name}, expected {what} that have it")
+            raise InputError(f"{what} have no {name}, expected it, as in the ticket's graph")

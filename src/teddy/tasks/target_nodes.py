@@ -1,4 +1,4 @@
-"""Nodes of one type of a heterogeneous graph, which are predicted, and all edges around them."""
+"""Target nodes of a heterogeneous graph, and the edges of all relations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from teddy.graph.relations import Pairing, nodes_of_types, relation_edges
 
 
 def check_target(data: HeteroData, target: str | None) -> str:
-    """Return the node type that has the targets, by default the only one that has ``y``, or raise.
+    """Return the node type of the targets, by default the only one with ``y``, or raise.
 
     Example:
         >>> data = HeteroData(paper={"x": torch.ones(3, 1), "y": torch.ones(3)})
@@ -43,7 +43,7 @@ def check_target(data: HeteroData, target: str | None) -> str:
 
 
 def target_nodes(data: HeteroData, target: str) -> Data:
-    """The nodes of one type as a graph of their own, without edges, unchecked.
+    """Return the nodes of one type as a ``Data`` without edges, unchecked.
 
     Args:
         data: The graph.
@@ -65,12 +65,12 @@ def target_nodes(data: HeteroData, target: str) -> Data:
 
 
 def with_target_nodes(data: HeteroData, target: str, nodes: Data) -> HeteroData:
-    """The graph with the features, targets and masks of one type's nodes replaced.
+    """Return the graph with new features, targets and masks of one node type.
 
     Args:
         data: The graph.
         target: Their type.
-        nodes: As :func:`target_nodes` returns them; what they lack, the type loses.
+        nodes: Result of :func:`target_nodes`; missing fields are removed from the type.
     """
     data = copy.copy(data)
     for key in ("x", "y", *MASKS):
@@ -87,13 +87,13 @@ def with_target_nodes(data: HeteroData, target: str, nodes: Data) -> HeteroData:
 def target_data(
     data: HeteroData, target: str, targets: Targets = CLASSES, labelled: bool = True
 ) -> Data:
-    """The nodes that are predicted, checked: ``x``, ``y``, masks; see :func:`target_nodes`.
+    """Return the checked target nodes: ``x``, ``y``, masks; see :func:`target_nodes`.
 
     Args:
         data: The graph.
         target: Their type.
-        targets: What ``y`` has to be like.
-        labelled: Whether there have to be ``y`` and masks; else features alone are checked.
+        targets: Checks of ``y``.
+        labelled: Whether ``y`` and masks are required; else only features are checked.
     """
     view, source = target_nodes(data, target), f"data['{target}']"
     if labelled:
@@ -103,14 +103,14 @@ def target_data(
 
 
 def other_features(data: HeteroData, target: str, nodes: dict[str, int]) -> dict[str, Tensor]:
-    """The features of all types but one, sorted by type, of those that have any.
+    """Return the features of all types but one, sorted by type.
 
     Args:
         data: The graph.
-        target: The type to leave out.
-        nodes: Nodes of each type.
+        target: Type to leave out.
+        nodes: Number of nodes of each type.
     """
-    found = {}
+    features = {}
     for name, count in nodes.items():
         if name == target or "x" not in data[name]:
             continue
@@ -118,8 +118,8 @@ def other_features(data: HeteroData, target: str, nodes: dict[str, int]) -> dict
         x = check_features(data[name].x, source, integers=True)
         if x.size(0) != count:
             raise InputError(f"{source}: x has {x.size(0)} rows, expected {count} (num_nodes)")
-        found[name] = x if x.layout == torch.strided else x.to_dense()
-    return found
+        features[name] = x if x.layout == torch.strided else x.to_dense()
+    return features
 
 
 def target_edges(
@@ -129,14 +129,14 @@ def target_edges(
     names: Iterable[str] = (),
     pairing: Pairing | None = None,
 ) -> Edges:
-    """Edges of a heterogeneous graph with the features of all types but the target's.
+    """Return the edges of a heterogeneous graph, with features of all types but the target's.
 
     Args:
         data: The graph.
-        target: The node type whose features come from elsewhere.
+        target: Target node type.
         budget: ``each`` or ``all``, see :func:`teddy.graph.relation_edges`.
-        names: Of ``edge_weight`` and ``edge_attr``, the values that the model takes.
-        pairing: Relations that are one, where that is known.
+        names: Edge values that the model takes: ``edge_weight``, ``edge_attr``.
+        pairing: Pairs of a relation and its reverse, if known.
     """
     edges, _ = relation_edges(data, budget, names, pairing)
     features = other_features(data, target, nodes_of_types(data))
@@ -144,11 +144,11 @@ def target_edges(
 
 
 def hetero_metadata(edges: Edges, keep: Tensor) -> dict[str, Any]:
-    """Metadata of the relations, as plain data.
+    """Return types and relations with their edge counts, as a ticket stores them.
 
     Args:
         edges: The graph.
-        keep: bool ``[M]``, the kept edges.
+        keep: Mask of the kept edges, bool ``[M]``.
     """
     groups = edges.groups
     assert groups is not None
@@ -170,17 +170,17 @@ def hetero_metadata(edges: Edges, keep: Tensor) -> dict[str, Any]:
 
 
 def feature_widths(edges: Edges) -> dict[str, int]:
-    """Features of each type but the target's."""
+    """Return the number of features of each type but the target's."""
     return {name: num_features(x) for name, x in edges.features.items()}
 
 
 def edge_counts(edges: Edges) -> str:
-    """Number of edges of each relation, in words."""
+    """Return the number of edges of each relation as text."""
     assert edges.groups is not None
     parts = zip(edges.num_in_group.tolist(), edges.groups.relations, strict=True)
     return "edges " + ", ".join(f"{n} {relation_text(kinds[0])}" for n, kinds in parts)
 
 
 def node_counts(nodes: Mapping[str, int]) -> str:
-    """Number of nodes of each type, in words."""
+    """Return the number of nodes of each type as text."""
     return ", ".join(f"{count} {name}" for name, count in nodes.items())

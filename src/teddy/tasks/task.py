@@ -1,4 +1,4 @@
-"""Base of all tasks: targets, a loss, a metric and predictions of rows at a level."""
+"""Base class of tasks: targets, loss, metric and predictions."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ ClassWeight = str | Sequence[float] | Tensor
 
 
 class Task(Config, ABC):
-    """A way to learn the targets ``y`` of nodes from the logits ``[N, C]`` of a model.
+    """Task: targets ``y`` to learn from a model's logits, with a loss and a metric.
 
     Options of a task are declared settings of its dataclass.
     """
 
     #: Name of the task.
     name: ClassVar[str]
-    #: What :meth:`score` measures, in percent, the higher the better.
+    #: Metric of :meth:`score`, in percent, the higher the better.
     metric: ClassVar[str]
-    #: Rows that are predicted: nodes, links or graphs; see :class:`~teddy.tasks.kind.Kind`.
+    #: Kind of problem: nodes, links or graphs; see :class:`~teddy.tasks.kind.Kind`.
     kind: ClassVar[type[Kind]] = Kind
-    #: What ``y`` has to be like.
+    #: Checks of ``y``.
     targets: ClassVar[Targets] = CLASSES
     #: Word for the logits of a row in a ticket's header: ``classes`` or ``outputs``.
     outputs: ClassVar[str] = "classes"
@@ -43,17 +43,19 @@ class Task(Config, ABC):
     value_name: ClassVar[str] = "value"
     #: Whether ``y`` is one class of each row.
     classes: ClassVar[bool] = False
-    #: Other parts that it does not support, with the reason; see :mod:`teddy.capabilities`.
+    #: Objective of a training.
+    loss: ClassVar[type[Objective]]
+    #: Unsupported parts of a search, with the reason; see :mod:`teddy.capabilities`.
     unsupported: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def has_node_classes(cls) -> bool:
-        """Whether ``y`` is one class of each node, which some scores and inputs look at."""
+        """Return whether ``y`` is one class of each node, as some scores and inputs need."""
         return cls.classes and cls.kind.classes_of_nodes
 
     @property
     def title(self) -> str:
-        """Name of the task in a sentence.
+        """Name of the task in sentences.
 
         Example:
             >>> from teddy.tasks import parse_task
@@ -65,27 +67,27 @@ class Task(Config, ABC):
 
     @classmethod
     def part(cls) -> Capabilities:
-        """The task as a part of a search.
+        """Return the task as a part of a search.
 
         Example:
             >>> from teddy.tasks import Regression
             >>> str(Regression.part())
             'task regression'
         """
-        own = {**cls.kind.unsupported, **cls.unsupported}
+        unsupported = {**cls.kind.unsupported, **cls.unsupported}
         if not cls.has_node_classes():
-            own["node classes"] = "it does not predict one class per node"
+            unsupported["node classes"] = "it does not predict one class per node"
         if not cls.classes:
-            own["classes"] = "it does not predict one class per row"
-        return Capabilities("task", cls.name, own)
+            unsupported["classes"] = "it does not predict one class per row"
+        return Capabilities("task", cls.name, unsupported)
 
     @classmethod
     def defaults(cls) -> dict[str, Any]:
-        """Options of the task with their defaults."""
+        """Return the options of the task with their defaults."""
         return {entry.name: entry.default for entry in declared_settings(cls)}
 
     def options(self) -> dict[str, Any]:
-        """Options of the task with their values."""
+        """Return the options of the task with their values."""
         return {name: getattr(self, name) for name in self.defaults()}
 
     def __str__(self) -> str:
@@ -95,52 +97,51 @@ class Task(Config, ABC):
     @classmethod
     @abstractmethod
     def fit(cls, y: Tensor, train: Tensor, class_weight: ClassWeight | None = None) -> Task:
-        """The task on a graph, with what it learns from the training targets alone.
+        """Return the task with statistics of the training targets, such as class weights.
 
         Args:
             y: Checked targets.
-            train: bool ``[N]``.
-            class_weight: Weights of classes or labels in the loss, where the task has any.
+            train: Training mask, bool ``[N]``.
+            class_weight: Weights of classes or labels in the loss, if the task supports them.
         """
 
     @classmethod
     def from_dict(cls, metadata: Mapping[str, Any]) -> Task:
-        """What is needed to predict and to measure, from :meth:`to_dict`."""
+        """Rebuild from :meth:`to_dict`."""
         return cls()
 
     def to_dict(self) -> dict[str, Any]:
-        """What a ticket says of its task, as plain data."""
+        """Return name, metric and changed options, as a ticket stores them."""
         known = self.defaults()
         options = {name: value for name, value in self.options().items() if value != known[name]}
         plain = {"name": self.name, "metric": self.metric}
         return {**plain, "options": options} if options else plain
 
     def encode(self, y: Tensor) -> Tensor:
-        """Targets as the loss and the metric take them."""
+        """Return targets as the loss and the metric take them."""
         return y
 
     def teacher_logits(self, outputs: Tensor) -> Tensor:
-        """Outputs of a trained model of the user's, as logits of this task."""
+        """Return the outputs of your own trained model as logits of this task."""
         return outputs
 
     def user_outputs(self, logits: Tensor) -> Tensor:
-        """Logits of this task, as outputs of a model of the user's."""
+        """Return logits of this task as outputs of your own model."""
         return logits
 
     def num_outputs(self, y: Tensor) -> int:
-        """Logits of a node that encoded targets ask for: one for each column."""
+        """Return the number of logits for encoded targets: one for each column."""
         return y.size(1)
 
     def check_width(self, logits: Tensor, num_outputs: int) -> None:
-        """Raise unless a model has given as many logits."""
+        """Raise unless a model returned this number of logits."""
         if logits.size(1) != num_outputs:
             raise InputError(f"the model returned {logits.size(1)} outputs, expected {num_outputs}")
 
     def amount(self, y: Tensor) -> float:
-        """What the loss of nodes with these encoded targets is divided by: how many are known."""
+        """Return the denominator of the loss of encoded targets: the number of known ones."""
         return float((~y.isnan()).sum())
 
-    @abstractmethod
     def objective(
         self,
         y: Tensor,
@@ -149,20 +150,23 @@ class Task(Config, ABC):
         config: TrainConfig,
         totals: Totals | None = None,
     ) -> Objective:
-        """What a training minimises; see :class:`Objective`."""
+        """Return the training objective; see :class:`~teddy.tasks.objective.Objective`."""
+        weight: Tensor | None = getattr(self, "weight", None)
+        weight = None if weight is None else weight.to(y.device)
+        return self.loss(y, train, teacher, config, totals, weight)
 
     @abstractmethod
     def score(self, logits: Tensor, y: Tensor) -> float:
-        """The metric of nodes with these logits and encoded targets, in percent."""
+        """Return the metric of logits and encoded targets in percent."""
 
     def resolution(self, y: Tensor) -> float:
-        """Points of the metric that one example is worth.
+        """Return the points of the metric of one example: 100 / n for n rows.
 
-        One of n rows is worth 100 / n. In accuracy that is exact. In R2, which is not a count, it
-        is a row whose squared error changes by the variance of the targets.
+        That is exact for accuracy. In R2 it is the effect of a row whose squared error changes by
+        the variance of the targets.
 
         Args:
-            y: Targets of the examples that the metric is measured on.
+            y: Targets of the evaluated rows.
 
         Example:
             >>> from teddy.tasks import parse_task
@@ -173,16 +177,16 @@ class Task(Config, ABC):
 
     @abstractmethod
     def predict(self, logits: Tensor) -> Tensor:
-        """What is predicted for each node, in the user's terms."""
+        """Return the prediction of each row, in the scale of the original targets."""
 
     def prediction_columns(
         self, logits: Tensor, classes: Sequence[str] | None
     ) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-        """Predictions as columns of a table: their names, and the values of each row.
+        """Return predictions as a table: column names, and the values of each row.
 
         Args:
             logits: Logits of the rows.
-            classes: Names of the classes, where they have any.
+            classes: Names of the classes, if any.
         """
         predicted = self.predict(logits).tolist()
         if predicted and isinstance(predicted[0], list):
@@ -191,15 +195,15 @@ class Task(Config, ABC):
         return (self.value_name,), [(value,) for value in predicted]
 
     def predict_proba(self, logits: Tensor) -> Tensor:
-        """Probabilities of classes or labels, or raise where the task has none."""
+        """Return probabilities of classes or labels, or raise if the task has none."""
         raise InputError(
-            f"the task {self.name} has no probabilities, expected predict() instead of "
+            f"the task {self.name} has no probabilities, expected predict() in place of "
             "predict_proba()"
         )
 
 
 def check_class_weights(class_weight: ClassWeight, expected: int) -> Tensor:
-    """Weights as the user gave them, float32 ``[expected]``, or raise.
+    """Return class weights as float32 ``[expected]``, or raise.
 
     Example:
         >>> check_class_weights([1, 2.5], 2)
@@ -221,16 +225,16 @@ def check_class_weights(class_weight: ClassWeight, expected: int) -> Tensor:
     return weight
 
 
-def read_class_weight(given: ClassWeight | None) -> ClassWeight | None:
-    """Weights of classes as the command line writes them, ``1,2.5``; others as they are.
+def read_class_weight(class_weight: ClassWeight | None) -> ClassWeight | None:
+    """Read class weights from the command line, such as ``1,2.5``; return others unchanged.
 
     Example:
         >>> read_class_weight("1,2.5"), read_class_weight("balanced")
         ([1.0, 2.5], 'balanced')
     """
-    if not isinstance(given, str):
-        return given
+    if not isinstance(class_weight, str):
+        return class_weight
     try:
-        return [float(part) for part in given.split(",")]
+        return [float(part) for part in class_weight.split(",")]
     except ValueError:
-        return given
+        return class_weight

@@ -1,4 +1,4 @@
-"""The half of a kind of problem that tickets need: data in, pruned data, rows and names out."""
+"""Kinds of problem as tickets use them: read data, prune them, name rows."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class TicketHeader(Protocol):
 
     @property
     def graph(self) -> Mapping[str, Any]:
-        """Sizes, fingerprints, and the inputs of the network."""
+        """Sizes, fingerprints, and inputs of the network."""
 
     @property
     def inductive(self) -> Mapping[str, Any] | None:
@@ -56,14 +56,14 @@ class TicketHeader(Protocol):
 
 @dataclass(frozen=True)
 class EdgeList:
-    """Kept edges of one graph or relation, as a table has them.
+    """Kept edges of one graph or relation, for a table.
 
     Attributes:
-        ids: Names of the nodes that edges come from, and of those that they lead to.
-        edges: int64 ``[2, K]``, the kept edges.
-        listed: int64 ``[2, E]``, all edges as the data list them.
-        store: The data, which have values for each of these.
-        columns: Further columns by name: integers, or texts.
+        ids: Ids of source nodes, and of target nodes.
+        edges: Kept edges, int64 ``[2, K]``.
+        listed: All edges as listed in the data, int64 ``[2, E]``.
+        store: Data with values of the listed edges.
+        columns: Further columns by name: integers or texts.
     """
 
     ids: tuple[Sequence[Any], Sequence[Any]]
@@ -74,21 +74,21 @@ class EdgeList:
 
 
 class TicketKind:
-    """Kind of problem of a ticket: one graph whose nodes are predicted.
+    """Kind of problem of a ticket: nodes of one graph.
 
     Args:
         task: The task.
         info: Header of a ticket; None: a search.
 
     Attributes:
-        name: Rows of targets and predictions: ``node``, ``link`` or ``graph``.
-        key: Name of the field of a ticket's header that is this kind's alone; empty: none.
-        takes_other_graphs: Whether a ticket takes other graphs than the one it was found on.
-        classes_of_nodes: Whether every node of the graph may have a class.
-        exported: Outputs of an exported program; empty: the task's.
-        container: PyG class of the data, in words.
-        unsupported: Parts of a search that it does not support, with the reason.
-        modules_take_data: Whether a function that makes a module may need the data.
+        name: Row of targets and predictions: ``node``, ``link`` or ``graph``.
+        key: Field of a ticket's header for this kind; empty: none.
+        takes_other_graphs: Whether a ticket runs on other graphs than its own.
+        classes_of_nodes: Whether every node may have a class.
+        exported: Output of an exported program; empty: that of the task.
+        container: PyG class of the data, as text.
+        unsupported: Unsupported parts of a search, with the reason.
+        modules_take_data: Whether a function that makes a module may take the data.
     """
 
     name: ClassVar[str] = "node"
@@ -110,7 +110,7 @@ class TicketKind:
 
     @property
     def directed(self) -> bool:
-        """Whether data are to be read as directed."""
+        """Whether data are read as directed."""
         return bool(self.found_with.get("directed", False))
 
     def parts(self) -> list[Capabilities]:
@@ -118,7 +118,7 @@ class TicketKind:
         return [self.task.part()]
 
     def has_node_classes(self) -> bool:
-        """Return whether every node of the graph may have a class, as homophily needs."""
+        """Return whether every node may have a class, as homophily requires."""
         return self.task.classes and self.classes_of_nodes
 
     def split_fingerprint(self, data: Data) -> str:
@@ -126,19 +126,19 @@ class TicketKind:
         return split_fingerprint(data)
 
     def graph(self, data: Any) -> Data:
-        """Return the data as messages run on them, with the features of the predicted rows."""
+        """Return the graph of messages, with the features of the predicted rows."""
         return data
 
     def ticket_edges(self, data: Any, graph: Data, names: Sequence[str]) -> Edges:
         """Return the edges of a ticket's data.
 
         Args:
-            data: The data as they came.
-            graph: What :meth:`graph` made of them.
-            names: Values of edges to take along.
+            data: Original data.
+            graph: Result of :meth:`graph`.
+            names: Names of edge values to include.
         """
         if not isinstance(graph, Data) or graph.edge_index is None:
-            raise InputError(f"got {type(data).__name__}, expected a Data with an edge_index")
+            raise InputError(f"data is a {type(data).__name__}, expected a Data with an edge_index")
         self.require_fields(graph, names)
         directed, self_loops = (
             bool(self.found_with.get(key, False)) for key in ("directed", "self_loops")
@@ -146,32 +146,32 @@ class TicketKind:
         return Edges.from_data(graph, names, directed, self_loops)
 
     def require_fields(self, data: Any, names: Iterable[str], what: str = "data") -> None:
-        """Raise unless data have the values that a ticket was found with."""
+        """Raise unless data have the fields that a ticket was found with."""
         require_fields(data, names, what)
 
     def inputs(self, graph: Data, head: Head | None, device: torch.device) -> dict[str, Any]:
-        """Return values that a ticket's network takes because of the kind of problem."""
+        """Return further inputs of a ticket's network for this kind of problem."""
         return {}
 
     def same_rows(self, graph: Data) -> bool:
-        """Return whether data with the ticket's edges are the ticket's graph or graphs."""
+        """Return whether data have the rows of the ticket's graph or graphs."""
         return True
 
     def edges_to_score(self, edges: Edges, graph: Data) -> Edges:
-        """Return the edges as a score sees them in data that a ticket was not found on."""
+        """Return the edges as a score takes them, for data other than the ticket's."""
         return edges
 
     def sizes(self, edges: Edges, graph: Data) -> tuple[Tensor, list[int]]:
-        """Return all messages, and the nodes of each graph that they run in, one after another."""
+        """Return all messages, and the number of nodes of each graph."""
         messages, nodes = edges.stacked_messages()
         return messages, [nodes]
 
     def wrong_graph(self, edges: Edges) -> InputError | None:
-        """Return the error for a graph that is not the ticket's; None: the usual one."""
+        """Return the error for another graph than the ticket's; None: the default one."""
         return None
 
     def check_features(self, edges: Edges) -> None:
-        """Raise unless features beside those of the predicted rows are the ticket's."""
+        """Raise if features of other node types differ from the ticket's."""
 
     def check_one_edge_index(self) -> None:
         """Raise unless all messages are in one ``edge_index``."""
@@ -183,14 +183,14 @@ class TicketKind:
     def pruned(
         self, data: Any, graph: Data, edges: Edges, fields: dict[str, Any], marks: Tensor
     ) -> Any:
-        """Return PyG data with the kept messages, each once, and all that belongs to them.
+        """Return PyG data with the kept messages, each once, and their values.
 
         Args:
-            data: The data as they came.
-            graph: What :meth:`graph` made of them.
-            edges: The edges, before pruning.
-            fields: The inputs of the network on the kept edges.
-            marks: A mark for each graph.
+            data: Original data.
+            graph: Result of :meth:`graph`.
+            edges: Edges before pruning.
+            fields: Inputs of the network on the kept edges.
+            marks: Mark of each pruned graph.
         """
         sparse = keep_data_edges(graph, column_of_message(graph.edge_index, fields["edge_index"]))
         for name, value in fields.items():
@@ -205,11 +205,11 @@ class TicketKind:
         return NodeProgram(self.found_with, self.header)
 
     def store(self, data: Any) -> Any:
-        """Return the place in data that has the features of the predicted rows."""
+        """Return the store of data with the features of the predicted rows."""
         return data
 
     def labelled(self, data: Any) -> Data:
-        """Return the rows that are predicted with targets and masks, for evaluation."""
+        """Return the predicted rows with targets and masks, for evaluation."""
         integers = "integer_x" in self.found_with
         return same_split(
             check_data(data, targets=self.task.targets, integers=integers), self.info.split
@@ -220,25 +220,25 @@ class TicketKind:
         return node_ids(data)
 
     def with_split(self, data: Any, split: str | None, split_seed: int | None, source: str) -> Any:
-        """Return loaded data with a split that is asked for, or the ticket's if it can be.
+        """Return loaded data with the requested split, or the ticket's if possible.
 
         Args:
             data: The data.
             split: Name of a split; None: the ticket's.
-            split_seed: Seed of a split that is drawn; None: the ticket's.
+            split_seed: Seed of a drawn split; None: the ticket's.
             source: Name of the data in messages.
         """
         return with_split(data, self.info, split, split_seed, source, self.name)
 
     def edge_lists(self, data: Any, graph: Data, edges: Edges, keep: Tensor) -> list[EdgeList]:
-        """Return the kept edges as tables have them, each undirected one once."""
+        """Return the kept edges for tables, each undirected one once."""
         kept, listed, ids = edges.fields(keep)["edge_index"], graph.edge_index, node_ids(graph)
         if not edges.directed:
             kept, listed = kept[:, kept[0] <= kept[1]], listed.sort(dim=0).values
         return [EdgeList((ids, ids), kept, listed, graph)]
 
     def edges_text(self) -> str:
-        """Return the words for the edges in a sentence about their number."""
+        """Return the description of the edges after their number."""
         return f"{'' if self.found_with.get('directed') else 'un'}directed edges"
 
     def counts(self) -> tuple[str, dict[str, Mapping[str, int]]]:
@@ -250,7 +250,7 @@ class TicketKind:
         return ("node",), [(node,) for node in node_ids(self.store(data))]
 
     def targets(self, data: Any) -> Tensor | None:
-        """Return the targets of the rows as they came; None without any."""
+        """Return the original targets of the rows, or None."""
         y: Tensor | None = self.store(data).get("y")
         return y
 
@@ -261,21 +261,21 @@ class TicketKind:
         return self.store(data).test_mask, self.task.encode(y)
 
     def untested_reason(self, data: Any, outputs: int) -> str:
-        """Return why the test rows of some data can't be judged; empty if they can.
+        """Return why there is no test metric for data; empty if there is one.
 
         Args:
             data: The data.
-            outputs: Logits of a row.
+            outputs: Number of logits of a row.
         """
         store, y = self.store(data), self.targets(data)
         if y is None:
-            return "there are no labels"
+            return "data have no labels"
         if not self.task.classes and y.view(len(y), -1).size(1) != outputs:
-            return "y has other columns"
+            return "y has another number of columns"
         if any(key not in store for key in MASKS):
-            return "there is no split"
-        # On another split, rows that the ticket has learned from would be counted as test rows.
+            return "data have no split"
+        # With another split, training rows of the ticket would count as test rows.
         if self.split_fingerprint(store) != self.info.split_fingerprint:
-            return "the split is another"
+            return "the split differs from the ticket's"
         known = self.task.targets.known(y)
         return "" if known[store.test_mask].all() else f"test {self.name}s have no label"

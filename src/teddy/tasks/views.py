@@ -1,4 +1,4 @@
-"""Views: the graphs that a training sees, validates and tests on, and that a ticket is for."""
+"""Views: the graphs for training, validation and test, and the one of the ticket."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from teddy.tasks.inference import edges_at_inference
 
 @dataclass(frozen=True)
 class Choice:
-    """The edges that a method has chosen in the training view.
+    """Choice of edges by a method in the training view.
 
     Attributes:
-        keep: bool ``[M]``, the kept edges.
-        sparsity: Share of edges that was to be removed.
-        score: The edge score that chose; None: they were chosen in another way.
-        weighted: Whether its degrees were weighted.
+        keep: Mask of the kept edges, bool ``[M]``.
+        sparsity: Requested share of removed edges.
+        score: Edge score that chose them; None: another way.
+        weighted: Whether degrees of the score were weighted.
     """
 
     keep: Tensor
@@ -36,14 +36,13 @@ class Choice:
 
 @dataclass(frozen=True)
 class EvaluationGraphs:
-    """Graphs with rows that a training must not see.
+    """Graphs for validation and test with rows that are hidden from training.
 
     Attributes:
-        val: A graph whose ``val_mask`` rows validate: ``x``, ``edge_index``, ``y``, and what edges
-            have (``edge_weight``, ``edge_attr``), where the model takes it. Where edges have
-            learned masks, ``mask_of_edge`` says which mask each undirected edge has in
-            canonical order; one past the last: none.
-        test: The same, with ``test_mask``.
+        val: Graph with ``val_mask``: ``x``, ``edge_index``, ``y`` and the edge values that the
+            model takes. With learned edge masks, ``mask_of_edge`` is the index of the mask of each
+            undirected edge in canonical order; one past the last: no mask.
+        test: Graph with ``test_mask``.
     """
 
     val: Data
@@ -52,12 +51,12 @@ class EvaluationGraphs:
 
 @dataclass(frozen=True)
 class View:
-    """A graph with features, targets and the rows that count.
+    """Graph with features, targets and masks.
 
     Attributes:
-        edges: Its edges, and the values of messages.
+        edges: Edges, and values of messages.
         data: ``x``, ``y``, masks, messages and other inputs.
-        known: bool ``[M]``: edges that the training view has, too.
+        known: Mask of the edges that the training view has, too, bool ``[M]``.
     """
 
     edges: Edges
@@ -65,7 +64,7 @@ class View:
     known: Tensor
 
     def subgraph(self, keep: Tensor | None) -> Data:
-        """The graph with the kept edges only; all of them for None."""
+        """Return the graph with the kept edges; None: all edges."""
         if keep is None:
             return self.data
         sparse = copy.copy(self.data)
@@ -76,19 +75,19 @@ class View:
 
 @dataclass(frozen=True)
 class Views:
-    """The views of a search: the same one three times where training sees the whole graph.
+    """Views of a search; in the transductive setting all are the same object.
 
     Attributes:
-        train: The graph that training sees and a method prunes.
-        val: The graph that validates.
-        test: The graph that tests.
-        full: The graph that a ticket is used on.
-        inference: Rule by which views other than ``train`` are pruned; see
+        train: Graph for training, which a method prunes.
+        val: Graph for validation.
+        test: Graph for the test.
+        full: Graph on which a ticket is used.
+        inference: Rule that prunes views other than ``train``; see
             :func:`teddy.tasks.inference.edges_at_inference`.
-        seed: For scores that draw.
+        seed: Seed of random scores.
         grows: Whether ``train`` is the graph of the training nodes, as in the inductive setting.
-        parts: Views that ``full`` is made of, each with bool ``[M]``, its edges in ``full``; empty
-            where it is pruned as a whole.
+        parts: Views that make up ``full``, each with the mask of its edges in ``full``; empty if
+            it is pruned as a whole.
     """
 
     train: View
@@ -104,13 +103,13 @@ class Views:
     def transductive(
         data: Data, edges: Edges, inference: str, seed: int, more: Iterable[str] = ()
     ) -> Views:
-        """One view of the whole graph, which training sees.
+        """Return views of the whole graph, which training uses.
 
         Args:
             data: ``x``, ``y`` and the masks.
             edges: The edges.
-            inference: The rule, which has no effect here.
-            seed: For scores that draw.
+            inference: Rule, without effect here.
+            seed: Seed of random scores.
             more: Names of further fields of the view.
         """
         fields = {key: data[key] for key in ("x", "y", *MASKS, *more)}
@@ -122,9 +121,9 @@ class Views:
     def inductive(
         data: Data, edges: Edges, inference: str, seed: int, more: Iterable[str] = ()
     ) -> Views:
-        """The graph as it grows: of the training nodes, with those that validate, whole.
+        """Return growing views: training nodes, then validation nodes, then all nodes.
 
-        Nothing of a node that comes later is in an earlier view: no feature, label, edge or degree.
+        An earlier view contains no feature, label, edge or degree of later nodes.
 
         Example:
             >>> masks = {name: torch.arange(3) == i for i, name in enumerate(MASKS)}
@@ -136,31 +135,31 @@ class Views:
         """
         everyone = torch.ones_like(data.train_mask)
         _, trained = edges.induced(data.train_mask)
-        found = []
+        views = []
         for nodes in (data.train_mask, data.train_mask | data.val_mask, everyone):
             part, within = edges.induced(nodes)
             fields = {key: data[key][nodes] for key in ("y", *MASKS, *more)}
             fields["x"] = select_rows(data.x, nodes)
-            found.append(View(part, part.data(fields), trained[within]))
-        train, val, test = found
+            views.append(View(part, part.data(fields), trained[within]))
+        train, val, test = views
         return Views(train, val, test, test, inference, seed, grows=True)
 
     @staticmethod
     def from_graphs(
         data: Data, edges: Edges, graph_of_node: Tensor, budget: str, inference: str, seed: int
     ) -> Views:
-        """The graphs of each part of the split, which are pruned part by part.
+        """Return views of the graphs of each part of the split, which are pruned separately.
 
-        With a budget over all graphs, those of other parts have no say. Graphs in no part are
-        pruned as new ones are, each by itself.
+        A budget over all graphs holds within a part. Graphs in no part are pruned like new ones,
+        each by itself.
 
         Args:
             data: ``x`` of all nodes, and ``y`` and masks of graphs.
             edges: The edges.
-            graph_of_node: The graph of each node.
+            graph_of_node: Graph of each node.
             budget: ``each`` or ``all``.
-            inference: The rule.
-            seed: For scores that draw.
+            inference: Rule that prunes held-out graphs.
+            seed: Seed of random scores.
         """
 
         def view(graphs: Tensor, budget: str, alone: bool = False) -> tuple[View, Tensor]:
@@ -184,22 +183,22 @@ class Views:
         return Views(train, val, test, full, inference, seed, parts=tuple(parts))
 
     def distinct(self) -> list[View]:
-        """The views, each once."""
+        """Return the distinct views."""
         views = (self.train, self.val, self.test, self.full)
         return list({id(view): view for view in views}.values())
 
     @property
     def held_out(self) -> bool:
-        """Whether other graphs than the one that training sees validate and test."""
+        """Whether validation and test use other graphs than training."""
         return self.val is not self.train
 
     @property
     def found_on(self) -> View:
-        """The view whose edges a ticket's header counts: a whole set of graphs, else ``train``."""
+        """View whose edges a ticket counts: all graphs of a set, else ``train``."""
         return self.full if self.parts else self.train
 
     def kept(self, view: View, choice: Choice) -> Tensor:
-        """The kept edges of a view, bool ``[M]``."""
+        """Return the mask of the kept edges of a view, bool ``[M]``."""
         if view is self.train:
             return choice.keep
         if view is self.full and self.parts:
@@ -213,15 +212,15 @@ class Views:
         )  # fmt: skip
 
     def evaluation_graphs(self, choice: Choice | None) -> EvaluationGraphs | None:
-        """The graphs to validate and test on, if training sees other ones."""
+        """Return the graphs for validation and test, or None if training uses the same one."""
         if not self.held_out:
             return None
-        judged = (self.val, self.test)
-        keep = [None if choice is None else self.kept(view, choice) for view in judged]
-        return EvaluationGraphs(*(view.subgraph(k) for view, k in zip(judged, keep, strict=True)))
+        views = (self.val, self.test)
+        keep = [None if choice is None else self.kept(view, choice) for view in views]
+        return EvaluationGraphs(*(view.subgraph(k) for view, k in zip(views, keep, strict=True)))
 
     def masked_evaluation_graphs(self, keep: Tensor) -> EvaluationGraphs | None:
-        """The same while masks are learned for the edges that are left; new ones have none."""
+        """Return these graphs with learned edge masks; edges hidden from training have none."""
         if not self.held_out:
             return None
         graphs = []
