@@ -133,7 +133,7 @@ def test_a_list_of_ones_own(folder):
         (["predict", "s.ticket", "rings.pt"], "the ticket expects 14 features, got 4"),
         (
             ["inspect", "s.ticket", "--node", "3"],
-            "node is '3', expected an id of the graph such as '0:0'",
+            "node is '3', expected an id of the graph, such as '0:0'",
         ),
     ],
 )

@@ -243,7 +243,7 @@ def test_relations_as_they_are_listed(folder, tmp_path):
         (["find", "my-library", *NET, "--task", "link-prediction"], "several node types, exp"),
         (["find", "citeseer", "--target", "paper"], "citeseer: has one node type"),
         (["predict", "a.ticket", "my-library"], "(--module FILE.py:NAME)"),
-        (["predict", "a.ticket", "library.pt", "--module", "my-library/net.py:Net"], "don't fit"),
+        (["predict", "a.ticket", "library.pt", "--module", "my-library/net.py:Net"], "do not fit"),
         (["inspect", "a.ticket", "library.pt"], "got another graph with"),
         (["inspect", "a.ticket", "my-library", "--node", "ann"], "ann"),
     ],

@@ -131,7 +131,7 @@ def test_a_drawn_split_may_come_as_a_file(folder):
     # The links of the user's own split cannot be drawn again.
     assert run_here("find", "split.pt", *LINKS, "--out", "o.ticket", cwd=folder).returncode == 0
     line = refused(run_here("predict", "o.ticket", "whole.pt", cwd=folder))
-    assert "whole.pt: no edge_label_index, expected the result of" in line
+    assert "whole.pt: has no edge_label_index, expected the result of" in line
 
 
 def test_any_pairs_may_be_asked_for(folder):

@@ -230,12 +230,12 @@ def test_progress_sees_every_epoch_of_both_phases():
         ({"lr": "fast"}, "lr is 'fast'"),
         ({"hidden_channels": 2.5}, "hidden_channels is 2.5"),
         ({"model": lambda: None}, "model is a NoneType"),
-        ({"model": SimpleConv()}, "has nothing to train"),
+        ({"model": SimpleConv()}, "has no trainable parameters"),
         ({"model": HandWritten(classes=2)}, "returned 2 logits, expected 3"),
         ({"data": "citeseer"}, "is a str, expected a torch_geometric.data.Data"),
         (
             {"model": HandWritten(), "hidden_channels": 2},
-            "option 'hidden_channels' came with a module of your own",
+            "option 'hidden_channels' has no effect on your own module",
         ),
     ],
 )

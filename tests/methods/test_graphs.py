@@ -206,7 +206,7 @@ def test_a_split_that_isnt_there_is_drawn(graphs):
     assert ticket.verify(bare)["test"] == ticket.info.ticket.test
     given = find(teddy.graph_set(bare, split=(range(20), range(20, 30), range(30, 40))))
     assert [p["graphs"] for p in given.info.graphs["parts"].values()] == [20, 10, 10]
-    with pytest.raises(teddy.InputError, match="split_seed is 1, and data have a split"):
+    with pytest.raises(teddy.InputError, match="split_seed is 1 and data have a split"):
         find(graphs, split_seed=1)
 
 

@@ -282,11 +282,11 @@ def test_another_graph_is_refused(data, ticket):
         ticket.logits(other)
     with pytest.raises(teddy.InputError, match="got another graph with 30 author, 50 paper"):
         ticket.apply(fewer_papers())
-    with pytest.raises(teddy.InputError, match="got Data, expected a HeteroData"):
+    with pytest.raises(teddy.InputError, match="data is a Data, expected a HeteroData"):
         ticket.evaluate(small_graph())
     narrow = copy.deepcopy(data)
     narrow["author"].x = narrow["author"].x[:, 1:]
-    with pytest.raises(teddy.InputError, match="expects 4 features of 'author', got 3"):
+    with pytest.raises(teddy.InputError, match="'author' has 3 features, expected 4"):
         ticket.logits(narrow)
     homogeneous = teddy.find_ticket(small_graph(), "gcn", epochs=2, hidden_channels=4)
     with pytest.raises(teddy.InputError, match="data is a HeteroData, expected a Data"):
@@ -309,7 +309,7 @@ def fewer_papers() -> HeteroData:
 )
 def test_what_takes_no_relations_says_so(ticket, data, use, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(teddy.InputError, match="HeteroData"):
+    with pytest.raises(teddy.InputError, match=r"heterogeneous|HeteroData"):
         use(ticket, data)
     assert not list(tmp_path.iterdir())
 
@@ -348,25 +348,25 @@ def two_targets(data: HeteroData) -> HeteroData:
     ("change", "settings", "message"),
     [
         (None, {"model": "gin"}, "model gin does not support a HeteroData"),
-        (None, {"model": GCN(6, 3)}, "model is a GCN, which knows one kind of node"),
+        (None, {"model": GCN(6, 3)}, "model is a GCN, which supports one node type"),
         (two_targets, {"target": None}, "target is not given, expected a node type that has y:"),
         (None, {"target": "book"}, "target is 'book', expected a node type that has y: one of pap"),
         (None, {"target": "author"}, r"data\['author'\]: no y, expected an integer label"),
         (None, {"budget": "one"}, "budget is 'one', expected one of: each, all"),
         (None, {"loader": "partitions"}, "partitions do not support a HeteroData, expected a"),
-        (None, {"method": "ugs"}, r"can't weigh edges, expected forward\(x_dict, edge_index_dic"),
-        (None, {"method": "wd-glt"}, r"can't weigh edges, .*edge_weight_dict\) to learn edge mas"),
+        (None, {"method": "ugs"}, r"does not take edge_weight, expected forward\(x_dict, "),
+        (None, {"method": "wd-glt"}, r"does not take edge_weight, .*edge_weight_dict\) to learn"),
         (None, {"method": "gain"}, "score gain does not support a HeteroData"),
         (None, {"method": "auto", "scores": "gain"}, "score gain does not support a HeteroData"),
-        (None, {"structure": "neurons"}, "has no hidden units that can go whole"),
+        (None, {"structure": "neurons"}, "has no removable hidden units"),
         (None, {"weighted": True}, "weighted is True, expected data with edge_weight"),
         (None, {"model": nn.Linear(1, 1), "hidden_channels": 3},
-         "option 'hidden_channels' came with a module"),
+         "option 'hidden_channels' has no effect"),
         (lambda d: without(d, "paper", "val_mask"), {}, r"data\['paper'\]: no val_mask, expected"),
         (no_features, {}, r"data\['paper'\]: no x, expected a feature"),
         (more_nodes, {}, r"data\['paper'\]: x has 60 rows, expected 61 \(num_nodes\)"),
         (lambda d: without(d, CITES, "edge_index"), {}, r"\(paper, cites, paper\): there is no e"),
-        (weighted, {}, "can't weigh edges, expected forward"),
+        (weighted, {}, "does not take edge_weight, expected forward"),
         (lambda d: small_graph(), {}, "data: is a Data, expected a torch_geometric"),
     ],
 )  # fmt: skip

@@ -308,9 +308,11 @@ def test_a_module_of_graphs_must_take_and_use_edge_weights(graphs):
         def forward(self, x, edge_index, batch, edge_weight=None):
             return super().forward(x, edge_index, batch)
 
-    with pytest.raises(teddy.InputError, match="a Plain can't weigh edges, expected forward"):
+    with pytest.raises(
+        teddy.InputError, match="a Plain does not take edge_weight, expected forward"
+    ):
         find(graphs, Plain)
-    with pytest.raises(teddy.InputError, match="the Deaf takes no notice of edge_weight"):
+    with pytest.raises(teddy.InputError, match="the Deaf ignores edge_weight"):
         find(graphs, Deaf)
     ticket = find(graphs, Plain, method="teddy", weights="masks")  # edges need no mask
     assert ticket.info.weights.kept < ticket.info.weights.total

@@ -72,8 +72,8 @@ def make_needy(width):
     [
         (OfData(), "a OfData has forward(data), expected forward(x, edge_index): wrap it in"),
         (lambda: OfData(), "a OfData has forward(data), expected forward(x, edge_index)"),
-        (OfMore(), "a OfMore needs pos, expected data that have it"),
-        (OfNamed(), "a OfNamed needs year, expected data that have it"),
+        (OfMore(), "a OfMore needs pos, expected data with it"),
+        (OfNamed(), "a OfNamed needs year, expected data with it"),
         (Needy, "model is the class Needy, which needs hidden, outputs; expected a module"),
         (make_needy, "model is the function make_needy, which needs width; expected a module"),
         (Convs().to("meta"), "a Convs has first.bias on the meta device, which holds no values"),
@@ -97,7 +97,7 @@ def test_other_tasks(task):
               for i in range(20)]  # fmt: skip
     data = small_graph() if task == "link-prediction" else graphs
     assert "a OfData has forward(data)" in line(data, OfData(), task=task)
-    assert "a OfMore needs pos, expected data that have it" in line(data, OfMore(), task=task)
+    assert "a OfMore needs pos, expected data with it" in line(data, OfMore(), task=task)
 
 
 def test_a_module_of_one_kind_of_node_on_a_heterogeneous_graph():

@@ -331,13 +331,13 @@ class WithSecondGraph(RGCN):
 @pytest.mark.parametrize(
     ("module", "missing", "message"),
     [
-        (RGCN, "edge_type", "a RGCN needs edge_type, expected data that have it"),
-        (Placed, "pos", "a Placed needs pos, expected data that have it"),
-        (NeedsLabels, None, "a NeedsLabels needs y, which isn't known of what is predicted"),
+        (RGCN, "edge_type", "a RGCN needs edge_type, expected data with it"),
+        (Placed, "pos", "a Placed needs pos, expected data with it"),
+        (NeedsLabels, None, "a NeedsLabels needs y, which is missing at prediction"),
         (OnData, None, r"forward\(data\), expected forward\(x, edge_index\)"),
-        (WithoutGraph, None, "without edge_index, expected one that names it"),
-        (WithMatrix, None, "takes adj_t, which isn't pruned with the edges"),
-        (WithSecondGraph, None, "takes full_edge_index, which isn't pruned with the edges"),
+        (WithoutGraph, None, "expected a parameter edge_index"),
+        (WithMatrix, None, "takes adj_t, which is not pruned with the edges"),
+        (WithSecondGraph, None, "takes full_edge_index, which is not pruned with the edges"),
     ],
 )
 def test_what_a_module_cannot_be_given_is_one_line(module, missing, message):

@@ -78,8 +78,8 @@ def found(run):
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        (Annealed, "a Annealed isn't determined by its state_dict"),
-        (Counting, "a Counting isn't determined by its state_dict"),
+        (Annealed, "a Annealed is not determined by its state_dict"),
+        (Counting, "a Counting is not determined by its state_dict"),
         (RandomDropout, "a RandomDropout is random in evaluation mode"),
         (Plain, None),
         (Persistent, None),

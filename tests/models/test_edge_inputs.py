@@ -147,7 +147,9 @@ def test_weights_that_cannot_be_are_said_clearly():
     with pytest.raises(InputError, match="lists an edge twice"):
         model(x, twice, torch.ones(8))
     for name in ("nagphormer", "specformer"):
-        with pytest.raises(InputError, match="takes no edge weights, expected data without"):
+        with pytest.raises(
+            InputError, match="does not support edge weights, expected data without"
+        ):
             build_model(name, 4, 2, hidden_channels=8)(x.float(), ARCS, torch.ones(7))
 
 
@@ -170,11 +172,11 @@ def test_what_a_module_takes():
     assert edge_inputs(pyg.GraphSAGE(4, 4, 2), ["edge_attr"]) == []
     assert edge_inputs(pyg.GCN(4, 4, 2), ["edge_weight", "edge_attr"]) == ["edge_weight"]
     assert edge_inputs(pyg.GAT(4, 4, 2), ["edge_attr"]) == ["edge_attr"]
-    with pytest.raises(InputError, match="a GraphSAGE can't weigh edges"):
+    with pytest.raises(InputError, match="a GraphSAGE does not take edge_weight"):
         edge_inputs(pyg.GraphSAGE(4, 4, 2), ["edge_weight"])
     with pytest.raises(InputError, match="a Attributed needs edge_attr"):
         check_given(Attributed(), ["edge_weight"])
-    with pytest.raises(InputError, match="a Specformer takes the whole graph as undirected"):
+    with pytest.raises(InputError, match="a Specformer does not support directed graphs"):
         edge_inputs(build_model("specformer", 4, 2), [], directed=True)
 
 

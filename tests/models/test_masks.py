@@ -184,5 +184,5 @@ def test_a_module_without_edge_weights_is_refused():
         def forward(self, x, edge_index):
             return x
 
-    with pytest.raises(teddy.InputError, match="a Plain can't weigh edges"):
+    with pytest.raises(teddy.InputError, match="a Plain does not take edge_weight"):
         check_takes_edge_weights(Plain())

@@ -156,7 +156,7 @@ def test_held_out_links_must_be_unknown():
     held = (links.val_mask & (links.edge_label == 1)).nonzero().flatten()[:2]
     shown = copy.copy(links)
     shown.edge_index = torch.cat([links.edge_index, links.edge_label_index[:, held].flip(0)], dim=1)
-    with pytest.raises(InputError, match=r"data: 2 of the \d+ positive links .* are in edge_index"):
+    with pytest.raises(InputError, match=r"data: 2 of the \d+ positive .* are in edge_index"):
         check_links(shown)
     learned = copy.copy(links)
     learned.edge_label_index = links.edge_label_index.clone()
@@ -181,7 +181,7 @@ def test_pairs_without_an_edge_must_have_none(mask):
     links = links_of_small()
     wrong = (links[mask] & (links.edge_label == 0)).nonzero().flatten()[:2]
     links.edge_label_index[:, wrong] = links.edge_index[:, [0, -1]].flip(0)
-    with pytest.raises(InputError, match=r"2 of the \d+ links without an edge .* in edge_index"):
+    with pytest.raises(InputError, match=r"2 of the \d+ negative links .* in edge_index"):
         check_links(links)
 
 
@@ -202,7 +202,10 @@ def test_a_seed_of_numpy_is_a_number_as_any_other():
         ({"edge_label": torch.zeros(3)}, r"edge_label has shape \[3\], expected \[\d+\], one for"),
         ({"edge_label": 2.0}, r"edge_label\[0\] is 2.0, expected 1 \(an edge\) or 0"),
         ({"edge_label": 1.0}, "no link of train_mask is 0, expected at least one"),
-        ({"pair": (3, 3)}, r"edge_label_index\[:, 0\] is node 3 twice, expected two nodes"),
+        (
+            {"pair": (3, 3)},
+            r"edge_label_index\[:, 0\] is node 3 twice, expected two different nodes",
+        ),
         ({"pair": (3, 99)}, r"data: edge_label_index\[1, 0\] is 99, expected a node from 0 to 39"),
         ({"val_mask": None}, "no val_mask, expected three bool masks"),
         ({"val_mask": False}, "val_mask has no link, expected at least one"),
@@ -231,7 +234,7 @@ def test_wrong_links_are_refused(changes, message):
         ({"val": 0.0}, "val is 0.0, expected a share of edges above 0 and below 1"),
         ({"test": "a"}, "test is a, expected a share"),
         ({"val": 0.5, "test": 0.5}, "val and test are 0.5 and 0.5, expected less than 1 together"),
-        ({"val": 1e-6}, "with 0 edges for validation"),
+        ({"val": 1e-6}, "with 0 for validation"),
         ({"seed": -1}, "seed is -1, expected a whole number from 0 to"),
         ({"seed": "a"}, "seed is a, expected a whole number from 0 to"),
         ({"seed": 1.5}, "seed is 1.5, expected a whole number from 0 to"),

@@ -279,5 +279,5 @@ def test_whole_neurons_go_whatever_the_task(task):
 
 
 def test_a_module_of_ones_own_has_no_neurons():
-    with pytest.raises(teddy.InputError, match="a Weighted has no hidden units that can go whole"):
+    with pytest.raises(teddy.InputError, match="a Weighted has no removable hidden units"):
         teddy.find_ticket(own_graph(kind="edge_weight"), Weighted, structure="neurons", epochs=2)

@@ -528,19 +528,19 @@ def no_authors(graph):
     [
         ("weights gcn", nameless, "a batch of the loader has no edge_id, expected a loader that"),
         ("weights gcn", changed("edge_weight", lambda w: w[1:]), "edge_weight of a batch has "),
-        ("weights gcn", "graphs:batch=2", "draws from a set of graphs, expected the task graph-cl"),
+        ("weights gcn", "graphs:batch=2", "needs a set of graphs, expected the task graph-cl"),
         ("attributes", changed("pos", lambda p: p[1:]), "pos of a batch has 39 rows, expected 40"),
         ("graphs gcn", PARTS, "partitions do not support a set of graphs"),
         ("graphs gcn", renumbered(lambda b: b.flip(0)), "batch of a batch does not number the nod"),
         ("graphs gcn", renumbered(lambda b: b[1:]), "batch does not number the nodes of"),
         ("graphs gcn", renumbered(lambda b: b // 2), "does not number the nodes of 24 graphs"),
-        ("links gcn", one_end_each, "epoch 0 had 60 batches with nothing to learn from"),
+        ("links gcn", one_end_each, "epoch 0 had 60 batches without training rows"),
         ("graphs gcn", lambda graphs: [Data(**{
             k: v for k, v in graphs[0].to_dict().items() if k != "graph_id"
         })], "graph_id of a batch is no list of graphs"),
         ("graphs gcn", "graphs:batch=0", "batch is 0, expected a whole number from 1"),
         ("graphs gcn", "graphs:parts=2", "graphs has no option 'parts', expected one of: batch, t"),
-        ("links gcn", "graphs", "draws from a set of graphs, expected the task graph-cl"),
+        ("links gcn", "graphs", "needs a set of graphs, expected the task graph-cl"),
         ("hetero", PARTS, "partitions do not support a HeteroData, expected a function"),
         ("hetero", lambda graph: [Data()], "the loader returned a Data, expected a HeteroData"),
         ("hetero", no_authors, "a batch of the loader has no n_id"),

@@ -158,7 +158,7 @@ def test_a_training_goes_on_from_its_file(tmp_path, loader):
     path = tmp_path / "one.safetensors"
     weights(3, Checkpoint(path))  # the end is written, whatever the time
     assert torch.equal(weights(config.epochs, Checkpoint(path)), weights(config.epochs, None))
-    with pytest.raises(InputError, match="is of a training from other weights"):
+    with pytest.raises(InputError, match="is a checkpoint of another training"):
         weights(config.epochs, Checkpoint(path), seed=1)
 
 

@@ -144,7 +144,7 @@ def test_weights_that_differ_are_an_error(tmp_path):
 
     for error in processes(2, work, tmp_path):
         assert isinstance(error, ProcessError)
-        assert "the weights of process 1 aren't those of process 0 before" in str(error)
+        assert "the weights of process 1 differ from those of process 0 before" in str(error)
 
 
 def test_a_process_that_is_gone_is_noticed(tmp_path):
@@ -158,14 +158,14 @@ def test_a_process_that_is_gone_is_noticed(tmp_path):
 
     error, _ = processes(2, work, tmp_path)
     assert isinstance(error, ProcessError)
-    assert str(error).startswith("another process of the job has ended or doesn't answer (")
+    assert str(error).startswith("another process of the job has ended or does not answer (")
 
 
 @pytest.mark.parametrize(
     ("loader", "message"),
     [
-        (None, "2 processes share batches, expected a loader"),
-        (FunctionLoader(lambda g: [g]), "a step has 1 batches together, expected at least one for"),
+        (None, "2 processes need mini-batches to share, expected a loader"),
+        (FunctionLoader(lambda g: [g]), "together is 1, expected at least 2: a batch for"),
     ],
 )
 def test_processes_that_have_nothing_to_share_say_so(loader, message, tmp_path):

@@ -169,7 +169,7 @@ class Broken(nn.Module):
     [
         (lambda z: (z, z), "the model returned tuple, expected logits"),
         (lambda z: z[:5], r"the model returned \[5, 3\], expected logits of shape \[40, classes\]"),
-        (lambda z: z * torch.nan, "loss or logits at epoch 0 aren't finite"),
+        (lambda z: z * torch.nan, "loss or logits at epoch 0 are not finite"),
     ],
 )
 def test_a_module_that_misbehaves_is_said_clearly(output, message):

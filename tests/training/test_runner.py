@@ -196,9 +196,9 @@ def test_what_needs_nodes_is_refused(data, head):
     loader = FunctionLoader(lambda graph: [graph])
     with pytest.raises(InputError, match="expected no loader for a "):
         train(encoder_of("gcn", data), targets, loader=loader, head=head)
-    with pytest.raises(InputError, match="expected a batch of 0"):
+    with pytest.raises(InputError, match="expected batch=0"):
         Batches(encoder_of("nagphormer", data, batch=4), None, PARTS, head=head)
-    with pytest.raises(InputError, match="classes are an input of this model"):
+    with pytest.raises(InputError, match="label_rate above 0 needs node classes"):
         train(encoder_of("unimp", data, label_rate=0.5), targets, short, head=head)
-    with pytest.raises(InputError, match="the head keeps 'weight', expected one without weights"):
+    with pytest.raises(InputError, match="the head stores 'weight', expected a head"):
         Runner(Own(), data.x, data.edge_index, head=nn.Linear(1, 1, bias=False))

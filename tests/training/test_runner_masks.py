@@ -104,7 +104,7 @@ def test_a_module_of_relations_that_takes_no_notice_of_masks_is_refused():
             return super().forward(x_dict, edge_index_dict)
 
     data = relations(weighted=False)
-    with pytest.raises(teddy.InputError, match="the Deaf takes no notice of edge_weight"):
+    with pytest.raises(teddy.InputError, match="the Deaf ignores edge_weight"):
         under(
             Deaf(), torch.ones(5), data["paper"].x,
             edges_of(data).fields()["edge_index"],

@@ -208,7 +208,7 @@ def wrong(**changes):
 WRONG = {
     "another": (wrong(returned=[3]), "returned a list, expected a list of teddy.weights.Units"),
     "none": (wrong(returned=7), "returned a int, expected a list of teddy.weights.Units"),
-    "empty": (wrong(returned=[]), "has no hidden units that can go whole"),
+    "empty": (wrong(returned=[]), "has no removable hidden units"),
     "copy": (
         wrong(incoming=lambda m: (Part(m.first.lin.weight.clone(), 0),)),
         r"incoming 1 of layer 1 is a tensor \[16, 12\], expected a Part of a parameter",

@@ -1,6 +1,6 @@
-"""Graph neural networks as the paper uses them, and the sparse products under them.
+"""Graph neural networks of the paper and graph transformers, and the call of your own module.
 
-Each is a plain ``nn.Module`` with ``forward(x, edge_index)``; ``x`` may be dense or sparse.
+Each is a plain ``nn.Module`` with ``forward(x, edge_index)``, for dense or sparse ``x``.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def parse_model(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def build_model(name: str, in_channels: int, out_channels: int, **options: Any) -> GNN:
-    """Build a registered model; options in its name, as in ``gat:heads=4``, go first.
+    """Build a registered model; options in its name, as in ``gat:heads=4``, take precedence.
 
     Example:
         >>> build_model("gat:heads=4", 1433, 7, hidden_channels=32)
         GAT(1433, 7, hidden_channels=32, num_layers=2, dropout=0.6, heads=4)
     """
-    name, own = parse_model(name)
-    model, options = MODELS[name], {**options, **own}
+    name, named_options = parse_model(name)
+    model, options = MODELS[name], {**options, **named_options}
     unknown = set(options) - set(model.OPTIONS)
     if unknown:
         raise unknown_option(name, min(unknown), model.OPTIONS)

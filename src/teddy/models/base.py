@@ -1,4 +1,4 @@
-"""What all models share: options, prepared inputs, a forward in two parts."""
+"""Base class of models: options, prepared inputs, a forward in two parts."""
 
 from __future__ import annotations
 
@@ -24,32 +24,31 @@ class GNN(nn.Module, ABC):
     """A graph neural network.
 
     ``forward(x, edge_index, edge_weight=None)`` is :meth:`prepare`, then :meth:`stem`, then
-    :meth:`head`. A training calls ``prepare`` once, and computes the stem, which is free of
-    dropout, once for the evaluation of a step and the forward of the next.
+    :meth:`head`. Training calls ``prepare`` once. The stem has no dropout: one computation serves
+    the evaluation of a step and the forward of the next.
 
     Args:
-        in_channels: Features of a node.
-        out_channels: Classes.
-        options: As in ``OPTIONS`` of the model.
+        in_channels: Number of features.
+        out_channels: Number of classes.
+        options: Options of the model, see ``OPTIONS``.
     """
 
-    #: Options that a user can set, with their defaults: a float is a share from 0 to below 1, a
-    #: whole number counts from 1.
+    #: Options with their defaults: floats are in [0, 1), whole numbers at least 1.
     OPTIONS: ClassVar[dict[str, Any]] = {}
-    #: Settings that suit the model, where they aren't those of most: lr, weight_decay.
+    #: Training defaults of the model that differ from those of most: lr, weight_decay.
     TRAINING: ClassVar[dict[str, float]] = {}
     #: Scales of all weights are comparable, so one weight budget serves all, as in the paper.
     GLOBAL_BUDGET: ClassVar[bool] = True
-    #: Other parts that it does not support, with the reason; see :mod:`teddy.capabilities`.
+    #: Unsupported parts of a search, with the reason; see :mod:`teddy.capabilities`.
     UNSUPPORTED: ClassVar[Mapping[str, str]] = {}
     #: Options that may be 0.
     MAY_BE_ZERO: ClassVar[tuple[str, ...]] = ()
 
-    #: Whether the logits of some nodes can be computed by themselves: ``stem`` takes ``nodes``.
+    #: Whether ``stem`` takes ``nodes``, to compute the logits of these only.
     by_node: ClassVar[bool] = False
-    #: Nodes of a step of training, if they can; 0: all.
+    #: Number of nodes in a training step; 0: all.
     batch_size: int = 0
-    #: After a forward in training: the nodes whose labels weren't among the inputs; None: all.
+    #: Nodes whose labels were not inputs of the last training forward; None: all.
     to_predict: Tensor | None = None
 
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
@@ -75,7 +74,7 @@ class GNN(nn.Module, ABC):
 
     @property
     def deterministic(self) -> bool:
-        """Whether training and evaluation compute the same."""
+        """Whether training and evaluation compute the same outputs."""
         return self.dropout.p == 0
 
     @abstractmethod
@@ -84,14 +83,14 @@ class GNN(nn.Module, ABC):
 
     @abstractmethod
     def structure(self, pattern: Pattern, weights: Tensor | None = None) -> Any:
-        """Turn the simple graph (row: target, column: source) into what the model computes with.
+        """Prepare the simple graph (row: target, column: source) for the layers.
 
-        With a weight for each entry, where the model supports edge weights.
+        Weights, one for each entry, are for models that support edge weights.
         """
 
     @abstractmethod
     def stem(self, x: Any, structure: Any) -> Any:
-        """Compute what comes before the first dropout; or, with ``nodes``, whatever is first."""
+        """Compute the part before the first dropout, for all nodes or for ``nodes``."""
 
     @abstractmethod
     def head(self, stem: Any, structure: Any) -> Tensor:
@@ -101,16 +100,16 @@ class GNN(nn.Module, ABC):
     def layer_macs(self, x: Any, structure: Any) -> list[int]:
         """Count the multiply-accumulates of each layer with the weights as they are."""
 
-    #: Whether labels are among its inputs.
+    #: Whether labels are inputs.
     uses_labels: bool = False
 
     def learn_labels(self, y: Tensor, nodes: Tensor) -> None:
-        """Take the labels of these nodes as an input, where the model has labels among them."""
+        """Set the labels of these nodes as inputs, if the model has label inputs."""
 
     def prepare(
         self, x: Features, edge_index: Any, edge_weight: Tensor | None = None
     ) -> tuple[Any, Any]:
-        """Turn inputs into the form that the layers compute with; prepared ones pass through."""
+        """Prepare inputs for the layers; prepared ones are returned unchanged."""
         x = as_features(x)
         if isinstance(edge_index, Tensor):
             pattern = edge_pattern(edge_index, x.shape[0])
@@ -118,7 +117,7 @@ class GNN(nn.Module, ABC):
                 return x, self.structure(pattern)
             if "edge weights" in self.UNSUPPORTED:
                 raise InputError(
-                    f"a {type(self).__name__} takes no edge weights, expected data without "
+                    f"a {type(self).__name__} does not support edge weights, expected data without "
                     "edge_weight, or a model of layers (gcn, gat, gin, sage, unimp)"
                 )
             weights = entry_weights(edge_index, edge_weight, pattern)
@@ -126,15 +125,15 @@ class GNN(nn.Module, ABC):
         return x, edge_index
 
     def feature_weights(self) -> Units | None:
-        """The weights of each feature; None: unknown."""
+        """Return the weights of each feature; None: unknown."""
         return None
 
     def units(self) -> list[Units]:
-        """Hidden units that can be removed without a change of the rest."""
+        """Return the hidden units that can be removed independently of the rest."""
         return []
 
     def freeze(self, structure: Any) -> Any:
-        """Compute what depends on the graph and the weights alone."""
+        """Compute all that depends only on the graph and the weights."""
         return structure
 
     def forward(self, x: Features, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
@@ -148,7 +147,7 @@ class GNN(nn.Module, ABC):
 
 
 def as_features(x: Features) -> Features:
-    """Features as layers compute with them: sparse where stored so, or with few entries."""
+    """Return features for the layers: sparse if stored so, or if few entries are non-zero."""
     if isinstance(x, Tensor) and (x.layout != torch.strided or _is_sparse(x)):
         return SparseMatrix.from_tensor(x)
     return x
@@ -173,27 +172,27 @@ def draw_glorot(module: nn.Module) -> None:
 
 
 def linear_units(first: nn.Linear, last: nn.Linear) -> Units:
-    """The units between two linear layers, with an activation in between that is 0 at 0."""
+    """Return the units between two linear layers, for an activation that is 0 at 0."""
     incoming = (Part(first.weight, 0), Part(first.bias, 0))
     return Units(first.weight.size(0), incoming, (Part(last.weight, 1),))
 
 
 def entry_weights(edge_index: Tensor, edge_weight: Tensor, pattern: Pattern) -> Tensor:
-    """Weights of columns in the order of the entries of their pattern."""
+    """Return the weights of messages in the order of their pattern's entries."""
     no_loop = edge_index[0] != edge_index[1]
     if edge_weight.shape != no_loop.shape:
         got, expected = list(edge_weight.shape), list(no_loop.shape)
         raise InputError(f"edge_weight has shape {got}, expected {expected}")
     source, target = edge_index[:, no_loop]
     if source.numel() != pattern.nnz:
-        raise InputError("edge_index lists an edge twice, expected it once where it has a weight")
+        raise InputError("edge_index lists an edge twice, expected it once with edge_weight")
     return edge_weight[no_loop][torch.argsort(target * pattern.shape[1] + source)]
 
 
 def product_macs(inputs: Features | int, weight: Tensor) -> int:
-    """Multiply-accumulates of ``inputs @ weight`` over the non-zeros of both.
+    """Return the multiply-accumulates of ``inputs @ weight`` over the non-zeros of both.
 
-    The inputs are the left factor, or the number of rows of a dense one.
+    ``inputs`` is the left factor, or the number of rows of a dense one.
 
     Example:
         >>> product_macs(3, torch.tensor([[1.0, 0.0], [1.0, 1.0]]))

@@ -1,4 +1,4 @@
-"""From a model with zeros to an equal one that is smaller."""
+"""Removal of dead hidden units and features: a smaller model with equal outputs."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from teddy.models.base import GNN
 from teddy.models.layered import LayeredGNN
 from teddy.weights.units import Part, Units, declared_units
 
-# So many narrow vectors at the end of a row take as long as a wide one.
+# Number of narrow vectors at the end of a row that take as long as a wide one.
 _NARROW = 2
 
 
 @torch.no_grad()
 def compact(model: GNN, units_only: bool = False) -> tuple[GNN, Tensor]:
-    """Remove hidden units and features that don't change what a model computes.
+    """Remove hidden units and features without effect on a model's outputs.
 
-    A unit is dead if all its incoming weights are zero, as the activations here are zero at zero,
-    or all its outgoing weights; a feature if it has no weight. Units that lead only to dead units
-    are dead, too. At least one unit of each layer is kept, and dead ones that fill up a vector of
-    the kernels, which is faster.
+    A unit is dead if all its incoming or all its outgoing weights are zero, since the activations
+    are zero at zero. A feature is dead without a non-zero weight. Units that lead only to dead
+    units are dead, too. At least one unit of each layer is kept, and enough dead units to fill the
+    vectors of the kernels.
 
     Args:
-        model: It isn't changed.
-        units_only: For other programs: features are kept, and no dead unit fills up a vector.
+        model: Model, which is not changed.
+        units_only: Whether to keep all features, and no dead unit to fill vectors.
 
     Returns:
-        A smaller copy, for inference, and the kept features, int64.
+        A smaller copy for inference, and the kept features, int64.
 
     Example:
         >>> from teddy.models import GCN
         >>> model = GCN(3, 2, hidden_channels=64)
         >>> with torch.no_grad():
         ...     model.weights[0][:, 16:] = 0  # most hidden units have no input
-        ...     model.weights[0][1] = 0  # nor the second feature a weight
+        ...     model.weights[0][1] = 0  # the second feature has no weight
         >>> small, features = compact(model)
         >>> [tuple(weight.shape) for weight in small.weights], features.tolist()
         ([(2, 16), (16, 2)], [0, 2])
@@ -68,42 +68,42 @@ def compact(model: GNN, units_only: bool = False) -> tuple[GNN, Tensor]:
 
 
 def alive_units(layers: list[Units]) -> list[Tensor]:
-    """Mask of the units of each layer that matter; the weights of the others are set to zero."""
-    alive = [_matters(units) for units in layers]
+    """Return masks of the live units of each layer; weights of the others are set to zero."""
+    alive = [_live(units) for units in layers]
     while True:
         for units, stays in zip(layers, alive, strict=True):
             units.zero_(~stays)
-        before, alive = alive, [_matters(units) for units in layers]
+        before, alive = alive, [_live(units) for units in layers]
         if all(torch.equal(a, b) for a, b in zip(before, alive, strict=True)):
             return alive
 
 
-def _matters(units: Units) -> Tensor:
-    """Units that may be other than zero and have an effect."""
+def _live(units: Units) -> Tensor:
+    """Return the mask of units that may be non-zero and have an effect."""
     seen = _seen(units.outgoing, units.count)
     return seen & _seen(units.incoming, units.count) if units.incoming else seen
 
 
 def _seen(parts: tuple[Part, ...], count: int) -> Tensor:
-    """Units that have an entry other than zero."""
+    """Return the mask of units with a non-zero entry."""
     seen = torch.zeros(count, dtype=torch.bool, device=parts[0].tensor.device)
     for part in parts:
-        own = part.tensor.narrow(part.dim, 0, count * part.width) != 0
-        others = [d for d in range(own.dim()) if d != part.dim]
-        entries = own.any(dim=others) if others else own
+        nonzero = part.tensor.narrow(part.dim, 0, count * part.width) != 0
+        others = [d for d in range(nonzero.dim()) if d != part.dim]
+        entries = nonzero.any(dim=others) if others else nonzero
         seen |= entries.view(count, part.width).any(dim=1)
     return seen
 
 
 def _indices(alive: Tensor, wanted: int = 1) -> Tensor:
-    """Indices of the units alive and, up to a number of units, of the first dead ones."""
-    stays = alive.clone()
-    stays[(~alive).nonzero().flatten()[: max(wanted - int(alive.sum()), 0)]] = True
-    return stays.nonzero().flatten()
+    """Return the indices of live units and, up to a number, of the first dead ones."""
+    kept = alive.clone()
+    kept[(~alive).nonzero().flatten()[: max(wanted - int(alive.sum()), 0)]] = True
+    return kept.nonzero().flatten()
 
 
 def _filled(count: int, total: int, wide: bool) -> int:
-    """A number of units that is as fast or faster: whole vectors, where there are enough.
+    """Return a number of units that fills whole vectors, which is at least as fast.
 
     Example:
         >>> [_filled(count, 512, True) for count in (1, 66, 81, 184)], _filled(184, 512, False)
@@ -116,7 +116,7 @@ def _filled(count: int, total: int, wide: bool) -> int:
 
 
 def remove_units(model: nn.Module, layers: list[Units], kept: list[Tensor]) -> None:
-    """Keep some units of each layer: only their places in the parameters and buffers."""
+    """Shrink parameters and buffers to the kept units of each layer."""
     chosen: dict[int, dict[int, Tensor]] = defaultdict(dict)
     for units, indices in zip(layers, kept, strict=True):
         for part in (*units.parts, *units.buffers):
@@ -126,7 +126,7 @@ def remove_units(model: nn.Module, layers: list[Units], kept: list[Tensor]) -> N
             rest = torch.arange(units.count * part.width, size, device=indices.device)
             dim = part.dim % part.tensor.dim()
             chosen[id(part.tensor)][dim] = torch.cat([places, rest])
-    smaller: dict[int, Tensor] = {}  # what has several names stays one
+    smaller: dict[int, Tensor] = {}  # a tensor with several names remains one
     for lists in (model.named_parameters, model.named_buffers):
         for name, tensor in list(lists(remove_duplicate=False)):
             if id(tensor) not in chosen:
@@ -141,10 +141,10 @@ def remove_units(model: nn.Module, layers: list[Units], kept: list[Tensor]) -> N
             setattr(model.get_submodule(path), leaf, smaller[id(tensor)])
 
 
-#: How far outputs may be off, of those of largest size.
+#: Tolerance of outputs, relative to the largest one.
 TOLERANCE = 1e-5
 
-# Sizes that layers of torch and PyG know of themselves, and the dimension of their weight.
+# Size attributes of layers of torch and PyG, and the dimension of their weight.
 _SIZES = {
     "out_features": 0,
     "out_channels": 0,
@@ -155,25 +155,25 @@ _SIZES = {
 
 
 class NotSmallerError(Exception):
-    """Why a module can't be made smaller."""
+    """Error with the reason why a module cannot be made smaller."""
 
 
 @torch.no_grad()
 def compact_module(model: nn.Module, run: Callable[[nn.Module], Tensor]) -> nn.Module:
-    """Remove the dead ones among the hidden units that your own module declares.
+    """Remove dead units among the hidden units that your own module declares.
 
-    Tensors are made smaller, and so are the sizes stored in layers of torch and PyG. The outputs
-    are compared with those of the module as it was.
+    Tensors and the sizes stored in layers of torch and PyG are reduced. The outputs are compared
+    with those of the original module.
 
     Args:
-        model: The module, in evaluation; it isn't changed.
-        run: From a module to its outputs, on the graph that counts.
+        model: Module in evaluation mode, which is not changed.
+        run: Function from a module to its outputs on the graph.
 
     Returns:
-        A smaller copy; the module itself if it declares no units, or none of them is dead.
+        A smaller copy, or the module itself without dead declared units.
 
     Raises:
-        NotSmallerError: if the smaller copy doesn't run, or has other outputs.
+        NotSmallerError: if the smaller copy fails, or its outputs differ.
 
     Example:
         >>> from teddy.weights import Part, Units
@@ -200,19 +200,19 @@ def compact_module(model: nn.Module, run: Callable[[nn.Module], Tensor]) -> nn.M
         after = run(small)
     except Exception as error:  # a layer that counts on its size
         reason = shorten(" ".join(str(error).split()), 120, placeholder=" ...")
-        raise NotSmallerError(f"{kind} doesn't run ({type(error).__name__}: {reason})") from None
+        raise NotSmallerError(f"{kind} fails ({type(error).__name__}: {reason})") from None
     if after.shape != before.shape:
-        raise NotSmallerError(f"{kind} returns {list(after.shape)}, not {list(before.shape)}")
-    off = float((after - before).abs().max()) if before.numel() else 0.0
-    if not off <= TOLERANCE * max(1.0, float(before.abs().max())):
-        raise NotSmallerError(f"{kind} gives outputs that are off by {off:.1e}")
+        raise NotSmallerError(f"{kind} returns shape {list(after.shape)}, not {list(before.shape)}")
+    deviation = float((after - before).abs().max()) if before.numel() else 0.0
+    if not deviation <= TOLERANCE * max(1.0, float(before.abs().max())):
+        raise NotSmallerError(f"{kind} has outputs that differ by {deviation:.1e}")
     return small
 
 
 def fit_sizes(full: nn.Module, small: nn.Module) -> None:
-    """Set the sizes stored in layers to those of their tensors, from those of the full module.
+    """Adjust the sizes stored in layers to the smaller tensors.
 
-    A layer's size is that of its own weight, or of the weight of a layer inside, as in PyG's
+    A layer's size is that of its weight, or of the weight of an inner layer, as in PyG's
     convolutions.
     """
     before = dict(full.named_modules(remove_duplicate=False))  # a layer may have several names
@@ -233,5 +233,5 @@ def _replace(module: nn.Module, full: nn.Module, attribute: str, was: int, now: 
     value = getattr(full, attribute, None)
     if value == was:
         setattr(module, attribute, now)
-    elif isinstance(value, tuple) and was in value:  # of SAGE: of the neighbours and of a node
+    elif isinstance(value, tuple) and was in value:  # in SAGE: of neighbours and of the node
         setattr(module, attribute, tuple(now if size == was else size for size in value))

@@ -1,4 +1,4 @@
-"""The inputs of a model beside features and ``edge_index``: values of edges, nodes, the graph."""
+"""Inputs of a model other than features and ``edge_index``: values of edges, nodes, the graph."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from teddy.models.base import GNN
 from teddy.models.layered import LayeredGNN
 from teddy.models.own_module import DERIVED, ForwardSignature
 
-#: Values of edges that have a meaning of their own, as PyG calls them.
+#: Edge values with a fixed meaning, by their names in PyG.
 EDGE_INPUTS = ("edge_weight", "edge_attr")
 
-# Targets and the split: a ticket that predicts hasn't got them.
+# Targets and the split, which are missing at prediction.
 _TARGETS = ("y", *MASKS, LINK_FIELDS[1])
-# Values of nodes, as PyG calls them.
+# Node values, by their names in PyG.
 _NODE_INPUTS = ("pos", "z", "batch", "node_type")
-# Names of nodes and edges, which hardly any model takes.
+# Ids of nodes and edges, which few models take.
 _IDS = ("node_ids", "n_id", "e_id")
 
 
@@ -32,9 +32,9 @@ class Inputs:
     """Names of the values of a graph that a model takes.
 
     Attributes:
-        edges: A value for each column of ``edge_index``.
-        nodes: A value for each node.
-        whole: Any other, which is passed as it is.
+        edges: Values of the columns of ``edge_index``.
+        nodes: Values of the nodes.
+        whole: Other values, which are passed unchanged.
     """
 
     edges: tuple[str, ...] = ()
@@ -43,9 +43,10 @@ class Inputs:
 
 
 def takes(model: nn.Module | type[nn.Module], name: str) -> bool:
-    """Whether a model takes an input, such as ``edge_weight`` or ``edge_attr``.
+    """Return whether a model takes an input, such as ``edge_weight`` or ``edge_attr``.
 
-    Built-in models of layers take weights; another module takes the inputs that its forward names.
+    Built-in models of layers take weights; any other module takes the inputs that its forward
+    names.
 
     Example:
         >>> from torch_geometric.nn import GCNConv
@@ -55,7 +56,7 @@ def takes(model: nn.Module | type[nn.Module], name: str) -> bool:
     if _is_a(model, GNN):
         return name == "edge_weight" and _is_a(model, LayeredGNN)
     assert isinstance(model, nn.Module)
-    # PyG's models all have the parameter; some say that they can't use it.
+    # All models of PyG have the parameter; some declare that they do not support it.
     usable = getattr(model, f"supports_{name}", True) is not False
     return usable and name in ForwardSignature.from_module(model).names
 
@@ -63,10 +64,10 @@ def takes(model: nn.Module | type[nn.Module], name: str) -> bool:
 def edge_inputs(
     model: nn.Module | type[nn.Module], present: Iterable[str], directed: bool = False
 ) -> list[str]:
-    """Return those of the present values of edges that a model takes, or raise.
+    """Return the present edge values that a model takes, or raise.
 
-    A model that can't weigh edges is refused where they have weights. Attributes are for modules
-    whose forward names them. With ``directed`` messages run along one direction.
+    A model without edge weights is refused if edges have them. Attributes are for modules whose
+    forward names them. With ``directed``, messages run in one direction.
 
     Example:
         >>> from teddy.models import GCN
@@ -77,13 +78,13 @@ def edge_inputs(
     present = list(present)
     if directed and _is_a(model, GNN) and not _is_a(model, LayeredGNN):
         raise InputError(
-            f"a {kind} takes the whole graph as undirected, expected directed=False, or a model "
+            f"a {kind} does not support directed graphs, expected directed=False, or a model "
             "of layers (gcn, gat, gin, sage, unimp)"
         )
     if "edge_weight" in present and not takes(model, "edge_weight"):
         raise InputError(
-            f"a {kind} can't weigh edges, expected forward(x, edge_index, edge_weight), or data "
-            "without edge_weight"
+            f"a {kind} does not take edge_weight, expected forward(x, edge_index, edge_weight), or "
+            "data without edge_weight"
         )
     return [name for name in present if takes(model, name)]
 
@@ -91,12 +92,12 @@ def edge_inputs(
 def model_inputs(model: nn.Module | type[nn.Module], data: Data, directed: bool = False) -> Inputs:
     """Return the values of a graph that a model takes, by the names in its forward.
 
-    Targets and masks are never inputs. A value belongs to edges or nodes by PyG's rule: by its
-    number of rows. With ``directed`` messages run along one direction.
+    Targets and masks are never inputs. The number of rows decides whether a value belongs to edges
+    or nodes, as in PyG. With ``directed``, messages run in one direction.
 
     Raises:
-        InputError: if a value that the forward requires is missing, if a module's inputs are
-            unknown, or if the model can't weigh edges that have a weight.
+        InputError: if a required value is missing, if the inputs of a module are unknown, or if
+            the model does not take the weights of edges.
 
     Example:
         >>> import torch
@@ -120,28 +121,27 @@ def model_inputs(model: nn.Module | type[nn.Module], data: Data, directed: bool 
     signature.check()
     if signature.graph in levels or signature.graph in _NODE_INPUTS:
         raise InputError(
-            f"a {signature.kind} has {signature.text} without edge_index, expected one that "
-            "names it"
+            f"a {signature.kind} has {signature.text}, expected a parameter edge_index"
         )
     if signature.undeclared:
-        asked = [n for n, level in levels.items() if level != "whole" and n not in _IDS]
-        if asked:
-            raise signature.undeclared_error(asked[0])
+        values = [n for n, level in levels.items() if level != "whole" and n not in _IDS]
+        if values:
+            raise signature.undeclared_error(values[0])
     of_edges += [n for n, level in levels.items() if level == "edges" and n not in of_edges]
     taken = edge_inputs(model, of_edges, directed)
     named = [name for name in signature.names if name in levels and takes(model, name)]
     _check_pruned(data, signature, named)
-    found = Inputs(
+    inputs = Inputs(
         tuple(taken),
         tuple(name for name in named if levels[name] == "nodes"),
         tuple(name for name in named if levels[name] == "whole"),
     )
-    check_given(model, [*found.edges, *found.nodes, *found.whole])
-    return found
+    check_given(model, [*inputs.edges, *inputs.nodes, *inputs.whole])
+    return inputs
 
 
 def check_given(model: nn.Module, given: Iterable[str]) -> None:
-    """Raise if a module requires an input that isn't given, or doesn't take one that is.
+    """Raise if a module requires a missing input, or does not take a given one.
 
     Example:
         >>> class Own(nn.Module):
@@ -149,27 +149,27 @@ def check_given(model: nn.Module, given: Iterable[str]) -> None:
         >>> check_given(Own(), [])
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: a Own needs edge_attr, expected data that have it
+        teddy.errors.InputError: a Own needs edge_attr, expected data with it
     """
     signature, given = ForwardSignature.from_module(model), list(given)
     signature.check()
     for name in given:
         if name not in signature.names and not signature.open:
             raise InputError(
-                f"a {signature.kind} has {signature.text}, expected one that takes {name}"
+                f"a {signature.kind} has {signature.text}, expected a parameter {name}"
             )
     for name, required in signature.names.items():
         if required and name in _TARGETS:
             raise InputError(
-                f"a {signature.kind} needs {name}, which isn't known of what is predicted; "
+                f"a {signature.kind} needs {name}, which is missing at prediction, "
                 "expected a forward without it"
             )
         if required and name not in (*given, *DERIVED):
-            raise InputError(f"a {signature.kind} needs {name}, expected data that have it")
+            raise InputError(f"a {signature.kind} needs {name}, expected data with it")
 
 
 def _level(data: Data, name: str, value: Any) -> str:
-    """Whether a value is one of ``edges``, of ``nodes`` or of the ``whole`` graph."""
+    """Return the level of a value: ``edges``, ``nodes`` or ``whole`` graph."""
     columns, num_nodes = data.edge_index.size(1), data.x.size(0)
     if name in LINK_FIELDS:
         return "whole"
@@ -187,7 +187,7 @@ def _level(data: Data, name: str, value: Any) -> str:
 
 
 def _check_pruned(data: Data, signature: ForwardSignature, names: list[str]) -> None:
-    """Raise if a module is given a second form of the graph, which isn't pruned."""
+    """Raise if a module takes a second form of the graph, which is not pruned."""
     for name in names:
         value = data[name]
         second = name in ("adj", "adj_t")
@@ -198,8 +198,8 @@ def _check_pruned(data: Data, signature: ForwardSignature, names: list[str]) -> 
             second |= name.endswith("edge_index") and pairs and whole
         if second:
             raise InputError(
-                f"a {signature.kind} takes {name}, which isn't pruned with the edges; expected a "
-                "forward that takes the graph as edge_index alone"
+                f"a {signature.kind} takes {name}, which is not pruned with the edges, expected a "
+                "forward that takes the graph as edge_index only"
             )
 
 

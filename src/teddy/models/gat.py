@@ -29,12 +29,12 @@ class GAT(AttentionGNN):
 
     Heads side by side and ELU in hidden layers, one head in the last. Dropout on the input, the
     hidden layers, and the attention of all layers but the last. A pruned edge isn't in the sum or
-    in the softmax: where edges have weights,
+    in the softmax. With edge weights,
     :math:`\alpha_{ij} = a_{ij} \exp(e_{ij}) / \sum_k |a_{ik}| \exp(e_{ik})`. No bias.
 
     Args:
-        in_channels: Features of a node.
-        out_channels: Classes.
+        in_channels: Number of features.
+        out_channels: Number of classes.
         options: ``hidden_channels`` (of each head), ``num_layers``, ``dropout``, ``heads``.
 
     Example:
@@ -67,7 +67,7 @@ class GAT(AttentionGNN):
 
     @property
     def heads(self) -> list[int]:
-        """Of each layer."""
+        """Number of heads of each layer."""
         return [vectors.size(0) for vectors in self.source_attention]
 
     def reset_parameters(self) -> None:
@@ -76,7 +76,7 @@ class GAT(AttentionGNN):
             nn.init.xavier_uniform_(weight)
 
     def adjacency(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
-        """Add self-loops; the values weigh the attention."""
+        """Add self-loops; the values multiply the attention."""
         pattern = pattern.with_self_loops
         if weights is None:
             return SparseMatrix(pattern, self.weights[0].new_ones(pattern.nnz), unit=True)
@@ -84,33 +84,35 @@ class GAT(AttentionGNN):
 
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer and its ELU; in training with dropout of its attention."""
-        given = self.project(index, (h,))
-        output: Tensor = self.gather(index, given, given, adjacency)[0]
+        projected = self.project(index, (h,))
+        output: Tensor = self.gather(index, projected, projected, adjacency)[0]
         return output
 
     def units(self) -> list[Units]:
-        """Whole heads: a unit within one has a say in the head's attention, too."""
+        """Return whole heads, since each unit enters the attention of its head."""
         vectors = zip(self.source_attention, self.target_attention, strict=True)
         return [
             Units(
                 source.size(0),
-                (Part(own, 1, source.size(1)),),
-                (Part(other, 0, source.size(1)),),
+                (Part(weight, 1, source.size(1)),),
+                (Part(following, 0, source.size(1)),),
                 (Part(source, 0), Part(target, 0)),
             )
-            for (own, other), (source, target) in zip(pairwise(self.weights), vectors, strict=False)
+            for (weight, following), (source, target) in zip(
+                pairwise(self.weights), vectors, strict=False
+            )
         ]
 
     def project(self, index: int, rows: Rows) -> Rows:
-        """G = H W, and the products of G with both attention vectors, ``[N, heads]`` each."""
+        """Compute G = H W, and its products with both attention vectors, ``[N, heads]`` each."""
         g = multiply(rows[0], self.weights[index])
         per_node = multiply(g, self._attention_matrix(index))
         return g, *per_node.split(self.heads[index], dim=1)
 
-    def gather(self, index: int, given: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
-        """Attend to the neighbours."""
+    def gather(self, index: int, neighbours: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
+        """Compute the attention over neighbours."""
         heads, last = self.heads[index], index == self.num_layers - 1
-        (g, source, _), (_, _, target) = given, own
+        (g, source, _), (_, _, target) = neighbours, own
         pattern = adjacency.pattern.repeat(heads)  # row and column: node and head
         scores = target.reshape(-1).index_select(0, pattern.row)
         scores = F.leaky_relu(scores + source.reshape(-1).index_select(0, pattern.col), 0.2)
@@ -119,7 +121,7 @@ class GAT(AttentionGNN):
         return (output if last else F.elu(output),)
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
-        """Per layer: H W, both products with the attention vectors, an entry times each output."""
+        """Count per layer: H W, products with attention vectors, an entry times each output."""
         rows = x.shape[0]
         attention = self.source_attention, self.target_attention
         parts = zip(self.layer_inputs(x), self.weights, *attention, strict=True)
@@ -132,7 +134,7 @@ class GAT(AttentionGNN):
         ]
 
     def _attention_matrix(self, layer: int) -> Tensor:
-        """Both attention vectors of all heads as one ``[heads * width, 2 * heads]`` matrix."""
+        """Return all attention vectors as one matrix ``[heads * width, 2 * heads]``."""
         own_head = torch.eye(self.heads[layer]).to(self.source_attention[layer])[:, None, :]
         blocks = [
             (vectors[layer][:, :, None] * own_head).flatten(0, 1)

@@ -23,9 +23,9 @@ class GCN(LayeredGNN):
         H^{(l+1)} = \sigma\big(\hat A (H^{(l)} W^{(l)})\big), \qquad
         \hat A = D^{-1/2} (A + I) D^{-1/2}
 
-    with the degrees :math:`D` of the graph it is given, pruned or not; where edges have weights,
-    :math:`D = 1 + \sum_j |a_{ij}|`. Of a directed graph :math:`a_{ij}` is the edge from :math:`j`
-    to :math:`i`, so degrees count what comes in, as PyG's ``GCNConv`` does. ReLU between layers,
+    with the degrees :math:`D` of the given graph, pruned or not; with edge weights
+    :math:`D = 1 + \sum_j |a_{ij}|`. In a directed graph :math:`a_{ij}` is the edge from :math:`j`
+    to :math:`i`, so degrees are in-degrees, as in PyG's ``GCNConv``. ReLU between layers,
     dropout on the hidden layers only, no bias. Options as in
     :class:`~teddy.models.layered.LayeredGNN`.
 
@@ -63,20 +63,20 @@ class GCN(LayeredGNN):
         return propagate(adjacency, h, self.weights[index])
 
     def units(self) -> list[Units]:
-        """A column of a layer's weight, and the row of the next."""
+        """Return columns of a layer's weight, with rows of the next one."""
         return [
-            Units(own.size(1), (Part(own, 1),), (Part(other, 0),))
-            for own, other in pairwise(self.weights)
+            Units(weight.size(1), (Part(weight, 1),), (Part(following, 0),))
+            for weight, following in pairwise(self.weights)
         ]
 
     def project(self, index: int, rows: Rows) -> Rows:
-        """H W."""
+        """Compute H W."""
         (h,) = rows
         return (multiply(h if index == 0 else self.hidden(h), self.weights[index]),)
 
-    def gather(self, index: int, given: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
-        """Rows of A (H W)."""
-        return (adjacency @ given[0],)
+    def gather(self, index: int, neighbours: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
+        """Compute rows of A (H W)."""
+        return (adjacency @ neighbours[0],)
 
     def linear_terms(self, index: int, degree: Tensor) -> list[LinearTerm]:
         """Rows of A (H W), by the degrees."""
@@ -84,7 +84,7 @@ class GCN(LayeredGNN):
         return [LinearTerm(self.weights[index], scale * scale, scale, scale)]
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
-        """Per layer: H W, plus an entry of A times each output."""
+        """Count per layer: H W, plus an entry of A times each output."""
         return [
             product_macs(h, weight) + adjacency.pattern.nnz * weight.size(1)
             for h, weight in zip(self.layer_inputs(x), self.weights, strict=True)

@@ -24,8 +24,8 @@ class GIN(LayeredGNN):
         Z = \frac{1}{L} \Big(\sum_{l=1}^{L-1} H^{(l)} P^{(l)} + H^{(L)}\Big)
 
     Sum aggregation, learnable :math:`\varepsilon`, ReLU after each layer, no bias. Options as in
-    :class:`~teddy.models.layered.LayeredGNN`; dropout, on the hidden layers, is off unless
-    asked for.
+    :class:`~teddy.models.layered.LayeredGNN`; dropout, on the hidden layers, is 0 by
+    default.
 
     Example:
         >>> model = GIN(3, 2, hidden_channels=4)
@@ -55,7 +55,7 @@ class GIN(LayeredGNN):
         nn.init.zeros_(self.eps)
 
     def adjacency(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
-        """Take the graph as it is."""
+        """Return the adjacency without normalisation."""
         values = self.eps.new_ones(pattern.nnz) if weights is None else weights
         return SparseMatrix(pattern, values)
 
@@ -64,7 +64,7 @@ class GIN(LayeredGNN):
         return propagate(adjacency, h, self.weights[index], 1 + self.eps[index])
 
     def head(self, stem: Tensor, adjacency: SparseMatrix) -> Tensor:
-        """Layers after the first, and the mean of all layers' outputs."""
+        """Compute the layers after the first, and the mean of all layers' outputs."""
         h, outputs = stem, []
         for layer in range(1, self.num_layers):
             # Both the layer's output and the next layer's input.
@@ -74,14 +74,16 @@ class GIN(LayeredGNN):
         return sum(outputs, h.relu()) / self.num_layers
 
     def units(self) -> list[Units]:
-        """A column of a layer's weight, and the rows of the next and of the readout."""
+        """Return columns of a layer's weight, with rows of the next one and of the readout."""
         return [
-            Units(own.size(1), (Part(own, 1),), (Part(other, 0), Part(readout, 0)))
-            for (own, other), readout in zip(pairwise(self.weights), self.readouts, strict=True)
+            Units(weight.size(1), (Part(weight, 1),), (Part(following, 0), Part(readout, 0)))
+            for (weight, following), readout in zip(
+                pairwise(self.weights), self.readouts, strict=True
+            )
         ]
 
     def project(self, index: int, rows: Rows) -> Rows:
-        """H W and, after the first layer, the sum of readouts so far."""
+        """Compute H W and, after the first layer, the sum of readouts so far."""
         if index == 0:
             return (multiply(rows[0], self.weights[0]),)
         z, *total = rows
@@ -89,13 +91,13 @@ class GIN(LayeredGNN):
         output = multiply(h, self.readouts[index - 1])
         return multiply(h, self.weights[index]), sum(total, output)
 
-    def gather(self, index: int, given: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
-        """Rows of ((1 + eps) I + A) (H W); readouts are a node's own."""
+    def gather(self, index: int, neighbours: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
+        """Compute rows of ((1 + eps) I + A) (H W), with unchanged readouts."""
         g, *total = own
-        return (adjacency @ given[0] + (1 + self.eps[index]) * g, *total)
+        return (adjacency @ neighbours[0] + (1 + self.eps[index]) * g, *total)
 
     def logits(self, rows: Rows) -> Tensor:
-        """The mean of all layers' outputs."""
+        """Return the mean of all layers' outputs."""
         z, *total = rows
         logits: Tensor = sum(total, z.relu()) / self.num_layers
         return logits
@@ -114,7 +116,7 @@ class GIN(LayeredGNN):
         return total / self.num_layers
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
-        """Per layer: H W, an entry of (1 + eps) I + A times each output, and the readout."""
+        """Count per layer: H W, an entry of (1 + eps) I + A times each output, and the readout."""
         rows = x.shape[0]
         entries = adjacency.pattern.nnz + rows
         convolutions = [

@@ -1,4 +1,4 @@
-"""The call of a module of several node types and relations, and checks of its inputs."""
+"""Call of a heterogeneous module, and checks of its inputs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from teddy.models.own_module import ForwardSignature
 def call_hetero(
     module: nn.Module, x: Tensor, around: HeteroInputs, run: Callable[..., Any] | None = None
 ) -> Tensor:
-    """Logits of the nodes that are predicted, ``[N, C]``, by ``module(x_dict, edge_index_dict)``.
+    """Return the logits ``[N, C]`` of the target nodes, by ``module(x_dict, edge_index_dict)``.
 
     Args:
-        module: Made by ``torch_geometric.nn.to_hetero`` or written by hand; it returns logits by
-            node type, or those of the target. Where its forward names ``edge_weight`` or
-            ``edge_attr``, or either with ``_dict``, it is given those of each relation.
-        x: Features of those nodes.
+        module: Result of ``torch_geometric.nn.to_hetero``, or your own; it returns logits by node
+            type, or those of the target. A forward that names ``edge_weight`` or ``edge_attr``,
+            or either with ``_dict``, gets those of each relation.
+        x: Features of the target nodes.
         around: All other inputs, and the type of the nodes.
         run: Called in place of the module, such as the module with other weights.
     """
@@ -54,24 +54,24 @@ def call_hetero(
 
 
 def check_takes_types(module: nn.Module) -> None:
-    """Raise for a built-in model, which knows one node type.
+    """Raise for a built-in model, which supports one node type.
 
     Example:
         >>> from teddy.models import GCN
         >>> check_takes_types(GCN(1, 2))
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: model is a GCN, which knows one kind of node, expected a module ...
+        teddy.errors.InputError: model is a GCN, which supports one node type, expected a module ...
     """
     if isinstance(module, GNN):
         raise InputError(
-            f"model is a {type(module).__name__}, which knows one kind of node, expected a "
+            f"model is a {type(module).__name__}, which supports one node type, expected a "
             "module with forward(x_dict, edge_index_dict) for a HeteroData, such as to_hetero's"
         )
 
 
 def name_in_forward(module: nn.Module, name: str) -> str | None:
-    """What a module's forward calls weights or attributes of edges; None: it takes none.
+    """Return the name of edge weights or attributes in a module's forward; None: it takes none.
 
     Example:
         >>> class Own(nn.Module):
@@ -84,7 +84,7 @@ def name_in_forward(module: nn.Module, name: str) -> str | None:
 
 
 def check_weighs_relations(module: nn.Module) -> None:
-    """Raise unless a module takes weights of edges by relation, to learn edge masks.
+    """Raise unless a module takes edge weights by relation, to learn edge masks.
 
     Example:
         >>> class Own(nn.Module):
@@ -92,12 +92,12 @@ def check_weighs_relations(module: nn.Module) -> None:
         >>> check_weighs_relations(Own())
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: a Own can't weigh edges, expected forward(x_dict, edge_index_dict,
-        edge_weight_dict) to learn edge masks
+        teddy.errors.InputError: a Own does not take edge_weight, expected forward(x_dict,
+        edge_index_dict, edge_weight_dict) to learn edge masks
     """
     if name_in_forward(module, "edge_weight") is None:
         raise InputError(
-            f"a {type(module).__name__} can't weigh edges, expected forward(x_dict, "
+            f"a {type(module).__name__} does not take edge_weight, expected forward(x_dict, "
             "edge_index_dict, edge_weight_dict) to learn edge masks"
         )
 
@@ -105,16 +105,16 @@ def check_weighs_relations(module: nn.Module) -> None:
 def hetero_edge_inputs(
     module: nn.Module, present: Iterable[str], fields: Iterable[str] = ()
 ) -> list[str]:
-    """Return the values of relations that a module is given, or raise.
+    """Return the edge values that a module takes, or raise.
 
     Args:
         module: The module.
-        present: Those of :data:`~teddy.models.edge_inputs.EDGE_INPUTS` that there are.
+        present: Present values of :data:`~teddy.models.edge_inputs.EDGE_INPUTS`.
         fields: Names of all values of the data.
 
     Raises:
-        InputError: if the module can't weigh edges that have a weight, if it requires something
-            else or names another value of the data, or if it can't be told what it takes.
+        InputError: if the module does not take the weights of edges, if it requires or names
+            other values, or if its inputs are unknown.
     """
     present, fields, signature = list(present), set(fields), ForwardSignature.from_module(module)
     if signature.undeclared and present:
@@ -122,14 +122,14 @@ def hetero_edge_inputs(
     for name, required in signature.names.items():
         if {name, name.removesuffix("_dict")} & (fields - {*present}):
             raise InputError(
-                f"a {signature.kind} takes {name}, which isn't passed of a HeteroData, expected "
+                f"a {signature.kind} takes {name}, which a HeteroData does not support, expected "
                 "forward(x_dict, edge_index_dict) with edge_weight_dict or edge_attr_dict at most"
             )
         if required and name.removesuffix("_dict") not in present:
-            raise InputError(f"a {signature.kind} needs {name}, expected data that have it")
+            raise InputError(f"a {signature.kind} needs {name}, expected data with it")
     if "edge_weight" in present and name_in_forward(module, "edge_weight") is None:
         raise InputError(
-            f"a {type(module).__name__} can't weigh edges, expected forward(x_dict, "
+            f"a {type(module).__name__} does not take edge_weight, expected forward(x_dict, "
             "edge_index_dict, edge_weight_dict), or data without edge_weight"
         )
     return [n for n in EDGE_INPUTS if n in present and name_in_forward(module, n) is not None]

@@ -127,7 +127,7 @@ def module_settings(model: nn.Module) -> dict[str, str]:
 
 
 def has_settings(model: nn.Module) -> bool:
-    """Return whether all settings are there: no parameter is lazy, and no layer is scripted."""
+    """Return whether all settings are known: no lazy parameter, no scripted layer."""
     if any(isinstance(module, ScriptModule) for module in model.modules()):
         return False
     return not any(is_lazy(tensor) for tensor in (*model.parameters(), *model.buffers()))
@@ -139,7 +139,7 @@ def function_digest(function: Callable[..., Any]) -> str:
 
 
 def _function(value: Any, outer: tuple[object, ...]) -> Any:
-    """A function, or a value that one refers to, as data whose text is the same in each process."""
+    """Return a function, or a value it refers to, as data with the same text in each process."""
     if any(value is each for each in outer):  # a function that refers to itself
         return "recursion"
     outer = (*outer, value)
@@ -194,7 +194,7 @@ def _names(code: CodeType) -> list[str]:
 
 
 def _plain(value: Any) -> str | None:
-    """Plain data as text; None for anything else."""
+    """Return plain data as text; None for anything else."""
     if isinstance(value, bool | None | torch.dtype):
         return str(value)
     for kind in (int, float, str):
@@ -213,7 +213,7 @@ def _plain(value: Any) -> str | None:
 
 
 def _local(qualname: str) -> str:
-    """The name of a class or function without the function that it is defined in."""
+    """Return the name of a class or function without its enclosing function."""
     return qualname.rpartition("<locals>.")[2]
 
 

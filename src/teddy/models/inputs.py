@@ -1,4 +1,4 @@
-"""Inputs of a model: features and other values of a graph, in the types that it takes."""
+"""Inputs of a model: features and other values of a graph, in the model's dtype."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from teddy.models.edge_inputs import EDGE_INPUTS
 
 
 def dense_input(model: nn.Module, x: Tensor) -> Tensor:
-    """Features as a user's own module takes them: dense, in its parameters' type.
+    """Return features for your own module: dense, in the dtype of its parameters.
 
-    Integers stay integers: they are ids that the module looks up.
+    Integers are unchanged: they are ids for an embedding.
 
     Example:
         >>> dense_input(nn.Linear(1, 1).double(), torch.eye(1).to_sparse_csr())
         tensor([[1.]], dtype=torch.float64)
     """
-    # A lazy parameter has no type until it has seen an input.
+    # A lazy parameter has no dtype before its first input.
     types = {p.dtype for p in model.parameters() if not isinstance(p, UninitializedParameter)}
     x = x if x.layout == torch.strided else x.to_dense()
     return x.to(types.pop()) if len(types) == 1 and x.is_floating_point() else x
 
 
 def match_dtype(values: Mapping[str, Any], x: Tensor) -> dict[str, Any]:
-    """Return floating-point tensors in the type of the features; others, such as kinds, stay.
+    """Return floating-point tensors in the dtype of the features, and other values unchanged.
 
-    Where features are integers, all of them stay as they are.
+    With integer features, all values are unchanged.
 
     Example:
         >>> import torch
@@ -50,14 +50,14 @@ def match_dtype(values: Mapping[str, Any], x: Tensor) -> dict[str, Any]:
 
 
 def warn_of_casts(values: Mapping[str, Any], dtype: torch.dtype) -> None:
-    """Warn of float64 values, such as timestamps, that lose what tells them apart in a cast.
+    """Warn of float64 values, such as timestamps, that become equal in a cast.
 
-    A column does if the largest error is above a thousandth of its standard deviation, or if more
-    than half of its distinct values merge.
+    The criterion is an error above a thousandth of a column's standard deviation, or a merge of
+    more than half of its distinct values.
 
     Args:
-        values: Tensors by name; others are left out.
-        dtype: The type that they are cast to.
+        values: Values by name; only tensors are checked.
+        dtype: Dtype of the cast.
     """
     if dtype == torch.float64 or not dtype.is_floating_point:
         return
@@ -66,7 +66,7 @@ def warn_of_casts(values: Mapping[str, Any], dtype: torch.dtype) -> None:
         if is_double and value.layout == torch.strided and _loses(value, dtype):
             warn(
                 f"{name} is float64 and loses precision as {str(dtype).removeprefix('torch.')}, "
-                "the type of the model: subtract an offset before, or make the model and x double"
+                "the dtype of the model: subtract an offset, or make the model and x double"
             )
 
 
@@ -88,9 +88,9 @@ def _loses(value: Tensor, dtype: torch.dtype) -> bool:
 
 
 def model_values(data: Data) -> dict[str, Any]:
-    """Return the values of a graph that a model is given, and ``graph_of_node`` of several graphs.
+    """Return the inputs of a model in a graph, and ``graph_of_node`` of several graphs.
 
-    ``input_levels`` lists them; without it they are ``edge_weight`` and ``edge_attr``.
+    ``input_levels`` lists them; by default they are ``edge_weight`` and ``edge_attr``.
 
     Example:
         >>> import torch

@@ -1,4 +1,4 @@
-"""Models of layers that pass messages along edges."""
+"""Models of message-passing layers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from teddy.kernels.sparse import SparseMatrix
 from teddy.models.base import GNN, Features
 from teddy.weights.units import Part, Units, declared_units
 
-#: What nodes have between two layers, a row for each; before the first: their features.
+#: Rows of nodes between two layers; before the first layer, the features.
 Rows = tuple[Any, ...]
 
 
@@ -41,20 +41,20 @@ class LinearTerm:
 
 
 class LayeredGNN(GNN):
-    """A graph neural network of layers; edges can have weights.
+    """Graph neural network of message-passing layers, with edge weights.
 
     Args:
-        in_channels: Features of a node.
-        out_channels: Classes.
-        options: ``hidden_channels`` (of each head, where there are heads), ``num_layers``, at
-            least 1, ``dropout``.
+        in_channels: Number of features.
+        out_channels: Number of classes.
+        options: ``hidden_channels`` (of each head, for attention), ``num_layers``, at least 1,
+            ``dropout``.
     """
 
     OPTIONS: ClassVar[dict[str, Any]] = {"hidden_channels": 512, "num_layers": 2, "dropout": 0.5}
 
-    #: Whether a layer can be evaluated for some nodes at a time: ``project``, then ``gather``.
+    #: Whether ``project`` and ``gather`` evaluate a layer for some nodes at a time.
     by_layer: ClassVar[bool] = False
-    #: Its lists of weights that inputs are multiplied with as they are; they may be sparse.
+    #: Lists of weights that inputs are multiplied with; compilation may make them sparse.
     PRODUCTS: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -75,16 +75,16 @@ class LayeredGNN(GNN):
 
     @abstractmethod
     def adjacency(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
-        """Turn the simple graph (row: target, column: source) into what the layers propagate on.
+        """Return the matrix of propagation for the simple graph (row: target, column: source).
 
         Args:
-            pattern: The edges: both directions, or of a directed graph those that messages take.
-            weights: Of each entry, all 1 by default; they may be learned. An edge of weight 0 has
-                no influence: it is as if it weren't there.
+            pattern: Messages.
+            weights: Weight of each entry, by default 1; it may be learned. An edge of weight 0 has
+                no effect, as if it were absent.
         """
 
     def structure(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
-        """The adjacency."""
+        """Return the matrix of propagation."""
         return self.adjacency(pattern, weights)
 
     @abstractmethod
@@ -103,22 +103,22 @@ class LayeredGNN(GNN):
         return h
 
     def project(self, index: int, rows: Rows) -> Rows:
-        """What nodes give to a layer, each from its own row alone; in evaluation."""
+        """Compute the part of a layer that needs a node's own row only; in evaluation."""
         raise NotImplementedError
 
-    def gather(self, index: int, given: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
+    def gather(self, index: int, neighbours: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
         """Compute a layer for some nodes; in evaluation.
 
         Args:
             index: Index of the layer.
-            given: What all nodes gave, or those that the columns of ``adjacency`` stand for.
-            own: What these nodes themselves gave.
-            adjacency: Their rows of it.
+            neighbours: Projected rows of all nodes, or of those in the columns of ``adjacency``.
+            own: Projected rows of these nodes.
+            adjacency: Rows of these nodes.
         """
         raise NotImplementedError
 
     def logits(self, rows: Rows) -> Tensor:
-        """The logits, from the rows after the last layer."""
+        """Return the logits from the rows after the last layer."""
         logits: Tensor = rows[0]
         return logits
 
@@ -138,24 +138,24 @@ class LayeredGNN(GNN):
         return outputs[-1]
 
     def hidden(self, z: Tensor) -> Hidden:
-        """ReLU and, in training, dropout of a layer's output."""
+        """Apply ReLU and, in training, dropout to a layer's output."""
         return Hidden(z, self.dropout.p if self.training else 0.0)
 
     def feature_weights(self) -> Units:
-        """Rows of the first weights."""
+        """Return the rows of the first weights."""
         first = (getattr(self, name)[0] for name in self.PRODUCTS)
         return Units(self.in_channels, (), tuple(Part(weight, 0) for weight in first))
 
     def layer_inputs(self, x: Features) -> list[Features | int]:
-        """The input of each layer, for :func:`~teddy.models.base.product_macs`."""
+        """Return the input of each layer, for :func:`~teddy.models.base.product_macs`."""
         return [x, *[x.shape[0]] * (self.num_layers - 1)]
 
 
 class AttentionGNN(LayeredGNN):
-    """A graph neural network of layers that attend along edges; dropout comes first."""
+    """Graph neural network of attention layers; dropout comes first."""
 
     def stem(self, x: Features, adjacency: SparseMatrix) -> Features:
-        """The features."""
+        """Return the features."""
         return x
 
     def head(self, stem: Features, adjacency: SparseMatrix) -> Tensor:
@@ -169,14 +169,14 @@ class AttentionGNN(LayeredGNN):
     def attend(
         self, index: int, scores: Tensor, values: Tensor, adjacency: SparseMatrix, pattern: Pattern
     ) -> Tensor:
-        """Sum values by the softmax of the scores; in training with dropout, but in the last layer.
+        """Sum values by the softmax of the scores, in training with dropout but in the last layer.
 
         Args:
             index: Index of the layer.
-            scores: Of each entry of the pattern.
-            values: A row for each node and head.
-            adjacency: The edges; their values weigh the attention.
-            pattern: Its pattern, repeated for the heads.
+            scores: Score of each entry of the pattern.
+            values: Row of each node and head.
+            adjacency: Edges, whose weights multiply the attention.
+            pattern: Pattern of the edges, repeated for the heads.
         """
         weights = None if adjacency.unit else adjacency.values
         if weights is not None and pattern is not adjacency.pattern:
@@ -189,20 +189,20 @@ class AttentionGNN(LayeredGNN):
 
 
 def hidden_units(model: nn.Module) -> list[Units]:
-    """The units that a structured projection keeps or removes whole, or raise.
+    """Return the units that a structured projection keeps or removes, or raise.
 
     Example:
         >>> hidden_units(nn.Linear(1, 1))
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: a Linear has no hidden units that can go whole, expected gcn, ...
+        teddy.errors.InputError: a Linear has no removable hidden units, expected gcn, ...
     """
     units = model.units() if isinstance(model, LayeredGNN) else []
     if not isinstance(model, GNN):
         units = declared_units(model)
     if not units:
         raise InputError(
-            f"a {type(model).__name__} has no hidden units that can go whole, expected gcn, gat, "
+            f"a {type(model).__name__} has no removable hidden units, expected gcn, gat, "
             "gin or sage with 2 layers or more, or a module with units(), for structure=neurons"
         )
     return units

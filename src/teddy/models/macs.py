@@ -23,7 +23,7 @@ def count_macs(model: nn.Module, x: Features, edge_index: Any, **of_edges: Any) 
 
     For another module, one number: each linear layer costs its input rows times its non-zero
     weights, each PyG message passing the number of values in its messages; other products are not
-    counted. None if there is none of these.
+    counted. None without any of these.
 
     Example:
         >>> from teddy.models import GCN

@@ -20,16 +20,16 @@ NOISE = 1e-5
 
 
 class Masks(nn.Module):
-    r"""The masks of :math:`f(m_g \odot A, m_\theta \odot \Theta)`, learned with the weights.
+    r"""Masks of :math:`f(m_g \odot A, m_\theta \odot \Theta)`, learned with the weights.
 
-    Masks start at 1; those of removed weights at 0, where no gradient reaches them. Removed edges
-    aren't in the graph at all.
+    Masks start at 1, those of removed weights at 0 without a gradient. Removed edges are not in
+    the graph.
 
     Args:
         network: The network; its removed weights are set to 0.
-        num_edges: Undirected edges to learn a mask for; None: edges have no mask.
-        weight_masks: The kept weights, in the order of the trainable parameters; None: weights have
-            no mask.
+        num_edges: Number of undirected edges with a mask; None: no edge masks.
+        weight_masks: Masks of the kept weights, in the order of the trainable parameters; None: no
+            weight masks.
 
     Example:
         >>> network = nn.Linear(2, 1, bias=False)
@@ -57,23 +57,23 @@ class Masks(nn.Module):
                     weight.mul_(stays)
 
     def weights(self, network: nn.Module) -> dict[str, Tensor]:
-        """The masked weights of the network, by name."""
-        own = dict(network.named_parameters())
-        return {n: own[n] * m for n, m in zip(self.names, self.weight_masks, strict=True)}
+        """Return the masked weights of the network by name."""
+        parameters = dict(network.named_parameters())
+        return {n: parameters[n] * m for n, m in zip(self.names, self.weight_masks, strict=True)}
 
     def edge_weights(self, mask_of_message: Tensor) -> Tensor:
-        """The masks as weights of messages; one past the last mask stands for a weight of 1."""
+        """Return the masks as weights of messages; index one past the last mask: weight 1."""
         assert self.edge_mask is not None
         masks = torch.cat([self.edge_mask, self.edge_mask.new_ones(1)])
         return masks.index_select(0, mask_of_message)
 
     def mask_of_edge(self, edge: Tensor, mask_of_edge: Tensor | None = None) -> Tensor:
-        """Index of the mask of each message, by its undirected edge.
+        """Return the index of the mask of each message, by its undirected edge.
 
         Args:
             edge: Undirected edge of each message; one past the last: a self-loop.
-            mask_of_edge: Mask of each undirected edge, one past the last: none. None: each edge
-                has its own.
+            mask_of_edge: Mask of each undirected edge; one past the last: no mask. None: one mask
+                for each edge.
         """
         if mask_of_edge is None:
             return edge
@@ -81,9 +81,9 @@ class Masks(nn.Module):
         return F.pad(mask_of_edge, (0, 1), value=self.edge_mask.numel()).index_select(0, edge)
 
     def mask_of_entry(self, pattern: Pattern, mask_of_edge: Tensor | None = None) -> Tensor:
-        """Index of the mask of each entry: its undirected edge's, which are in canonical order.
+        """Return the index of the mask of each entry, with undirected edges in canonical order.
 
-        A self-loop has none: its index is one past the last, which stands for 1.
+        The index of a self-loop is one past the last mask, for a weight of 1.
 
         Example:
             >>> masks = Masks(nn.Linear(1, 1), 2, None)
@@ -107,7 +107,7 @@ class Masks(nn.Module):
 
 
 class _Part(nn.Module):
-    """Any method of a network as the forward of a module, in which torch can replace weights."""
+    """Module whose forward is any method of a network, so that torch can replace its weights."""
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
@@ -125,37 +125,37 @@ def call_with(
     *inputs: object,
     **named: object,
 ) -> Any:
-    """Call a method of a network with these weights in place of its own, by name.
+    """Call a method of a network with other weights, given by name.
 
-    The method is ``part``, ``__call__`` for the network as a whole; all else are its inputs.
+    The method is ``part``, ``__call__`` for the whole network; further arguments are its inputs.
 
     Example:
         >>> ones, network = torch.ones(1, 1), nn.Linear(1, 1, bias=False)
         >>> call_with(network, {"weight": ones}, "__call__", ones)
         tensor([[1.]])
     """
-    own = {f"network.{name}": weight for name, weight in weights.items()}
-    return functional_call(_Part(network), own, (part, *inputs), named)
+    named_weights = {f"network.{name}": weight for name, weight in weights.items()}
+    return functional_call(_Part(network), named_weights, (part, *inputs), named)
 
 
 def check_takes_edge_weights(model: nn.Module) -> None:
-    """Raise unless a model can weigh edges, to learn edge masks.
+    """Raise unless a model takes edge weights, to learn edge masks.
 
     Example:
         >>> check_takes_edge_weights(nn.Linear(1, 1))
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: a Linear can't weigh edges, expected forward(x, edge_index, ...
+        teddy.errors.InputError: a Linear does not take edge_weight, expected forward(x, ...
     """
     if takes(model, "edge_weight"):
         return
     if isinstance(model, GNN):
         raise InputError(
-            f"a {type(model).__name__} takes edges before it computes, expected a model of layers "
+            f"a {type(model).__name__} does not support edge masks, expected a model of layers "
             "(gcn, gat, gin, sage, unimp) to learn edge masks"
         )
     raise InputError(
-        f"a {type(model).__name__} can't weigh edges, "
+        f"a {type(model).__name__} does not take edge_weight, "
         "expected forward(x, edge_index, edge_weight) to learn edge masks"
     )
 

@@ -1,4 +1,4 @@
-"""The call of a user's own module: by the names in its forward, and without cached graphs."""
+"""Call of your own module: arguments by the names in its forward, no cached graphs."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from teddy.models.own_module import ForwardSignature
 
 
 class ModuleCall:
-    """The call convention of a module on a graph.
+    """Call of a module on a graph.
 
     A module is called as ``module(x, edge_index)``, with other values by the names in its forward.
-    One that reads graphs out itself gets ``graph_of_node`` as ``batch``. On a heterogeneous graph
-    it is called as ``module(x_dict, edge_index_dict)``, see :mod:`teddy.models.hetero`.
+    A module that pools graphs itself gets ``graph_of_node`` as ``batch``. On a heterogeneous graph
+    the call is ``module(x_dict, edge_index_dict)``, see :mod:`teddy.models.hetero`.
 
     Example:
         >>> class Own(nn.Linear):
@@ -40,7 +40,7 @@ class ModuleCall:
         self.module, self.signature = module, ForwardSignature.from_module(module)
 
     def check(self, edge_index: Any, values: Mapping[str, Any]) -> None:
-        """Raise if the module needs other values than there are, or doesn't take those."""
+        """Raise if the module requires missing values, or does not take the given ones."""
         if not isinstance(edge_index, HeteroInputs):
             check_given(self.module, _named(values))
 
@@ -54,7 +54,7 @@ class ModuleCall:
         """Call the module.
 
         Args:
-            x: Features; of a heterogeneous graph those of the nodes that are predicted.
+            x: Features; of a heterogeneous graph those of the target nodes.
             edge_index: Edges; of a heterogeneous graph
                 :class:`~teddy.graph.inputs.HeteroInputs`.
             values: Other values of the graph by name.
@@ -70,17 +70,17 @@ class ModuleCall:
 
 
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values by the names that PyG has for them."""
+    """Return the values by their names in PyG."""
     return {"batch" if name == "graph_of_node" else name: v for name, v in values.items()}
 
 
 @torch.no_grad()
 def check_looks_up(module: nn.Module, x: Tensor, edge_index: Any, **of_edges: Any) -> None:
-    """Raise if a module can't compute with integer features, by one pass.
+    """Raise if a module fails on integer features, in one pass.
 
     Args:
-        module: A copy of the user's own module: lazy parameters get their shapes.
-        x: Integers.
+        module: Copy of your own module, whose lazy parameters are initialised.
+        x: Integer features.
         edge_index: The graph.
         of_edges: Other values by name.
 
@@ -103,14 +103,14 @@ def check_looks_up(module: nn.Module, x: Tensor, edge_index: Any, **of_edges: An
         ) from error
 
 
-#: Names of what layers remember, as those of PyG call it.
+#: Names of cached values in PyG layers.
 _NAMES = ("_cached_edge_index", "_cached_adj_t", "_cached_x", "_cached_h")
 
 
 def stop_caching(model: nn.Module) -> nn.Module:
-    """Empty and switch off the caches of PyG layers (``cached=True``), which hold one graph only.
+    """Clear and disable the caches of PyG layers (``cached=True``), which hold one graph only.
 
-    The module is changed, and returned.
+    The module is changed and returned.
 
     Raises:
         InputError: if a layer's cache can't be emptied.
@@ -131,9 +131,9 @@ def stop_caching(model: nn.Module) -> nn.Module:
 
 
 def copy_uncached(model: nn.Module) -> nn.Module:
-    """Return a copy of a module with empty caches; the module isn't changed.
+    """Return a copy of a module with empty caches.
 
-    A cached tensor may be a part of an autograd graph, which can't be copied.
+    A cached tensor may be a part of an autograd graph, which cannot be copied.
     """
     if isinstance(model, ScriptModule):  # the parameters of a deep copy can't be trained
         buffer = io.BytesIO()
@@ -157,14 +157,14 @@ def _layers(model: nn.Module) -> Iterator[nn.Module]:
 
 
 def _caches(layer: nn.Module) -> dict[str, object]:
-    """The cached values of a layer, by name."""
+    """Return the cached values of a layer by name."""
     if isinstance(layer, ScriptModule):
         names = [name for name in _NAMES if hasattr(layer, name)]
     else:
         names = [name for name in vars(layer) if name.startswith(("_cached_", "cached_"))]
-    found = {name: getattr(layer, name) for name in names}
+    values = {name: getattr(layer, name) for name in names}
     flags = (type(None), bool, int, float, str)
-    return {name: value for name, value in found.items() if not isinstance(value, flags)}
+    return {name: value for name, value in values.items() if not isinstance(value, flags)}
 
 
 def _set(layer: nn.Module, name: str, value: object) -> None:
@@ -172,6 +172,6 @@ def _set(layer: nn.Module, name: str, value: object) -> None:
         setattr(layer, name, value)
     except (AttributeError, RuntimeError, TypeError):
         raise InputError(
-            f"a {type(layer).__name__} remembers its graph in {name}, which can't be changed; "
+            f"a {type(layer).__name__} caches its graph in {name}, which cannot be cleared, "
             "expected a layer with cached=False"
         ) from None

@@ -1,4 +1,4 @@
-"""NAGphormer: a transformer over the hops around each node."""
+"""NAGphormer: a transformer over the hop neighbourhoods of each node."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from teddy.models.base import GNN, Features, draw_glorot, linear_units, product_
 from teddy.models.spectrum import positions
 from teddy.weights.units import Part, Units
 
-# Nodes that are evaluated together: what is between the layers stays in the cache.
+# Nodes that are evaluated together, so that hidden layers fit into the cache.
 _CHUNK = 512
 
 
 @dataclass(frozen=True)
 class Hops:
-    r"""What NAGphormer computes tokens from.
+    r"""Prepared graph of NAGphormer, from which tokens are computed.
 
     Attributes:
         adjacency: :math:`D^{-1/2} (A + I) D^{-1/2}`.
@@ -40,8 +40,8 @@ class NAGphormer(GNN):
     r"""`Neighborhood aggregation graph transformer <https://arxiv.org/abs/2206.04910>`_.
 
     A node's tokens are its rows of :math:`\hat A^k X'`, one for each hop :math:`k = 0 \dots K`,
-    with :math:`\hat A = D^{-1/2} (A + I) D^{-1/2}` of the graph it is given and
-    :math:`X' = [X \,\|\, P]`, the features beside the Laplacian positional encoding. With
+    with :math:`\hat A = D^{-1/2} (A + I) D^{-1/2}` of the given graph and
+    :math:`X' = [X \,\|\, P]`, the features and the Laplacian positional encoding. With
     :math:`Z = \hat A^k X' W + b` a transformer computes, for each node by itself and :math:`L`
     times,
 
@@ -58,19 +58,18 @@ class NAGphormer(GNN):
 
     and its logits from :math:`z` by a layer of half the width and ReLU. (The half of :math:`w_a`
     that meets :math:`z_0` is the paper's; it cancels in the softmax.) Dropout on the attention and
-    on what MSA and FFN add, and, for graphs with few labels, on the features and on :math:`Z`.
+    on the outputs of MSA and FFN, and, for graphs with few labels, on the features and :math:`Z`.
 
     Sparse features are multiplied with :math:`W` first, :math:`\hat A^k (X' W)`; of dense ones
     the tokens are computed once, in :meth:`prepare`.
 
     Args:
-        in_channels: Features of a node.
-        out_channels: Classes.
+        in_channels: Number of features.
+        out_channels: Number of classes.
         options: ``hidden_channels``, a multiple of ``heads``; ``num_layers`` :math:`L`,
             ``hops`` :math:`K`, ``positions``, the columns of :math:`P` (the paper has 3 to 15),
-            ``dropout``, and
-            ``batch``, the nodes of a step of training (0: all): a node's logits need its own
-            tokens only.
+            ``dropout``, and ``batch``, the nodes of a training step (0: all): a node's logits
+            need its own tokens only.
 
     Example:
         >>> model = NAGphormer(3, 2, hidden_channels=4, heads=2)
@@ -111,7 +110,7 @@ class NAGphormer(GNN):
             EncoderLayer(hidden, heads, self.dropout) for _ in range(self.options["num_layers"])
         )
         self.norm = nn.LayerNorm(hidden)
-        # Without hops there is nothing to attend to.
+        # Without hops there is no attention.
         self.attention = nn.Linear(2 * hidden, 1, bias=False) if self.options["hops"] else None
         self.narrow = nn.Linear(hidden, max(1, hidden // 2))
         self.classify = nn.Linear(max(1, hidden // 2), out_channels)
@@ -122,7 +121,7 @@ class NAGphormer(GNN):
         draw_glorot(self)
 
     def structure(self, pattern: Pattern, weights: Tensor | None = None) -> Hops:
-        """Normalise the adjacency, and encode the nodes' positions."""
+        """Normalise the adjacency, and compute the positional encoding."""
         weight, count = self.project.weight, self.options["positions"]
         encoding = weight.new_zeros(pattern.shape[0], 0)
         if count:
@@ -132,7 +131,7 @@ class NAGphormer(GNN):
     def prepare(
         self, x: Features, edge_index: Any, edge_weight: Tensor | None = None
     ) -> tuple[Features, Any]:
-        """As of any model; dense features become tokens ``[N, K + 1, F + P]``."""
+        """Prepare the inputs; dense features become tokens ``[N, K + 1, F + P]``."""
         if isinstance(x, Tensor) and x.dim() == 3:
             return x, edge_index
         x, structure = super().prepare(x, edge_index, edge_weight)
@@ -142,7 +141,7 @@ class NAGphormer(GNN):
         return x, structure
 
     def stem(self, x: Features, structure: Hops, nodes: Tensor | None = None) -> Tensor:
-        """Project the tokens, of all nodes or of these: ``[N, K + 1, hidden]``."""
+        """Project the tokens of all nodes, or of these: ``[N, K + 1, hidden]``."""
         if isinstance(x, Tensor):
             z: Tensor = self.project(self.dropout(x if nodes is None else x[nodes]))
             return z
@@ -155,7 +154,7 @@ class NAGphormer(GNN):
         return torch.stack(hops, dim=1) + self.project.bias
 
     def head(self, stem: Tensor, structure: Hops) -> Tensor:
-        """Compute the logits of the nodes that these projected tokens are of."""
+        """Compute the logits of the nodes of these projected tokens."""
         if self.training or torch.is_grad_enabled():
             return self._logits(stem)
         return torch.cat([self._logits(part) for part in stem.split(_CHUNK)])
@@ -167,20 +166,20 @@ class NAGphormer(GNN):
         z = self.norm(z)
         output = z[:, 0]
         if self.attention is not None:
-            own, hop = self.attention.weight.view(2, -1)
-            scores = z[:, 1:] @ hop + (output @ own)[:, None]
+            node, hop = self.attention.weight.view(2, -1)
+            scores = z[:, 1:] @ hop + (output @ node)[:, None]
             output = output + (scores.softmax(dim=1)[:, None] @ z[:, 1:]).squeeze(1)
         logits: Tensor = self.classify(self.narrow(output).relu())
         return logits
 
     def feature_weights(self) -> Units:
-        """Columns of the projection; those of positions come after."""
+        """Return columns of the projection, without those of positions."""
         return Units(self.in_channels, (), (Part(self.project.weight, 1),))
 
     def units(self) -> list[Units]:
-        """Of each feed-forward network, and of the classifier."""
-        fed: list[Any] = list(self.layers)
-        networks = [linear_units(layer.widen, layer.narrow) for layer in fed]
+        """Return the units of each feed-forward network, and of the classifier."""
+        layers: list[Any] = list(self.layers)
+        networks = [linear_units(layer.widen, layer.narrow) for layer in layers]
         return [*networks, linear_units(self.narrow, self.classify)]
 
     def _project_weights(self) -> tuple[Tensor, Tensor]:
@@ -189,12 +188,12 @@ class NAGphormer(GNN):
         return of_features, of_positions
 
     def layer_macs(self, x: Features, structure: Hops) -> list[int]:
-        """Tokens; each encoder layer; readout and classifier.
+        """Count tokens, each encoder layer, and readout with classifier.
 
-        Tokens: the projection, and an entry of A times each column of what the hops are computed
-        of, the projected features where they are sparse, else the features themselves. A layer:
-        its four products with weights, and two of each pair of a node's tokens, of all heads
-        together as wide as the hidden units. The readout: a score and a weighted token a hop.
+        Tokens are the projection, and an entry of A times each column of the features: projected
+        ones if they are sparse. A layer is four products with weights, and two products of each
+        pair of a node's tokens in the hidden width. The readout is a score and a weighted token
+        for each hop.
         """
         weight, rows, hops = self.project.weight, x.shape[0], self.options["hops"]
         tokens, hidden = rows * (hops + 1), self.options["hidden_channels"]
@@ -212,15 +211,15 @@ class NAGphormer(GNN):
         ]
         last = sum(product_macs(rows, layer.weight) for layer in (self.narrow, self.classify))
         if self.attention is not None:
-            own, hop = self.attention.weight.split(hidden, dim=1)
-            last += product_macs(rows, own) + product_macs(rows * hops, hop) + rows * hops * hidden
+            node, hop = self.attention.weight.split(hidden, dim=1)
+            last += product_macs(rows, node) + product_macs(rows * hops, hop) + rows * hops * hidden
         return [first, *layers, last]
 
 
 class EncoderLayer(nn.Module):
-    """A layer of a transformer with LayerNorm first: attention of all heads, then two products.
+    """Pre-norm transformer layer: multi-head attention and a feed-forward network.
 
-    Dropout is on the attention and on what is added. ``heads`` divides ``hidden_channels``.
+    Dropout is on the attention and on both outputs. ``heads`` divides ``hidden_channels``.
     """
 
     def __init__(self, hidden: int, heads: int, dropout: Dropout) -> None:
@@ -234,8 +233,8 @@ class EncoderLayer(nn.Module):
     def forward(self, z: Tensor) -> Tensor:
         """Compute the layer on ``[N, tokens, hidden]``."""
         z = z + self.dropout(self.merge(self._attention(self.attention_norm(z))))
-        added: Tensor = self.dropout(self.narrow(F.gelu(self.widen(self.forward_norm(z)))))
-        return z + added
+        output: Tensor = self.dropout(self.narrow(F.gelu(self.widen(self.forward_norm(z)))))
+        return z + output
 
     def _attention(self, z: Tensor) -> Tensor:
         split = self.attend(z).unflatten(-1, (3, self.heads, -1))
@@ -259,7 +258,7 @@ def hop_tokens(adjacency: SparseMatrix, x: Tensor, hops: int) -> Tensor:
 
 
 def _check_memory(x: Tensor, hops: int) -> None:
-    """Raise if the tokens, and the two products in flight, don't fit into the memory."""
+    """Raise if the tokens, and two temporary products, exceed the free memory."""
     need = (hops + 3) * x.numel() * x.itemsize
     free = free_memory()
     if x.device.type == "cpu" and need > free:

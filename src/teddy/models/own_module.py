@@ -1,4 +1,4 @@
-"""A user's own module: the signature of its forward, and checks before the first training."""
+"""Your own module: the signature of its forward, and checks before training."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from torch_geometric.nn import Sequential
 from teddy.errors import InputError
 from teddy.models.identity import class_path
 
-#: The attribute by which a module declares its inputs where its forward takes ``**kwargs``.
+#: Attribute with the declared inputs of a module whose forward takes ``**kwargs``.
 DECLARED = "forward_inputs"
 
-#: Inputs that follow from the features, whatever the data have.
+#: Inputs that are derived from the features.
 DERIVED = ("num_nodes", "batch")
 
 _OPEN = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
@@ -27,17 +27,17 @@ _OPEN = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 @dataclass(frozen=True)
 class ForwardSignature:
-    """The parameters of a module's forward.
+    """Signature of a module's forward.
 
     Attributes:
         kind: Name of the module's class, for messages.
-        text: The signature, for messages.
-        features: Parameter that takes the node features, None: the first of ``*args``.
-        graph: Parameter that takes ``edge_index``, None: the second of ``*args``.
+        text: Signature, for messages.
+        features: Parameter of the node features; None: the first of ``*args``.
+        graph: Parameter of ``edge_index``; None: the second of ``*args``.
         first: Whether these two come first, in this order.
-        names: The other inputs, and whether each is required.
-        positional: Whether further inputs are passed by position, as to ``forward(*args)``.
-        undeclared: Whether the module may take more than it names.
+        names: Other inputs, and whether each is required.
+        positional: Whether other inputs are passed by position, as to ``forward(*args)``.
+        undeclared: Whether the module may take inputs that it does not name.
         open: Whether it takes any keyword.
 
     Example:
@@ -88,9 +88,9 @@ class ForwardSignature:
         )
 
     def undeclared_error(self, name: str) -> InputError:
-        """Return an error that asks for a declaration of the inputs, such as this one."""
+        """Return the error for a module that does not declare its inputs, such as this one."""
         return InputError(
-            f"{self.text} of a {self.kind} doesn't name what it takes, and data have {name}; "
+            f"{self.text} of a {self.kind} does not name its inputs, and data have {name}, "
             f"expected a declaration: model.{DECLARED} = ['{name}'], or []"
         )
 
@@ -102,21 +102,21 @@ class ForwardSignature:
     def arguments(
         self, x: Tensor, edge_index: Any, named: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return positional and keyword arguments of a call; ``named`` are the inputs beside both.
+        """Return positional and keyword arguments of a call; ``named`` are the other inputs.
 
-        Where the forward names them, ``num_nodes`` is that of the features, and ``batch`` all zeros
-        unless there are several graphs.
+        If the forward names them, ``num_nodes`` is that of the features, and ``batch`` is zero for
+        a single graph.
         """
-        given = dict(named)
+        inputs = dict(named)
         if "num_nodes" in self.names:
-            given["num_nodes"] = x.size(0)
-        if self.names.get("batch") and "batch" not in given:
-            given["batch"] = x.new_zeros(x.size(0)).long()
+            inputs["num_nodes"] = x.size(0)
+        if self.names.get("batch") and "batch" not in inputs:
+            inputs["batch"] = x.new_zeros(x.size(0)).long()
         if self.positional:
-            return (x, edge_index, *(given[name] for name in self.names)), {}
+            return (x, edge_index, *(inputs[name] for name in self.names)), {}
         if self.first:
-            return (x, edge_index), given
-        return (), {str(self.features): x, str(self.graph): edge_index, **given}
+            return (x, edge_index), inputs
+        return (), {str(self.features): x, str(self.graph): edge_index, **inputs}
 
 
 def _signature(model: nn.Module) -> inspect.Signature:
@@ -139,13 +139,13 @@ def _signature(model: nn.Module) -> inspect.Signature:
 
 
 def check_callable(make: Callable[..., Any]) -> None:
-    """Raise if a function that should make a module needs arguments other than ``data``.
+    """Raise if a function that makes a module needs arguments other than ``data``.
 
     Example:
         >>> check_callable(nn.Linear)
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: model is the class Linear, which needs in_features, out_features;
+        teddy.errors.InputError: model is the class Linear, which needs in_features, out_features,
         expected a module, Linear(...), or a function without arguments, lambda: Linear(...)
     """
     needed = needed_arguments(make)
@@ -153,13 +153,13 @@ def check_callable(make: Callable[..., Any]) -> None:
         kind = "class" if isinstance(make, type) else "function"
         name = getattr(make, "__name__", type(make).__name__)
         raise InputError(
-            f"model is the {kind} {name}, which needs {', '.join(needed)}; expected a module, "
+            f"model is the {kind} {name}, which needs {', '.join(needed)}, expected a module, "
             f"{name}(...), or a function without arguments, lambda: {name}(...)"
         )
 
 
 def needed_arguments(make: Callable[..., Any]) -> list[str]:
-    """Names of the required arguments of a function."""
+    """Return the names of the required arguments of a function."""
     try:
         parameters = inspect.signature(make).parameters.values()
     except (TypeError, ValueError):  # compiled code has no signature
@@ -168,7 +168,7 @@ def needed_arguments(make: Callable[..., Any]) -> list[str]:
 
 
 def check_module(module: nn.Module) -> None:
-    """Raise if a module can't be trained as ``module(x, edge_index)``.
+    """Raise if a module cannot be trained as ``module(x, edge_index)``.
 
     Example:
         >>> class Own(nn.Module):
@@ -194,7 +194,7 @@ def check_module(module: nn.Module) -> None:
 
 
 def check_weights(module: nn.Module) -> None:
-    """Raise if a module is on the meta device, or its state has anything but tensors.
+    """Raise if a module is on the meta device, or its state has other values than tensors.
 
     Example:
         >>> check_weights(nn.Linear(1, 1, device="meta"))
@@ -213,7 +213,7 @@ def check_weights(module: nn.Module) -> None:
 
 
 def check_state(module: nn.Module) -> None:
-    """Raise if the state of a module has anything but tensors, such as ``get_extra_state`` returns.
+    """Raise if the state of a module has other values than tensors, as from ``get_extra_state``.
 
     Example:
         >>> class Own(nn.Module):
@@ -230,7 +230,7 @@ def check_state(module: nn.Module) -> None:
 
 
 def _takes_dicts(module: nn.Module, by_place: Collection[str]) -> bool:
-    """Whether a module takes features and edges by type: by its names, or by to_hetero."""
+    """Return whether a module takes features and edges by type, or is a result of to_hetero."""
     if any(name.endswith("_dict") for name in by_place):
         return True
     if not isinstance(module, GraphModule):

@@ -1,8 +1,7 @@
-"""The models as plain tensor operations, for programs that run without this library.
+"""Built-in models as plain tensor operations, for export.
 
-The same mathematics as the models themselves, for evaluation only, on dense features; nothing
-compiled, nothing sparse, no function with a gradient of its own, so that ``torch.export`` can
-follow it.
+They compute the same as the models, for evaluation on dense features, without compiled kernels,
+sparse matrices or custom gradients, so that ``torch.export`` can trace them.
 """
 
 from __future__ import annotations
@@ -24,12 +23,11 @@ from teddy.models.unimp import UniMP
 
 
 class Plain(nn.Module):
-    """A built-in model, as it is in evaluation, in plain tensor operations.
+    """Built-in model in plain tensor operations, for evaluation.
 
-    ``edge_index`` lists each edge in both directions, or as messages run, each once: as
-    :meth:`teddy.ticket.Ticket.edge_index` returns it. Self-loops in it are ignored. ``edge_weight``
-    ``[E]`` are the weights of its columns. The weights are shared with the model: a GCN, GAT, GIN,
-    SAGE, or a UniMP without labels as inputs.
+    ``edge_index`` lists each message once, as :meth:`teddy.ticket.Ticket.edge_index` returns it.
+    Self-loops in it are ignored. ``edge_weight`` ``[E]`` are weights of its columns. Weights are
+    shared with the model: a GCN, GAT, GIN, SAGE, or a UniMP without label inputs.
 
     Example:
         >>> model = GCN(3, 2, hidden_channels=4).eval()
@@ -42,12 +40,12 @@ class Plain(nn.Module):
         super().__init__()
         if type(model) not in _FORWARD:
             raise InputError(
-                f"a {type(model).__name__} has no plain form, expected a GCN, GAT, GIN, SAGE, "
-                "UniMP, or a module of your own"
+                f"a {type(model).__name__} cannot be exported, expected a GCN, GAT, GIN, SAGE, "
+                "UniMP, or your own module"
             )
         if model.uses_labels or getattr(model, "known_nodes", torch.empty(0)).numel():
             raise InputError(
-                "a UniMP that is shown labels belongs to the nodes of its graph, "
+                "a UniMP with label inputs cannot be exported, since labels belong to its graph, "
                 "expected one with label_rate=0"
             )
         self.model = model
@@ -58,12 +56,12 @@ class Plain(nn.Module):
 
 
 def plain_readout(kind: str, outputs: Tensor, batch: Tensor) -> Tensor:
-    """The outputs of each graph's nodes as one row, ``[G, C]``: their mean, sum or max.
+    """Pool the outputs of each graph's nodes to one row, ``[G, C]``: mean, sum or max.
 
     Args:
         kind: ``mean``, ``sum`` or ``max``.
         outputs: Outputs of the nodes, ``[N, C]``.
-        batch: The graph of each node, int64 ``[N]``.
+        batch: Graph of each node, int64 ``[N]``.
     """
     graphs = batch.max().item() + 1  # not int(), which torch.export would take as fixed
     size, place = (graphs, outputs.size(1)), batch[:, None].expand_as(outputs)
@@ -78,18 +76,18 @@ def plain_readout(kind: str, outputs: Tensor, batch: Tensor) -> Tensor:
 
 
 class _Edges:
-    """Edges to sum along.
+    """Edges for sums over neighbours.
 
     Attributes:
-        absent: bool ``[E, 1]``: self-loops, and edges of weight 0.
-        weight: Of each edge ``[E, 1]``, 1 by default; 0 where it is absent.
-        size: Its absolute value.
+        absent: Mask of self-loops and of edges of weight 0, bool ``[E, 1]``.
+        weight: Weights ``[E, 1]``, by default 1; 0 where absent.
+        size: Absolute values of the weights.
     """
 
     def __init__(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None) -> None:
         self.source, self.target = edge_index[0], edge_index[1]
         self.num_nodes = x.size(0)
-        # How many edges are self-loops isn't known beforehand: they stay, and count nothing.
+        # The number of self-loops is unknown at tracing: they remain, with weight 0.
         self.absent = (self.source == self.target)[:, None]
         if edge_weight is None:
             self.weight = torch.ones_like(self.absent, dtype=x.dtype).masked_fill(self.absent, 0)
@@ -99,22 +97,22 @@ class _Edges:
             self.absent, self.size = self.weight == 0, self.weight.abs()
 
     def sum(self, messages: Tensor) -> Tensor:
-        """Add up at each target; ``[E, C]`` to ``[N, C]``."""
+        """Sum messages at each target; ``[E, C]`` to ``[N, C]``."""
         # Not index_add: in ONNX that is ScatterND, whose threads in onnxruntime overwrite each
         # other's sums; ScatterElements adds one after the other.
         target = self.target[:, None].expand_as(messages)
         return messages.new_zeros(self.num_nodes, messages.size(1)).scatter_add(0, target, messages)
 
     def neighbours(self, h: Tensor) -> Tensor:
-        """A H."""
+        """Return A H."""
         return self.sum(self.weight * h.index_select(0, self.source))
 
     def degree(self) -> Tensor:
-        """``[N, 1]``."""
+        """Return the degrees ``[N, 1]``."""
         return self.sum(self.size)
 
     def attend(self, scores: Tensor, values: Tensor) -> Tensor:
-        """Softmax of the scores ``[E, heads]`` at each target, times values ``[N, heads * d]``."""
+        """Sum values ``[N, heads * d]`` by the softmax of scores ``[E, heads]`` at each target."""
         scores = scores.masked_fill(self.absent, torch.finfo(scores.dtype).min)
         target = self.target[:, None].expand_as(scores)
         lowest = scores.new_full((self.num_nodes, scores.size(1)), torch.finfo(scores.dtype).min)
@@ -123,12 +121,12 @@ class _Edges:
         totals = self.sum(self.size * shares)
         totals = totals.masked_fill(totals == 0, 1.0)  # a node without edges
         attention = self.weight * shares / totals.index_select(0, self.target)
-        given = values.index_select(0, self.source).unflatten(1, (scores.size(1), -1))
-        return self.sum((attention[:, :, None] * given).flatten(1))
+        messages = values.index_select(0, self.source).unflatten(1, (scores.size(1), -1))
+        return self.sum((attention[:, :, None] * messages).flatten(1))
 
 
 class _LoopedEdges(_Edges):
-    """Edges and a self-loop for each node."""
+    """Edges with a self-loop for each node."""
 
     def __init__(self, edges: _Edges) -> None:
         nodes = torch.arange(edges.num_nodes, device=edges.target.device)
@@ -166,8 +164,8 @@ def _sage(model: Any, x: Tensor, edges: _Edges) -> Tensor:
     h = x
     for index in range(model.num_layers):
         h = h.relu() if index else h
-        given = edges.neighbours(h @ model.neighbour_weights[index])
-        h = h @ model.self_weights[index] + given / degree
+        total = edges.neighbours(h @ model.neighbour_weights[index])
+        h = h @ model.self_weights[index] + total / degree
     return h
 
 

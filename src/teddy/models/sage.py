@@ -23,7 +23,7 @@ class SAGE(LayeredGNN):
         H^{(l+1)} = \sigma\big(H^{(l)} W_{\mathrm{self}}^{(l)} +
         D^{-1} A (H^{(l)} W_{\mathrm{neighbours}}^{(l)})\big)
 
-    Where edges have weights, :math:`D = \max(\sum_j |a_{ij}|, 1)`. ReLU between layers, dropout on
+    With edge weights, :math:`D = \max(\sum_j |a_{ij}|, 1)`. ReLU between layers, dropout on
     the hidden layers only, no bias. Options as in
     :class:`~teddy.models.layered.LayeredGNN`.
 
@@ -61,7 +61,7 @@ class SAGE(LayeredGNN):
         return multiply(h, self.self_weights[index]) + neighbours
 
     def units(self) -> list[Units]:
-        """Columns of both weights of a layer, and the rows of the next layer's."""
+        """Return columns of both weights of a layer, with rows of the next ones."""
         weights = zip(self.self_weights, self.neighbour_weights, strict=True)
         return [
             Units(own[0].size(1), tuple(Part(w, 1) for w in own), tuple(Part(w, 0) for w in other))
@@ -69,14 +69,14 @@ class SAGE(LayeredGNN):
         ]
 
     def project(self, index: int, rows: Rows) -> Rows:
-        """Both products with H."""
+        """Compute both products with H."""
         h = rows[0] if index == 0 else self.hidden(rows[0])
         weights = self.self_weights[index], self.neighbour_weights[index]
         return tuple(multiply(h, weight) for weight in weights)
 
-    def gather(self, index: int, given: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
-        """Nodes themselves plus the mean of their neighbours."""
-        return (own[0] + adjacency @ given[1],)
+    def gather(self, index: int, neighbours: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
+        """Add the mean of the neighbours to each node."""
+        return (own[0] + adjacency @ neighbours[1],)
 
     def linear_terms(self, index: int, degree: Tensor) -> list[LinearTerm]:
         """Nodes themselves, and the mean of their neighbours."""
@@ -87,7 +87,7 @@ class SAGE(LayeredGNN):
         ]
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
-        """Per layer: both products with H, plus an entry of A times each output."""
+        """Count per layer: both products with H, plus an entry of A times each output."""
         weights = zip(self.layer_inputs(x), self.self_weights, self.neighbour_weights, strict=True)
         return [
             product_macs(h, own) + product_macs(h, other) + adjacency.pattern.nnz * own.size(1)

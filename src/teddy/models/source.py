@@ -1,4 +1,4 @@
-"""Where the models of a search come from: a name, a module, or a function that makes one."""
+"""Source of a search's models: a name, a module, or a function that makes one."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ ModelLike = str | nn.Module | Callable[[], nn.Module]
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Makes as many models with initial weights as a search needs.
+    """Factory of models with initial weights.
 
     Args:
-        model: A model's name, perhaps with options; a module, whose weights are the initial ones;
-            or a function that makes one.
-        options: Options of a model that is given by name.
-        data: The graph, for a function whose one argument is ``data``.
+        model: Name of a model, optionally with options; a module with its initial weights; or a
+            function that makes one.
+        options: Options of a named model.
+        data: Graph, for a function with the argument ``data``.
 
     Example:
         >>> ModelSource("gcn", {"hidden_channels": 8}).make(features=3, outputs=2)
@@ -44,14 +44,14 @@ class ModelSource:
     def __post_init__(self) -> None:
         if self.options and not isinstance(self.model, str):
             raise InputError(
-                f"option '{min(self.options)}' came with a module of your own, expected options of "
-                "the method or the task, and those of a model only with its name"
+                f"option '{min(self.options)}' has no effect on your own module, expected "
+                "options of the method or the task, or the name of a built-in model"
             )
         if callable(self.model) and not isinstance(self.model, nn.Module):
             check_callable(self.model)
 
     def own_module(self) -> nn.Module | None:
-        """Return the user's own module, not a copy; None for a model of ours.
+        """Return your own module, not a copy; None for a built-in model.
 
         Example:
             >>> ModelSource("gcn", {}).own_module()
@@ -64,7 +64,7 @@ class ModelSource:
         return None if isinstance(module, GNN) else module
 
     def with_features(self, data: Data) -> Data:
-        """Return data with floats for integer features, unless your own module takes them."""
+        """Return data with integer features as floats, unless the model is your own module."""
         if data.x.is_floating_point() or self.own_module() is not None:
             return data
         data = copy.copy(data)
@@ -72,7 +72,7 @@ class ModelSource:
         return data
 
     def check_module(self, data: Data) -> None:
-        """Raise unless the user's own module takes features and a graph.
+        """Raise unless your own module takes features and a graph.
 
         Args:
             data: The graph.
@@ -84,14 +84,13 @@ class ModelSource:
             warn_of_weight(data)
 
     def make(self, features: int, outputs: int) -> nn.Module:
-        """Make a model with initial weights; of a module given by the user, a copy.
+        """Make a model with initial weights; your own module is copied.
 
-        Of one that ``torch.compile`` or ``DataParallel`` has wrapped it is the module inside, and
-        no layer remembers a graph.
+        Wrappers of ``torch.compile`` and ``DataParallel`` are removed, and no layer caches a graph.
 
         Args:
-            features: Of a node; a model that is given by name has as many inputs.
-            outputs: The same of its outputs.
+            features: Number of inputs of a named model.
+            outputs: Number of outputs of a named model.
         """
         if isinstance(self.model, str):
             return build_model(self.model, features, outputs, **self.options)
@@ -108,13 +107,13 @@ class ModelSource:
         return stop_caching(unwrapped(made))
 
     def kind(self) -> nn.Module | type[nn.Module]:
-        """A model, or the class of one: what says which inputs it takes."""
+        """Return a model or the class of one, which determines its inputs."""
         if isinstance(self.model, str):
             return MODELS[parse_model(self.model)[0]]
         return self.make(0, 0)
 
     def takes_self_loops(self) -> bool:
-        """Whether a model is given the self-loops that are listed; models of ours add their own.
+        """Return whether a model gets the listed self-loops; built-in models add their own.
 
         Example:
             >>> ModelSource("gcn", {}).takes_self_loops()
@@ -125,7 +124,7 @@ class ModelSource:
         return not isinstance(self.model, str) and not isinstance(self.make(0, 0), GNN)
 
     def warn_of_casts(self, data: Data) -> None:
-        """Warn of values of a graph that lose precision in the type of your own module."""
+        """Warn of values of a graph that lose precision in the dtype of your own module."""
         module = self.own_module()
         if module is not None:
             dtype = dense_input(module, torch.empty(0, dtype=data.x.dtype)).dtype

@@ -1,4 +1,4 @@
-"""Specformer: a filter of the graph's whole spectrum, learned by a Transformer."""
+"""Specformer: a spectral filter of the whole graph, learned by a transformer."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from teddy.weights.units import Part, Units
 
 @dataclass(frozen=True)
 class Filter:
-    r"""What all layers together do to a signal.
+    r"""Spectral filter of all layers together.
 
     Attributes:
-        passed: ``[C]``, :math:`\prod w_0`: what passes of all of it.
-        response: ``[k, C]``: what is beside it, of each eigenvalue.
+        passed: ``[C]``, :math:`\prod w_0`, the factor of the whole signal.
+        response: ``[k, C]``, the additional factor of each eigenvalue.
         vectors: ``[N, k]``, :math:`U`.
     """
 
@@ -36,25 +36,25 @@ class Filter:
 class Specformer(GNN):
     r"""`Specformer <https://arxiv.org/abs/2303.01028>`_, as released for nodes of a graph.
 
-    With :math:`L = U \Lambda U^\top` of the graph it is given, pruned or not, and new eigenvalues
-    :math:`\bar\lambda_m` that a Transformer over all eigenvalues makes for each head :math:`m`:
+    With :math:`L = U \Lambda U^\top` of the given graph, pruned or not, and new eigenvalues
+    :math:`\bar\lambda_m` from a transformer over all eigenvalues for each head :math:`m`:
 
     .. math::
         H^{(0)} = \mathrm{ReLU}(X W_1 + b_1) W_2 + b_2, \qquad
         H^{(l+1)} = H^{(l)} \odot w^{(l)}_0 + \sum_m
         U\, \mathrm{diag}(\bar\lambda_m)\, U^\top H^{(l)} \odot w^{(l)}_m
 
-    with one column for each class. Dropout on the features and on :math:`H^{(0)}`. As nothing but
-    products is between the layers, and :math:`U^\top U = I`, all are computed as one filter:
-    :math:`U` is multiplied with twice, however many layers and heads.
+    with one column for each class. Dropout on the features and on :math:`H^{(0)}`. Since layers are
+    linear and :math:`U^\top U = I`, all are computed as one filter, with two products with
+    :math:`U` for any number of layers and heads.
 
-    With a part of the spectrum (``eigenvalues``) the rest of a signal passes by :math:`w_0` alone.
+    With a part of the spectrum (``eigenvalues``) the rest of a signal is multiplied by :math:`w_0`.
 
     Args:
-        in_channels: Features of a node.
-        out_channels: Classes.
+        in_channels: Number of features.
+        out_channels: Number of classes.
         options: ``hidden_channels``, of features and of eigenvalues, ``num_layers``, ``heads``,
-            ``dropout``, ``eigenvalues``: how many, 0 for all of them; see
+            ``dropout``, ``eigenvalues``: their number, 0 for all of them; see
             :func:`~teddy.models.spectrum.spectrum`.
 
     Example:
@@ -94,7 +94,7 @@ class Specformer(GNN):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw Glorot-uniform weights; a layer begins with the mean of its bases."""
+        """Draw Glorot-uniform weights; a layer starts as the mean of its bases."""
         draw_glorot(self.encoder)
         draw_glorot(self.classifier)
         self.eigenvalues.reset_parameters()
@@ -102,21 +102,21 @@ class Specformer(GNN):
             nn.init.constant_(weights, 1 / len(weights))
 
     def structure(self, pattern: Pattern, weights: Tensor | None = None) -> Spectrum:
-        """The spectrum of the graph's Laplacian."""
-        found, weight = spectrum(pattern, self.options["eigenvalues"]), self.encoder.weight
-        return Spectrum(found.values.to(weight), found.vectors.to(weight))
+        """Return the spectrum of the graph's Laplacian."""
+        pairs, weight = spectrum(pattern, self.options["eigenvalues"]), self.encoder.weight
+        return Spectrum(pairs.values.to(weight), pairs.vectors.to(weight))
 
     def feature_weights(self) -> Units:
-        """Columns of the encoder."""
+        """Return columns of the encoder."""
         return Units(self.in_channels, (), (Part(self.encoder.weight, 1),))
 
     def units(self) -> list[Units]:
-        """Of the features, and of the eigenvalues' feed-forward network."""
+        """Return the units of the feature encoder, and of the eigenvalues' feed-forward network."""
         feed, fed = self.eigenvalues.feed, self.eigenvalues.fed
         return [linear_units(self.encoder, self.classifier), linear_units(feed, fed)]
 
     def freeze(self, structure: Spectrum) -> Filter:
-        """The filter of all layers; equal eigenvalues are computed once."""
+        """Compute the filter of all layers; equal eigenvalues are computed once."""
         values, which, copies = _distinct(structure)
         new = self.eigenvalues(values, copies)
         passed, response = torch.ones_like(self.combinations[0][0]), torch.ones_like(new[:, :1])
@@ -126,25 +126,27 @@ class Specformer(GNN):
         return Filter(passed, (response - passed).index_select(0, which), structure.vectors)
 
     def stem(self, x: Features, structure: Spectrum | Filter) -> tuple[Features, Filter]:
-        """The filter, unless it is there already."""
+        """Compute the filter, unless it is computed already."""
         return x, structure if isinstance(structure, Filter) else self.freeze(structure)
 
     def head(self, stem: tuple[Features, Filter], structure: Spectrum | Filter) -> Tensor:
         """Encode the features and filter them."""
-        x, found = stem
+        x, spectral_filter = stem
         h: Tensor = multiply(self.dropout(x), self.encoder.weight.t()) + self.encoder.bias
         h = self.dropout(multiply(h.relu(), self.classifier.weight.t()) + self.classifier.bias)
         # Few classes: with rows of them on the left of U all products, the gradient's too, are
         # several times as fast.
-        coefficients = found.response.t().contiguous() * (h.t().contiguous() @ found.vectors)
-        return h * found.passed + (coefficients @ found.vectors.t()).t()
+        coefficients = spectral_filter.response.t().contiguous() * (
+            h.t().contiguous() @ spectral_filter.vectors
+        )
+        return h * spectral_filter.passed + (coefficients @ spectral_filter.vectors.t()).t()
 
     def layer_macs(self, x: Features, structure: Spectrum | Filter) -> list[int]:
-        """Of the features' encoder, the eigenvalues' Transformer, and the filter of all layers.
+        """Count the feature encoder, the eigenvalues' transformer, and the filter of all layers.
 
-        The filter: a non-zero entry of U times each class, twice; a weight of a layer for each
-        distinct eigenvalue; its product with each eigenvalue's coefficients and with H. A filter
-        that is there already costs its products with U and H only.
+        The filter is two products of non-zero entries of U with each class, a weight of a layer
+        for each distinct eigenvalue, and its products with coefficients and with H. A computed
+        filter costs its products with U and H only.
         """
         rows, k = structure.vectors.shape
         distinct = 0 if isinstance(structure, Filter) else _distinct(structure)[0].numel()
@@ -159,12 +161,11 @@ class Specformer(GNN):
 
 
 class EigenvalueTransformer(nn.Module):
-    r"""New eigenvalues, one for each head, from all eigenvalues of a graph.
+    r"""Transformer from all eigenvalues of a graph to new ones, one for each head.
 
-    An eigenvalue is encoded by itself and the sine and cosine of
-    :math:`100 \lambda / 10000^{2i / d}` with the width :math:`d`; then self-attention and a
-    feed-forward network, each after a layer norm and beside a residual connection, and a linear
-    decoder.
+    An eigenvalue is encoded as itself with the sine and cosine of
+    :math:`100 \lambda / 10000^{2i / d}` for the width :math:`d`. Self-attention and a feed-forward
+    network follow, each with layer norm and residual connection, then a linear decoder.
     """
 
     def __init__(self, hidden: int, heads: int) -> None:
@@ -182,10 +183,10 @@ class EigenvalueTransformer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        r"""Draw Glorot-uniform weights, of which the new eigenvalues begin near 1 - lambda.
+        r"""Draw Glorot-uniform weights with which new eigenvalues start near 1 - lambda.
 
-        That is a low-pass filter as GCN's: from a random one a few labels don't lead to it. One
-        hidden unit carries it from the encoding to the decoder.
+        That is a low-pass filter as in GCN, which few labels do not learn from a random filter.
+        One hidden unit carries it from the encoding to the decoder.
         """
         draw_glorot(self)
         with torch.no_grad():
@@ -211,7 +212,7 @@ class EigenvalueTransformer(nn.Module):
             linear(normed).view(1, z.size(0), self.heads, -1).transpose(1, 2)
             for linear in (self.query, self.key, self.value)
         )
-        # A key that is there c times counts c times: log c beside its score.
+        # A key with multiplicity c counts c times: log c is added to its score.
         often = copies.to(z.dtype).log().view(1, 1, 1, -1)
         mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=often)
         z = z + self.attended(mixed.transpose(1, 2).reshape(z.size(0), -1))
@@ -220,14 +221,14 @@ class EigenvalueTransformer(nn.Module):
         return new
 
     def macs(self, count: int) -> int:
-        """Multiply-accumulates: of distinct eigenvalues with weights, and with each other."""
+        """Count products of distinct eigenvalues with weights, and with each other."""
         linears = [module for module in self.modules() if isinstance(module, nn.Linear)]
         weights = sum(product_macs(count, linear.weight.t()) for linear in linears)
         return weights + 2 * count * count * self.query.out_features
 
 
 def _distinct(structure: Spectrum) -> tuple[Tensor, Tensor, Tensor]:
-    """Distinct eigenvalues, the index of each one among them, and their multiplicities."""
+    """Return distinct eigenvalues, the index of each eigenvalue, and multiplicities."""
     distinct: tuple[Tensor, Tensor, Tensor] = torch.unique_consecutive(
         structure.values, return_inverse=True, return_counts=True
     )

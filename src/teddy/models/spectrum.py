@@ -30,12 +30,12 @@ _ROUNDING = 1e-13  # an entry below it is 0
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Eigenpairs of a Laplacian.
+    """Eigenvalues and eigenvectors of a Laplacian.
 
     Attributes:
         values: ``[k]``, ascending, from 0 to 2.
-        vectors: ``[N, k]``, orthonormal columns; of each the largest entry, the first of equal
-            ones, is positive.
+        vectors: ``[N, k]``, orthonormal columns; the largest entry of each (the first one of
+            equals) is positive.
     """
 
     values: Tensor
@@ -45,26 +45,24 @@ class Spectrum:
 def spectrum(pattern: Pattern, count: int = 0, cache: bool = True) -> Spectrum:
     """Decompose :math:`L = I - D^{-1/2} A D^{-1/2}` of an undirected graph, in float64.
 
-    An edge listed in one direction counts as both. A node without edges is a component of its own:
+    Edges in one direction count as both. A node without edges is a connected component with
     :math:`L_{ii} = 0`, not 1.
 
-    Each connected component is decomposed by itself: after pruning, when most are small, that is
-    far cheaper than the whole. Its eigenvalue 0, which it has once, is known exactly, with the
-    eigenvector :math:`D^{1/2} 1` on its nodes. Equal eigenvalues are in the order of the
-    components.
+    Each connected component is decomposed separately, which is far cheaper after pruning, when
+    most are small. Its simple eigenvalue 0 is exact, with the eigenvector :math:`D^{1/2} 1` on its
+    nodes. Equal eigenvalues are in the order of the components.
 
-    A part of the spectrum is its lower end: the eigenvalue 0 of components that have an edge, the
-    largest first, for at most half of the pairs, then the smallest eigenvalues above 0, and nodes
-    without edges only if those aren't enough. A large component is decomposed by
-    :func:`~teddy.models.subspace.smallest_pairs`.
+    A part of the spectrum is its lower end: eigenvalues 0 of components with an edge, the largest
+    first, for at most half of the pairs, then the smallest eigenvalues above 0, and last nodes
+    without edges. Large components use :func:`~teddy.models.subspace.smallest_pairs`.
 
     Args:
         pattern: Edges; self-loops are ignored.
-        count: Number of pairs; 0 or N and more: all.
-        cache: Whether to look on disk first, and to keep the result there (from 500 nodes on).
+        count: Number of pairs; 0 or at least N: all.
+        cache: Whether to cache the result on disk, from 500 nodes.
 
     Raises:
-        InputError: if it needs more memory than there is; see :func:`spectrum_bytes`.
+        InputError: if the free memory is too small; see :func:`spectrum_bytes`.
 
     Example:
         >>> edge = Pattern.from_entries(torch.tensor([0, 1]), torch.tensor([1, 0]), (3, 3))
@@ -80,9 +78,9 @@ def spectrum(pattern: Pattern, count: int = 0, cache: bool = True) -> Spectrum:
 
 
 def positions(pattern: Pattern, count: int, cache: bool = True) -> Tensor:
-    """Position of each node: its entries in the eigenvectors of the smallest eigenvalues above 0.
+    """Return positions of nodes: entries of the eigenvectors of the smallest eigenvalues above 0.
 
-    As in :func:`spectrum`; where there are fewer than ``count``, the last columns are 0.
+    See :func:`spectrum`. With fewer than ``count`` of them, the last columns are 0.
 
     Example:
         >>> edge = Pattern.from_entries(torch.tensor([0, 1]), torch.tensor([1, 0]), (2, 2))
@@ -98,18 +96,18 @@ def positions(pattern: Pattern, count: int, cache: bool = True) -> Tensor:
 
 
 def spectrum_bytes(pattern: Pattern, count: int = 0) -> int:
-    """Bytes that :func:`spectrum` needs at most, the result among them.
+    """Return the peak memory of :func:`spectrum` in bytes, including the result.
 
-    For one component after the other: three float64 matrices over it, or of a part of its spectrum
-    six float64 blocks of the vectors that are iterated. For all together: the float32 vectors of
-    each component, and the result.
+    Each component in turn needs three float64 matrices, or for a part of its spectrum six float64
+    blocks of iterated vectors. All together need the float32 vectors of each component, and the
+    result.
     """
     graph = _Graph(pattern)
     return graph.bytes(count if 0 < count < graph.num_nodes else graph.num_nodes)
 
 
 class _Graph:
-    """The simple undirected graph and its components, numbered by their first nodes."""
+    """Simple undirected graph and its components, numbered by their first nodes."""
 
     def __init__(self, pattern: Pattern) -> None:
         from scipy.sparse import csr_array
@@ -128,33 +126,33 @@ class _Graph:
         self.starts = np.cumsum(self.sizes) - self.sizes
 
     def fingerprint(self) -> str:
-        """The sha256 of the number of nodes and the edges."""
+        """Return the sha256 of the number of nodes and the edges."""
         digest = hashlib.sha256(f"{self.num_nodes} nodes\n".encode())
         for part in (self.adjacency.indptr, self.adjacency.indices):
             digest.update(part.astype("<i8").tobytes())
         return digest.hexdigest()
 
     def batches(self) -> Iterator[Array]:
-        """Nodes ``[m, n]`` of m components of n nodes: small ones together, others one by one."""
+        """Yield nodes ``[m, n]`` of m components of n nodes: small ones together, others alone."""
         for size in np.unique(self.sizes)[::-1]:
             nodes = self.order[self.starts[self.sizes == size][:, None] + np.arange(size)]
             yield from [nodes] if size <= _STACKED else np.split(nodes, len(nodes))
 
     def normalised(self, nodes: Array) -> Any:
-        """The entries of I - L among some nodes, in their order."""
+        """Return the entries of I - L among some nodes, in their order."""
         from scipy.sparse import diags_array
 
         scale = diags_array(1 / np.sqrt(np.maximum(self.degree[nodes], 1)))
         return (scale @ self.adjacency[nodes][:, nodes] @ scale).tocsr()
 
     def kernel(self, nodes: Array) -> Array:
-        """Of each component the eigenvector of 0, ``[m, n]``."""
+        """Return the eigenvector of 0 of each component, ``[m, n]``."""
         root = np.sqrt(np.maximum(self.degree[nodes], 1))
         kernel: Array = root / np.linalg.norm(root, axis=1, keepdims=True)
         return kernel
 
     def bytes(self, count: int) -> int:
-        """What is needed for so many pairs."""
+        """Return the bytes needed for a number of pairs."""
         work = held = 0
         for n, m in zip(*np.unique(self.sizes, return_counts=True), strict=True):
             n, m = int(n), int(m)
@@ -177,13 +175,13 @@ class _Component:
 def _cached(graph: _Graph, count: int, with_kernel: bool, cache: bool) -> Spectrum:
     key = f"laplacian 1, {count} pairs, kernel {with_kernel}, {graph.fingerprint()}"
     cache = cache and graph.num_nodes >= _WORTH_KEEPING
-    found = disk.load(key) if cache else None
-    if found is None:
+    pairs = disk.load(key) if cache else None
+    if pairs is None:
         _check_memory(graph, count, with_kernel)
-        found = _assembled(graph, count, with_kernel)
+        pairs = _assembled(graph, count, with_kernel)
         if cache:
-            disk.save(key, found)
-    return Spectrum(found["values"].to(graph.device), found["vectors"].to(graph.device))
+            disk.save(key, pairs)
+    return Spectrum(pairs["values"].to(graph.device), pairs["vectors"].to(graph.device))
 
 
 def _check_memory(graph: _Graph, count: int, with_kernel: bool) -> None:
@@ -221,15 +219,15 @@ def _assembled(graph: _Graph, count: int, with_kernel: bool) -> dict[str, Tensor
     column = np.full(values.size, -1)
     column[chosen] = np.arange(chosen.size)
     vectors = np.zeros((graph.num_nodes, chosen.size), np.float32)
-    for part, own in zip(parts, np.split(column, np.cumsum(widths)[:-1]), strict=True):
-        here = own >= 0
-        if here.any():
-            vectors[np.ix_(part.nodes, own[here])] = part.vectors[:, here]
+    for part, columns in zip(parts, np.split(column, np.cumsum(widths)[:-1]), strict=True):
+        kept = columns >= 0
+        if kept.any():
+            vectors[np.ix_(part.nodes, columns[kept])] = part.vectors[:, kept]
     return {"values": torch.from_numpy(values[chosen]), "vectors": torch.from_numpy(vectors)}
 
 
 def _decomposed(graph: _Graph, nodes: Array, count: int) -> Iterator[_Component]:
-    """Components of one size, each with at most ``count`` pairs above 0."""
+    """Return components of one size, each with at most ``count`` pairs above 0."""
     m, n = nodes.shape
     most, kernel = min(count, n - 1), graph.kernel(nodes)
     S = graph.normalised(nodes.ravel())
@@ -255,7 +253,7 @@ def _decomposed(graph: _Graph, nodes: Array, count: int) -> Iterator[_Component]
 
 
 def _whole(S: Any, m: int, n: int) -> tuple[Array, Array]:
-    """All pairs of m components, whose I - L are the blocks of S."""
+    """Return all pairs of m components, whose I - L are the blocks of S."""
     from scipy.linalg import eigh
 
     if m == 1:
@@ -272,5 +270,5 @@ def _whole(S: Any, m: int, n: int) -> tuple[Array, Array]:
 
 
 def _iterates(n: int, count: int) -> bool:
-    """Whether a part of a component's spectrum is cheaper by itself."""
+    """Return whether iteration is cheaper than the whole spectrum of a component."""
     return n > _DENSE and 4 * count < n

@@ -1,7 +1,7 @@
-"""A part of a spectrum: subspace iteration with a Chebyshev filter.
+"""Lower end of a spectrum: subspace iteration with a Chebyshev filter.
 
-Unlike a Lanczos iteration from one vector it finds every copy of a multiple eigenvalue, of which
-the Laplacian of a graph has many.
+Unlike a Lanczos iteration from one vector it finds every copy of a multiple eigenvalue; Laplacians
+of graphs have many.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _SWEEPS, _FEWEST, _MOST = 300, 8, 200  # of the filter, and its degrees
 
 
 def block_width(count: int) -> int:
-    """Number of vectors that are iterated to find ``count``."""
+    """Return the number of iterated vectors for ``count`` pairs."""
     return count + max(8, count // 4)
 
 
 def smallest_pairs(S: Any, kernel: Array, count: int) -> tuple[Array, Array]:
-    """The smallest eigenvalues above 0 of L = I - S, and their vectors, of a connected graph.
+    """Return the smallest eigenvalues above 0 of L = I - S, and vectors, of a connected graph.
 
     Subspace iteration: a sweep multiplies a block of vectors with a Chebyshev polynomial of L that
     is small on :math:`[a, 2]` and grows below, then takes the best vectors of the space that they
@@ -33,8 +33,8 @@ def smallest_pairs(S: Any, kernel: Array, count: int) -> tuple[Array, Array]:
     that is a third of the nodes wide are below 1.5.
 
     Args:
-        S: The normalised adjacency, sparse.
-        kernel: The vector of eigenvalue 0, of length 1.
+        S: Sparse normalised adjacency.
+        kernel: Eigenvector of 0, of length 1.
         count: Number of pairs.
 
     Example:
@@ -61,13 +61,13 @@ def smallest_pairs(S: Any, kernel: Array, count: int) -> tuple[Array, Array]:
         degree = int(np.clip(2 / np.sqrt(gap / 2), _FEWEST, _MOST))
         X = _filtered(S, X, LX, a, degree)
     raise InputError(
-        f"the {count} smallest eigenvalues of {kernel.size} nodes weren't found in {_SWEEPS} "
-        f"sweeps, expected fewer or more of them"
+        f"the {count} smallest eigenvalues of {kernel.size} nodes did not converge in {_SWEEPS} "
+        f"sweeps: try fewer or more of them"
     )
 
 
 def _filtered(S: Any, X: Array, LX: Array, a: float, degree: int) -> Array:
-    """A Chebyshev polynomial of L, of [a, 2] moved to [-1, 1] and scaled to 1 at 0, times X."""
+    """Multiply X by a Chebyshev polynomial of L on [a, 2], scaled to 1 at 0."""
     centre, half = (2 + a) / 2, (2 - a) / 2
     first = scale = -half / centre
     before, now = X, (LX - centre * X) * (scale / half)

@@ -1,4 +1,4 @@
-"""UniMP: a graph transformer whose attention runs along edges."""
+"""UniMP: a graph transformer with attention along edges."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class UniMP(AttentionGNN):
     r"""`Unified message passing <https://arxiv.org/abs/2009.03509>`_.
 
     For each head, over the neighbours :math:`j` of :math:`i`, with :math:`q = h W_q + b_q`,
-    :math:`v` alike, and :math:`k = h W_k` (the softmax wouldn't see a bias there):
+    the same for :math:`v`, and :math:`k = h W_k` (a bias would cancel in the softmax):
 
     .. math::
         \alpha_{ij} = \mathrm{softmax}_j\big(q_i^\top k_j / \sqrt d\big), \qquad
@@ -36,18 +36,18 @@ class UniMP(AttentionGNN):
     or, with ``gated=False``, :math:`h_i' = m_i + r_i`. Heads side by side, layer norm and ReLU in
     hidden layers, the mean of the heads in the last. Dropout on the input, the hidden layers, and
     the attention of all layers but the last. A pruned edge isn't in the sum or in the softmax; a
-    node without edges has :math:`m_i = 0`. Where edges have weights,
+    node without edges has :math:`m_i = 0`. With edge weights,
     :math:`\alpha_{ij} = a_{ij} \exp(e_{ij}) / \sum_k |a_{ik}| \exp(e_{ik})`.
 
-    With ``label_rate`` above 0 labels of training nodes are an input, too: an embedding of its
-    label is added to a node's features. In each step of a training so many of them, drawn anew,
-    are shown, and the others are to be predicted; afterwards all are shown.
+    With ``label_rate`` above 0, labels of training nodes are inputs, too: an embedding of its
+    label is added to a node's features. In each training step this share of them, drawn again,
+    are inputs, and the others are predicted. After training all are inputs.
 
     Args:
-        in_channels: Features of a node.
-        out_channels: Classes.
+        in_channels: Number of features.
+        out_channels: Number of classes.
         options: ``hidden_channels`` (of each head), ``num_layers``, ``dropout``, ``heads``,
-            ``gated``, ``label_rate`` (0: labels aren't shown; the paper has 0.625).
+            ``gated``, ``label_rate`` (0: no label inputs; the paper has 0.625).
 
     Example:
         >>> model = UniMP(3, 2, hidden_channels=4)
@@ -103,45 +103,45 @@ class UniMP(AttentionGNN):
 
     @property
     def deterministic(self) -> bool:
-        """Whether training and evaluation compute the same."""
+        """Whether training and evaluation compute the same outputs."""
         return super().deterministic and self.labels is None
 
     def learn_labels(self, y: Tensor, nodes: Tensor) -> None:
-        """Take the labels of these nodes as an input from now on."""
+        """Set the labels of these nodes as inputs."""
         if self.labels is not None:
             self.known_nodes, self.known_labels = nodes, y.index_select(0, nodes)
             self.uses_labels = True
 
     def adjacency(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
-        """The edges; the values weigh the attention."""
+        """Return the edges; the values multiply the attention."""
         if weights is None:
             return SparseMatrix(pattern, self.queries[0].new_ones(pattern.nnz), unit=True)
         return SparseMatrix(pattern, weights)
 
     def feature_weights(self) -> Units:
-        """Rows of all four first weights, and a column of the labels' embedding."""
-        own = () if self.labels is None else (Part(self.labels, 1),)
+        """Return rows of all four first weights, with columns of the label embedding."""
+        labels = () if self.labels is None else (Part(self.labels, 1),)
         first = tuple(Part(weight, 0) for weight in self._weights(0))
-        return Units(self.in_channels, (), first, own)
+        return Units(self.in_channels, (), first, labels)
 
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:
         """Compute one layer, its norm and ReLU; in training with dropout of its attention."""
         weight = torch.cat(self._weights(index), dim=1)
         g = multiply(h, weight)
         if index == 0 and self.labels is not None:
-            g = g.index_add(0, *self._shown(weight))
-        given = self._parts(index, g)
-        output: Tensor = self.gather(index, given, given, adjacency)[0]
+            g = g.index_add(0, *self._label_inputs(weight))
+        parts = self._parts(index, g)
+        output: Tensor = self.gather(index, parts, parts, adjacency)[0]
         return output
 
     def project(self, index: int, rows: Rows) -> Rows:
-        """Keys, queries, values and residuals."""
+        """Compute keys, queries, values and residuals."""
         return self._parts(index, multiply(rows[0], torch.cat(self._weights(index), dim=1)))
 
-    def gather(self, index: int, given: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
-        """Attend to the neighbours, and mix in the residual."""
+    def gather(self, index: int, neighbours: Rows, own: Rows, adjacency: SparseMatrix) -> Rows:
+        """Compute the attention over neighbours, and add the residual."""
         last = index == self.num_layers - 1
-        (key, _, value, _), (_, query, _, residual) = given, own
+        (key, _, value, _), (_, query, _, residual) = neighbours, own
         pattern = adjacency.pattern.repeat(self.heads)  # row and column: node and head
         query, key, value = (t.reshape(t.size(0) * self.heads, -1) for t in (query, key, value))
         scores = sampled_product(query, key, pattern) / query.size(1) ** 0.5
@@ -158,7 +158,7 @@ class UniMP(AttentionGNN):
         return (output if last else F.relu(self.norms[index](output)),)
 
     def layer_macs(self, x: Features, adjacency: SparseMatrix) -> list[int]:
-        """Per layer: H W of all four, q k and alpha v along each entry, the gate."""
+        """Count per layer: H W of all four, q k and alpha v along each entry, the gate."""
         return [
             sum(product_macs(h, weight) for weight in self._weights(index))
             + 2 * adjacency.pattern.nnz * self.values[index].size(1)
@@ -174,11 +174,11 @@ class UniMP(AttentionGNN):
         return g[:, :width], *rest.split([width, width, parts[-1].size(1)], dim=1)
 
     def _weights(self, index: int) -> list[Tensor]:
-        """Of keys, queries, values and residuals."""
+        """Return the weights of keys, queries, values and residuals."""
         return [part[index] for part in (self.keys, self.queries, self.values, self.skips)]
 
-    def _shown(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """Nodes whose label is shown, and what it adds to their product with a weight."""
+    def _label_inputs(self, weight: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the nodes with a label input, and its contribution to their product."""
         assert self.labels is not None
         nodes, labels, self.to_predict = self.known_nodes, self.known_labels, None
         if self.training and nodes.numel():
@@ -189,8 +189,8 @@ class UniMP(AttentionGNN):
         return nodes, (self.labels @ weight).index_select(0, labels)
 
     def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *args: Any) -> None:
-        for name in ("known_nodes", "known_labels"):  # of whatever length
-            found = state.get(prefix + name)
-            if found is not None:
-                setattr(self, name, found.new_empty(found.shape))
+        for name in ("known_nodes", "known_labels"):  # of any length
+            stored = state.get(prefix + name)
+            if stored is not None:
+                setattr(self, name, stored.new_empty(stored.shape))
         super()._load_from_state_dict(state, prefix, *args)

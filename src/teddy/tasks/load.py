@@ -105,8 +105,8 @@ def load_dataset(
             lambda nodes, where: _with_split(nodes, where, split, seed, targets, integers=True),
         )  # fmt: skip
     if isinstance(raw, Batch):
-        split = "public" if split is None and MASKS[0] in raw else split
-        batch = graph_set(raw, split, seed, source, targets)
+        own_split = "public" if split is None and MASKS[0] in raw else split
+        batch = graph_set(raw, own_split, seed, source, targets)
         batch.name = label
         return batch
     graph = _with_split(raw, source, split, seed, targets)

@@ -27,6 +27,7 @@ class BinaryCrossEntropy(Objective):
     :math:`p` and :math:`q` exchanged (``sparse-dense``).
 
     Example:
+        >>> from teddy.settings import TrainConfig
         >>> y = torch.tensor([[1.0, torch.nan]])
         >>> BinaryCrossEntropy(y, torch.tensor([0]), None, TrainConfig())(torch.zeros(1, 2))
         tensor(0.6931)

@@ -23,6 +23,7 @@ class SquaredError(Objective):
     mean over nodes and numbers of :math:`(z - z_{dense})^2 / \tau^2` in either direction.
 
     Example:
+        >>> from teddy.settings import TrainConfig
         >>> y = torch.tensor([[2.0], [torch.nan]])
         >>> SquaredError(y, torch.tensor([0, 1]), None, TrainConfig())(torch.zeros(2, 1))
         tensor(4.)

@@ -1,6 +1,6 @@
-"""One training loop: dense or projected, distilled or not, full batch or mini-batches.
+"""Training loop of dense models and tickets, in full batch or mini-batches.
 
-Checkpoints, loaders, several processes and the runner of forward passes are here.
+It has loaders, checkpoints, several processes and the distillation loss.
 """
 
 from teddy.settings import TrainConfig

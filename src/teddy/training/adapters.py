@@ -1,4 +1,4 @@
-"""Adapters that run a network on a graph: one for built-in models, one for any other module."""
+"""Adapters for forward passes of built-in models and of any other module."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from teddy.models.module_call import ModuleCall, stop_caching
 
 
 class Adapter(ABC):
-    """A network on a graph: its outputs in training and in evaluation."""
+    """Forward passes of a network on a graph, in training and in evaluation."""
 
     @abstractmethod
     def training_outputs(self, nodes: Tensor | None = None) -> Tensor:
-        """Outputs to learn from, of all nodes or of these."""
+        """Return training outputs of all nodes, or of these."""
 
     @abstractmethod
     def evaluation_outputs(self, nodes: Tensor | None = None) -> Tensor:
-        """Outputs with the weights as they are now, of all nodes or of these."""
+        """Return evaluation outputs of all nodes, or of these, with the current weights."""
 
 
 class BuiltInAdapter(Adapter):
-    """A built-in model: the graph is prepared once, the part before the first dropout is shared.
+    """Forward passes of a built-in model, with the graph prepared once and a shared stem.
 
-    The evaluation of the weights after a step and the training forward of the next step see the
-    same weights and masks, so that the stem serves both. Without dropout they are the same pass.
-    A model that can compute some nodes by themselves shares nothing, unless masks are learned.
+    Evaluation after a step and the training forward of the next step have the same weights and
+    masks, so that one stem serves both. Without dropout they are the same pass. A model that
+    computes some nodes only does not share the stem, unless masks are learned.
 
     Args:
-        network: The model.
+        network: Model.
         x: Features.
-        edge_index: The graph; where edges have masks, sorted by source, then target.
-        values: ``edge_weight``, where edges have one.
-        masks: Masks that are learned.
+        edge_index: Messages; with edge masks, sorted by source, then target.
+        values: ``edge_weight``, if edges have weights.
+        masks: Learned masks.
         mask_of_edge: Mask of each undirected edge, see :class:`~teddy.training.runner.Runner`.
     """
 
@@ -67,12 +67,12 @@ class BuiltInAdapter(Adapter):
         if masks is not None and masks.edge_mask is not None:
             self.pattern = edge_pattern(edge_index, x.shape[0])
             self.mask_of_entry = masks.mask_of_entry(self.pattern, mask_of_edge)
-            self.own_weights = values.get("edge_weight")
-            if self.own_weights is not None:
-                self.own_weights = entry_weights(edge_index, self.own_weights, self.pattern)
+            self.edge_weights = values.get("edge_weight")
+            if self.edge_weights is not None:
+                self.edge_weights = entry_weights(edge_index, self.edge_weights, self.pattern)
 
     def training_outputs(self, nodes: Tensor | None = None) -> Tensor:
-        """Outputs to learn from, of all nodes or of these."""
+        """Return training outputs of all nodes, or of these."""
         if not self.shares_stem:
             return self._of_nodes(self.network.train(), nodes)
         if self._stem is None:
@@ -85,7 +85,7 @@ class BuiltInAdapter(Adapter):
         return _rows(outputs, nodes)
 
     def evaluation_outputs(self, nodes: Tensor | None = None) -> Tensor:
-        """Outputs with the weights as they are now, of all nodes or of these."""
+        """Return evaluation outputs of all nodes, or of these, with the current weights."""
         if not self.shares_stem:
             with torch.no_grad():
                 return self._of_nodes(self.network.eval(), nodes)
@@ -110,8 +110,8 @@ class BuiltInAdapter(Adapter):
             self._weights = self.masks.weights(self.network)
         if self.masks is not None and self.masks.edge_mask is not None:
             weights = self.masks.edge_weights(self.mask_of_entry)
-            if self.own_weights is not None:
-                weights = weights * self.own_weights.to(weights)
+            if self.edge_weights is not None:
+                weights = weights * self.edge_weights.to(weights)
             assert isinstance(self.network, LayeredGNN)
             self.structure = self.network.adjacency(self.pattern, weights)
         self._stem = self._call("stem", self.x)
@@ -126,18 +126,17 @@ class BuiltInAdapter(Adapter):
 
 
 class ModuleAdapter(Adapter):
-    """Any other module: a pass each for training and evaluation, over dense features.
+    """Forward passes of your own module, over dense features.
 
-    A layer that would remember the graph (``cached=True``) computes each graph afresh. Lazy
-    parameters are initialized by one pass. Under masks the weights of the edges are multiplied
-    with those of the masks.
+    Caches of layers (``cached=True``) are disabled. Lazy parameters are initialised by one pass.
+    Edge weights are multiplied by edge masks.
 
     Args:
-        network: The module, see :class:`~teddy.models.module_call.ModuleCall` for its inputs.
+        network: Module, see :class:`~teddy.models.module_call.ModuleCall` for its inputs.
         x: Features.
-        edge_index: The graph; where edges have masks, sorted by source, then target.
+        edge_index: Messages; with edge masks, sorted by source, then target.
         values: Other values of the graph by name.
-        masks: Masks that are learned.
+        masks: Learned masks.
         mask_of_edge: Mask of each undirected edge, see :class:`~teddy.training.runner.Runner`.
     """
 
@@ -165,18 +164,18 @@ class ModuleAdapter(Adapter):
             self._check_masks_matter(masks.edge_mask)
 
     def training_outputs(self, nodes: Tensor | None = None) -> Tensor:
-        """Outputs to learn from, of all nodes or of these."""
+        """Return training outputs of all nodes, or of these."""
         self.network.train()
         return _rows(self._outputs(), nodes)
 
     @torch.no_grad()
     def evaluation_outputs(self, nodes: Tensor | None = None) -> Tensor:
-        """Outputs with the weights as they are now, of all nodes or of these."""
+        """Return evaluation outputs of all nodes, or of these, with the current weights."""
         self.network.eval()
         return _rows(self._outputs().detach(), nodes)
 
     def _outputs(self) -> Tensor:
-        """Outputs of a pass, or raise if their shape isn't one of logits."""
+        """Return the outputs of a pass, or raise if they are not logits."""
         edge_index, values, weights = self.edge_index, self.values, None
         if self.masks is not None:
             weights = self.masks.weights(self.network)
@@ -192,15 +191,15 @@ class ModuleAdapter(Adapter):
         return outputs
 
     def _masked_edges(self, masks: Masks) -> tuple[Any, dict[str, Any]]:
-        """The graph and its values under the masks of edges."""
-        weight = {kind: masks.edge_weights(own) for kind, own in self.mask_of_message.items()}
+        """Return the graph and its values with masked edges."""
+        weight = {kind: masks.edge_weights(index) for kind, index in self.mask_of_message.items()}
         if isinstance(self.edge_index, HeteroInputs):
             return self.edge_index.weighted(weight), self.values
         product = match_dtype(weight, self.x)["edge_weight"] * self.values.get("edge_weight", 1)
         return self.edge_index, {**self.values, "edge_weight": product}
 
     def _check_initialized(self) -> None:
-        """Raise if a lazy parameter has no shape after a pass, since it has no part in it."""
+        """Raise if a lazy parameter is still uninitialised after a pass, since it is unused."""
         for name, parameter in self.network.named_parameters():
             if isinstance(parameter, UninitializedParameter):
                 raise InputError(
@@ -209,20 +208,20 @@ class ModuleAdapter(Adapter):
                 )
 
     def _check_masks_matter(self, edge_mask: Tensor) -> None:
-        """Raise if the module takes edge weights, but doesn't use them."""
+        """Raise if the module takes edge weights, but does not use them."""
         self.network.eval()
-        (found,) = torch.autograd.grad(self._outputs().sum(), [edge_mask], allow_unused=True)
-        if found is None:
+        (gradient,) = torch.autograd.grad(self._outputs().sum(), [edge_mask], allow_unused=True)
+        if gradient is None:
             raise InputError(
-                f"the {type(self.network).__name__} takes no notice of edge_weight, expected one "
-                "that does to learn masks"
+                f"the {type(self.network).__name__} ignores edge_weight, expected a module that "
+                "uses it to learn edge masks"
             )
 
 
 def _mask_of_message(
     masks: Masks, edge_index: Any, num_nodes: int, mask_of_edge: Tensor | None
 ) -> dict[Any, Tensor]:
-    """Mask of each message by relation; of a graph with one type of nodes by ``edge_weight``."""
+    """Return masks of messages by relation; for one node type under ``edge_weight``."""
     if isinstance(edge_index, HeteroInputs):
         edges = edge_index.edge_of.items()
         return {kind: masks.mask_of_edge(edge, mask_of_edge) for kind, edge in edges}

@@ -1,4 +1,4 @@
-"""State of a training, and the file from which it resumes."""
+"""Checkpoints: the state of a training, and the file from which it resumes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from teddy.training.distributed import World, digest_of
 
 
 class Checkpoint:
-    """Weights, the optimizer's state, the best epoch's weights and where torch's generator is.
+    """Checkpoint: current and best weights, and states of the optimizer and the generator.
 
-    The first process writes it after an epoch, whole or not at all; when a training begins, all
-    processes go on from what is there. A training that was ended and goes on gives what it would
-    have given, bit for bit, with as many processes and threads.
+    The rank-zero process writes it atomically after an epoch; all processes resume from it. A
+    resumed training has the same result, bit for bit, with the same number of processes and
+    threads.
 
     Args:
-        path: The file.
-        seconds: Least time from one writing to the next; the end is always written.
+        path: File of the checkpoint.
+        seconds: Minimum interval between checkpoints; the last epoch is always written.
 
     Example:
         >>> import tempfile
@@ -34,7 +34,7 @@ class Checkpoint:
         >>> model, state = GCN(2, 2), State(index=3)
         >>> optimizer = torch.optim.Adam(model.parameters())
         >>> checkpoint = Checkpoint(Path(tempfile.mkdtemp()) / "dense.safetensors", 0)
-        >>> checkpoint.resume(model, optimizer, State())  # there is nothing yet
+        >>> checkpoint.resume(model, optimizer, State())  # no file yet
         >>> checkpoint.save(model, optimizer, state, 1.0, False)
         >>> again = State()
         >>> checkpoint.resume(model, optimizer, again)
@@ -48,12 +48,12 @@ class Checkpoint:
         self._initial = ""
 
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer, state: State) -> None:
-        """Set everything to where the file says it was; without one, leave it as it is.
+        """Restore the state in the file, if it exists.
 
         Args:
-            model: With its initial weights.
-            optimizer: Before its first step.
-            state: To be filled in.
+            model: Model with its initial weights.
+            optimizer: Optimizer before its first step.
+            state: State to overwrite.
         """
         world = World.current()
         self._initial = self._initial or digest_of(model.state_dict().values())
@@ -64,8 +64,8 @@ class Checkpoint:
         same_start = entry.metadata["initial"] == self._initial
         if not same_start or weights.keys() != model.state_dict().keys():
             raise InputError(
-                f"{self.path}: is of a training from other weights; expected the same, or "
-                "another folder"
+                f"{self.path}: is a checkpoint of another training, expected the same initial "
+                "weights, or another folder"
             )
         tensors, facts = entry.tensors, entry.metadata
         device = next(model.parameters()).device
@@ -95,14 +95,14 @@ class Checkpoint:
         seconds: float,
         ended: bool,
     ) -> None:
-        """Write the file, if it is time.
+        """Write the file, if the interval is over.
 
         Args:
-            model: As it is now.
-            optimizer: As it is now.
-            state: How far it is.
-            seconds: That this process has worked.
-            ended: Whether that was the last epoch.
+            model: Current model.
+            optimizer: Current optimizer.
+            state: Progress.
+            seconds: Time of this process.
+            ended: Whether this was the last epoch.
         """
         due = ended or time.monotonic() - self._written >= self.seconds
         if not due or not World.current().is_rank_zero:
@@ -145,7 +145,7 @@ def _part(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class Epoch:
-    """One epoch: the loss before its step, the validation accuracy (in percent) after it."""
+    """Epoch with the loss before its step and the validation metric (in percent) after it."""
 
     index: int
     loss: float
@@ -154,15 +154,15 @@ class Epoch:
 
 @dataclass
 class State:
-    """What has happened so far.
+    """Progress of a training.
 
     Attributes:
-        index: The epoch that comes next.
-        history: Those that were validated.
-        best: The best of them, the last of equals.
-        improved: The first of those equals.
-        best_weights: The module's state after it.
-        seconds: Of earlier processes that did a part.
+        index: Next epoch.
+        history: Validated epochs.
+        best: Best epoch, the last of equals.
+        improved: First epoch with the best metric.
+        best_weights: State of the module after the best epoch.
+        seconds: Time of earlier processes.
     """
 
     index: int = 0
@@ -173,12 +173,12 @@ class State:
     seconds: float = 0.0
 
     def add(self, epoch: Epoch, model: nn.Module, counts: bool = True) -> None:
-        """Take note of an epoch that was validated, and of the weights after it.
+        """Record a validated epoch, and its weights if it is the best.
 
         Args:
             epoch: The epoch.
-            model: The model after it.
-            counts: Whether it may be the best; no epoch before the full weight sparsity is.
+            model: Model after it.
+            counts: Whether it can be the best; epochs before the full weight sparsity cannot.
         """
         self.history.append(epoch)
         if not counts:
@@ -191,7 +191,7 @@ class State:
             copy_state(model, self.best_weights)
 
     def ended(self, config: TrainConfig) -> bool:
-        """Whether no epoch is left, or patience is over."""
+        """Return whether all epochs are done, or patience is exhausted."""
         if self.index >= config.epochs:
             return True
         last = self.history[-1].index if self.history else 0
@@ -199,7 +199,7 @@ class State:
 
 
 def copy_state(model: nn.Module, target: dict[str, Tensor]) -> None:
-    """Copy a module's state into ``target``, over what it holds already.
+    """Copy a module's state into ``target``, in place where possible.
 
     Example:
         >>> state = {}

@@ -1,4 +1,4 @@
-"""Settings of a training that depend on the model, and its device."""
+"""Training settings that depend on the model, and the device."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from teddy.models import MODELS, parse_model
 from teddy.settings import TrainConfig
 from teddy.settings.groups import STRENGTH
 
-#: Settings that a model can have of its own, with the paper's values, and TEDDY's lambda.
+#: Settings that a model may override, with the paper's values and TEDDY's lambda.
 MODEL_DEFAULTS = {"lr": 0.01, "weight_decay": 5e-4, "distill": STRENGTH}
 
-#: Settings that a ticket records elsewhere, where they are not None.
+#: Settings that a ticket records elsewhere, if not None.
 _ELSEWHERE = ("loader", "tuned")
 
 
 def with_model_defaults(config: TrainConfig, model: object) -> TrainConfig:
-    """Fill in settings that are not given by those of the model.
+    """Return settings with missing ones filled in by those of the model.
 
     Args:
         config: The settings.
-        model: Its name, or a module.
+        model: Name of a model, or a module.
 
     Example:
         >>> with_model_defaults(TrainConfig(lr=0.1), "gcn").weight_decay
         0.0005
     """
     kind = MODELS[parse_model(model)[0]] if isinstance(model, str) else model
-    own = {**MODEL_DEFAULTS, **getattr(kind, "TRAINING", {})}
-    missing = {name: own[name] for name in MODEL_DEFAULTS if getattr(config, name) is None}
+    defaults = {**MODEL_DEFAULTS, **getattr(kind, "TRAINING", {})}
+    missing = {name: defaults[name] for name in MODEL_DEFAULTS if getattr(config, name) is None}
     return replace(config, **missing)
 
 
 def recorded_config(config: TrainConfig) -> dict[str, Any]:
-    """Settings as a ticket records them.
+    """Return the settings that a ticket records.
 
     Example:
         >>> recorded_config(TrainConfig(epochs=3))["epochs"]
@@ -51,18 +51,18 @@ def recorded_config(config: TrainConfig) -> dict[str, Any]:
 
 
 def check_device(device: str | torch.device) -> torch.device:
-    """Return a device that computes here, or raise.
+    """Return an available device, or raise.
 
     Example:
         >>> check_device("cpu")
         device(type='cpu')
     """
     try:
-        found = torch.device(device)
-        if found.type == "meta":
+        checked = torch.device(device)
+        if checked.type == "meta":
             raise InputError("device is 'meta', expected one that computes")
-        torch.zeros(1, device=found)
-        return found
+        torch.zeros(1, device=checked)
+        return checked
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         reason = shorten(str(error), 90, placeholder="...")
         raise InputError(f"device is '{device}', expected one that works here ({reason})") from None
@@ -70,7 +70,7 @@ def check_device(device: str | torch.device) -> torch.device:
 
 @contextmanager
 def limited_threads(count: int | None) -> Iterator[None]:
-    """Within the context torch computes with so many threads; None: as many as before.
+    """Limit the number of torch's threads in the context; None: no change.
 
     Example:
         >>> with limited_threads(1):

@@ -1,4 +1,4 @@
-"""The training loss of Eq. 9 as a function, for your own training loop."""
+"""Training loss of Eq. 9 as a function, for your own training loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def distillation_loss(
     temperature: float = 1.0,
     divergence: str = "dense-sparse",
 ) -> Tensor:
-    r"""Cross entropy of the training nodes plus the distillation of all nodes (Eq. 9).
+    r"""Return the cross entropy of training nodes plus the distillation of all nodes (Eq. 9).
 
     .. math::
         \mathcal L_{dt} = \frac{1}{|V_{train}|} \sum_{i \in V_{train}} \mathrm{CE}(z_i, y_i)
@@ -31,18 +31,18 @@ def distillation_loss(
     :func:`teddy.find_ticket` trains a ticket with.
 
     Args:
-        logits: :math:`Z`, ``[N, C]``, of all nodes.
-        teacher_logits: The dense model's logits ``[N, C]``; no gradient flows to them.
+        logits: Logits :math:`Z` of all nodes, ``[N, C]``.
+        teacher_logits: Logits of the dense model, ``[N, C]``, without gradient.
         y: Classes, int64 ``[N]``; only those in ``mask`` are read.
-        mask: Training nodes, bool ``[N]``.
-        strength: :math:`\lambda_{dt}`.
-        temperature: :math:`\tau`.
+        mask: Training mask, bool ``[N]``.
+        strength: Weight of the distillation, :math:`\lambda_{dt}`.
+        temperature: Temperature :math:`\tau`.
         divergence: ``dense-sparse`` is :math:`\mathrm{KL}(Q \| P)`, what the published results
-            come from; ``sparse-dense`` is :math:`\mathrm{KL}(P \| Q)`, as Eq. 9 is written.
+            use; ``sparse-dense`` is :math:`\mathrm{KL}(P \| Q)`, as Eq. 9 is written.
 
     Raises:
-        InputError: if shapes don't fit, a class of a training node has no logit, or there is no
-            training node.
+        InputError: if shapes do not fit, a class of a training node has no logit, or ``mask`` is
+            empty.
 
     Example:
         >>> logits, y = torch.tensor([[2.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1])
@@ -68,7 +68,7 @@ def distillation_loss(
     train = mask.nonzero().flatten()
     classes = y[train]
     if not train.numel():
-        raise InputError("mask has no training node, expected one or more")
+        raise InputError("mask has no training node, expected at least one")
     if classes.is_floating_point() or classes.min() < 0 or classes.max() >= logits.size(1):
         raise InputError(
             f"y of the training nodes is {classes.dtype} from {classes.min()} to {classes.max()}, "

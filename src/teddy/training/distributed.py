@@ -1,4 +1,4 @@
-"""The processes of a job, under torchrun or whatever else sets its environment variables."""
+"""Processes of a job under torchrun, or another launcher with its environment variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from teddy.sparsity import check_number
 
 T = TypeVar("T")
 
-#: Seconds without an answer after which a process is taken for dead; TEDDY_TIMEOUT is another.
+#: Seconds without an answer after which a process counts as dead; TEDDY_TIMEOUT changes it.
 TIMEOUT = 600.0
 
 _NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -28,16 +28,16 @@ _NEEDED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 @dataclass(frozen=True)
 class World:
-    """This process among those of the job; alone, nothing is sent.
+    """Rank of this process and number of processes of the job; a single one sends nothing.
 
     Attributes:
-        rank: Its number; the first, 0, is the one that writes.
-        size: How many there are.
+        rank: Rank of this process; rank zero writes files.
+        size: Number of processes.
 
     Example:
         >>> world = World.current()
-        >>> world, world.is_rank_zero, world.shared("all know it")
-        (World(rank=0, size=1), True, 'all know it')
+        >>> world, world.is_rank_zero, world.shared("value")
+        (World(rank=0, size=1), True, 'value')
     """
 
     rank: int = 0
@@ -45,14 +45,14 @@ class World:
 
     @staticmethod
     def current() -> World:
-        """The processes that torch.distributed connects; without it, this one."""
+        """Return the world of torch.distributed, or that of a single process."""
         if dist.is_available() and dist.is_initialized():
             return World(dist.get_rank(), dist.get_world_size())
         return World()
 
     @property
     def is_rank_zero(self) -> bool:
-        """Whether it is the one that writes."""
+        """Whether this is the rank-zero process, which writes files."""
         return self.rank == 0
 
     def sum_(self, tensor: Tensor) -> None:
@@ -62,23 +62,23 @@ class World:
                 dist.all_reduce(tensor)
 
     def broadcast_(self, tensor: Tensor, source: int = 0) -> None:
-        """Replace a tensor, whose rows lie one after the other, by that of one process."""
+        """Replace a contiguous tensor by that of one process."""
         if self.size > 1 and tensor.numel():
             with _connection_errors():
                 dist.broadcast(tensor, source)
 
     def shared(self, value: T) -> T:
-        """The first process's value, in all processes."""
+        """Return the value of the rank-zero process in all processes."""
         if self.size == 1:
             return value
         holder = [value if self.is_rank_zero else None]
         with _connection_errors():
             dist.broadcast_object_list(holder, 0)
-        found: T = holder[0]  # type: ignore[assignment]
-        return found
+        shared: T = holder[0]  # type: ignore[assignment]
+        return shared
 
     def check_same(self, tensors: Iterable[Tensor], when: str) -> None:
-        """Raise unless tensors are the same in all processes, by a hash of their bytes."""
+        """Raise unless tensors are equal in all processes, by a hash of their bytes."""
         if self.size == 1:
             return
         digests: list[str | None] = [None] * self.size
@@ -87,13 +87,13 @@ class World:
         for rank, digest in enumerate(digests):
             if digest != digests[0]:
                 raise ProcessError(
-                    f"the weights of process {rank} aren't those of process 0 {when}; expected "
-                    "the same software, data and kind of machine everywhere"
+                    f"the weights of process {rank} differ from those of process 0 {when}, "
+                    "expected the same software, data and kind of machine everywhere"
                 )
 
 
 def digest_of(tensors: Iterable[Tensor]) -> str:
-    """The sha256 of tensors, one after the other.
+    """Return the sha256 of a sequence of tensors.
 
     Example:
         >>> digest_of([torch.zeros(1)]) == digest_of([torch.zeros(2)])
@@ -108,13 +108,13 @@ def digest_of(tensors: Iterable[Tensor]) -> str:
 
 @contextmanager
 def connected(device: torch.device | str = "cpu") -> Iterator[World]:
-    """Within the context this process works with the others that torchrun has started.
+    """Connect this process with the others of torchrun in the context.
 
-    Without torchrun's environment variables, or where the caller has connected already, nothing
-    is done. ``gloo`` carries what is on the CPU, ``nccl`` what is on a GPU.
+    Nothing is done without torchrun's environment variables, or if the caller is connected
+    already. ``gloo`` is the backend for the CPU, ``nccl`` for GPUs.
 
     Args:
-        device: To train on; for ``cuda`` each process of a machine takes its own GPU.
+        device: Device of the training; with ``cuda`` each process of a machine has its own GPU.
 
     Example:
         >>> with connected() as world:
@@ -128,7 +128,7 @@ def connected(device: torch.device | str = "cpu") -> Iterator[World]:
     seconds = check_number(os.environ.get("TEDDY_TIMEOUT", TIMEOUT), "TEDDY_TIMEOUT", True)
     cuda = torch.device(device).type == "cuda"
     if cuda and not dist.is_nccl_available():
-        raise InputError(f"device is '{device}' in {size} processes, expected a torch with nccl")
+        raise InputError(f"device is '{device}' in {size} processes, expected nccl in torch")
     if cuda:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     with _connection_errors():
@@ -138,7 +138,7 @@ def connected(device: torch.device | str = "cpu") -> Iterator[World]:
     try:
         yield World.current()
     finally:
-        # What is left of a connection to a dead process can't be closed in good order.
+        # A connection to a dead process cannot be closed.
         if not _lost:
             dist.destroy_process_group()
 
@@ -148,14 +148,14 @@ _lost: list[str] = []
 
 @contextmanager
 def _connection_errors() -> Iterator[None]:
-    """Say in one line what a dozen errors of the layers below mean."""
+    """Turn errors of torch.distributed into one line."""
     try:
         yield
     except RuntimeError as error:
-        # Its first sentence, without the place in the source that it comes from.
+        # The first sentence, without its place in the source.
         plain = re.sub(r"\[\S*:\d+\]", "", str(error)).split(". ")[0]
         reason = " ".join(plain.split())[:120]
         _lost.append(reason)
         raise ProcessError(
-            f"another process of the job has ended or doesn't answer ({reason})"
+            f"another process of the job has ended or does not answer ({reason})"
         ) from None

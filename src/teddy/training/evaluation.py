@@ -1,4 +1,4 @@
-"""Evaluation of a training: on the graph itself, or on graphs that have grown past it."""
+"""Evaluation in training: on the training graph, or on grown graphs."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from teddy.training.runner import Runner
 
 
 class Evaluator:
-    """The metric of a task, such as accuracy, on some nodes of one graph.
+    """Evaluates a task's metric, such as accuracy, on some nodes of a graph.
 
     Args:
         task: The task.
-        runner: Runs the network on the graph.
-        y: The graph's targets, encoded.
-        nodes: bool ``[N]``.
-        learns: Whether training, too, is on this graph, and goes on from what is computed here.
+        runner: Forward passes of the network on the graph.
+        y: Encoded targets of the graph.
+        nodes: Mask of the evaluated nodes, bool ``[N]``.
+        learns: Whether training uses this graph, too, and reuses the computation.
     """
 
     def __init__(self, task: Task, runner: Runner, y: Tensor, nodes: Tensor, learns: bool) -> None:
         self.task, self.runner, self.learns = task, runner, learns
         self.nodes = nodes.nonzero().flatten()
         if not self.nodes.numel():
-            raise InputError("no nodes to judge a training on, expected val_mask and test_mask")
+            raise InputError("val_mask or test_mask is empty, expected at least one row")
         self.y = y.index_select(0, self.nodes)
 
     def logits(self) -> Tensor:
-        """Logits of the nodes, by the weights as they are now."""
+        """Return the logits of the nodes with the current weights."""
         with torch.set_grad_enabled(self.learns):
             return self.runner.evaluation_logits(self.nodes)
 
     def score(self, logits: Tensor | None = None) -> float:
-        """The metric, in percent."""
+        """Return the metric in percent."""
         return self.task.score(self.logits() if logits is None else logits, self.y)
 
 
@@ -47,14 +47,14 @@ def evaluators(
     evaluation_graphs: EvaluationGraphs | None,
     learns: bool = True,
 ) -> tuple[Evaluator, Evaluator]:
-    """The judges on validation nodes and on test nodes.
+    """Return the evaluators of validation and test nodes.
 
     Args:
-        task: The task, whose metric is computed.
-        data: The graph that the network is trained on.
-        runner: Runs the network on it.
-        evaluation_graphs: The graphs to judge it on instead.
-        learns: Whether training goes on from what is computed on ``data``.
+        task: Task with the metric.
+        data: Training graph.
+        runner: Forward passes of the network on it.
+        evaluation_graphs: Other graphs to evaluate on.
+        learns: Whether training reuses computations on ``data``.
     """
     masks = "val_mask", "test_mask"
     if evaluation_graphs is None:

@@ -1,4 +1,4 @@
-"""Mini-batches of any PyG loader, or other iterable, that a function makes of the pruned data."""
+"""Mini-batches from a function that makes a PyG loader of the pruned data."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from teddy.training.loaders import Loader
 
 @dataclass(frozen=True)
 class FunctionLoader(Loader):
-    """Any PyG loader, or other iterable, that a function makes of the data that training sees.
+    """Loader from a function that makes a PyG loader, or another iterable, of training data.
 
-    The function gets a ``Data``, of graph classification a list of them, or a ``HeteroData``. It
-    has ``edge_index``, ``n_id`` (the number of each node), ``y``, the masks, the model's inputs
-    and, unless they are sparse, the features ``x``. Where edges have values, ``edge_id`` is the
-    number of each edge; a graph of several has its number ``graph_id``.
+    The function gets a ``Data``, a list of them for graph classification, or a ``HeteroData``,
+    with ``edge_index``, ``n_id`` (the number of each node), ``y``, the masks, the model's inputs
+    and, unless sparse, features ``x``. ``edge_id`` is the number of each edge, if edges have
+    values, and ``graph_id`` that of a graph in a set.
 
-    A batch must have its share of ``n_id`` (and ``graph_id``) and its ``edge_index``. Features and
-    inputs that it has are used; others, and labels, are looked up by these numbers. Where it has a
-    ``batch_size``, as of ``NeighborLoader``, so many nodes at its beginning are learned from.
-    Whatever is random must be drawn by torch.
+    A batch must have its ``n_id`` (and ``graph_id``) and ``edge_index``. Its features and inputs
+    are used; missing ones, and labels, are looked up by number. With ``batch_size``, as from
+    ``NeighborLoader``, the first ``batch_size`` nodes are training rows. Random numbers must be
+    drawn by torch.
 
     Args:
         make: The function.
-        together: Batches of a step.
+        together: Number of batches in a step.
 
     Example:
         >>> from torch_geometric.loader import RandomNodeLoader
@@ -50,19 +50,19 @@ class FunctionLoader(Loader):
         check_count(self.together, "together")
 
     def load(self, data: Data) -> Iterable[Batch]:
-        """Batches as the loader gives them."""
+        """Return the batches of the loader."""
         check_divisible(data)
         to_load, as_read = loader_functions(data)
         try:
-            found = self.make(to_load(data))
+            loader = self.make(to_load(data))
         except ImportError as error:
-            raise InputError(f"the loader can't be used: {error}") from None
-        if isinstance(found, Iterator) or not isinstance(found, Iterable):
+            raise InputError(f"the loader failed, a package is missing: {error}") from None
+        if isinstance(loader, Iterator) or not isinstance(loader, Iterable):
             raise InputError(
-                f"the loader is a {type(found).__name__}, expected what can be gone through anew "
-                "in each epoch"
+                f"the loader is a {type(loader).__name__}, expected an iterable for every epoch, "
+                "such as a list"
             )
-        return _Read(found, partial(as_read, data=data))
+        return _Read(loader, partial(as_read, data=data))
 
     def __str__(self) -> str:
         name = getattr(self.make, "__qualname__", type(self.make).__name__)
@@ -70,11 +70,11 @@ class FunctionLoader(Loader):
 
 
 class _Read:
-    def __init__(self, found: Iterable[Any], as_read: Callable[[Any], Batch]) -> None:
-        self.found, self.as_read = found, as_read
+    def __init__(self, loader: Iterable[Any], as_read: Callable[[Any], Batch]) -> None:
+        self.loader, self.as_read = loader, as_read
 
     def __iter__(self) -> Iterator[Batch]:
         try:
-            yield from map(self.as_read, self.found)
+            yield from map(self.as_read, self.loader)
         except ImportError as error:
-            raise InputError(f"the loader can't be used: {error}") from None
+            raise InputError(f"the loader failed, a package is missing: {error}") from None

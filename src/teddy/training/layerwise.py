@@ -1,4 +1,4 @@
-"""Exact evaluation of a whole graph, a layer after the other, some nodes at a time."""
+"""Exact evaluation of a whole graph layer by layer, for blocks of nodes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from teddy.store.tensors import scratch
 from teddy.training.adapters import Adapter
 from teddy.training.distributed import World
 
-# Bytes of a block's widest row times its nodes.
+# Size of a block in bytes: its widest rows.
 _BLOCK_BYTES = 1 << 23
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some nodes, one after the other.
+    """Block of consecutive nodes.
 
     Attributes:
-        start: The first.
-        end: One past the last.
-        x: Their features.
-        adjacency: Their rows.
-        neighbours: The nodes that its columns stand for; None: all.
+        start: First node.
+        end: One past the last node.
+        x: Features of the nodes.
+        adjacency: Rows of the nodes.
+        neighbours: Nodes of its columns; None: all.
     """
 
     start: int
@@ -40,19 +40,18 @@ class Block:
 
 
 class LayerwiseAdapter(Adapter):
-    """A model of layers, evaluated with a block of nodes in memory.
+    """Evaluation of a model of layers with one block of hidden rows in memory.
 
-    What nodes give to the next layer (see :meth:`~teddy.models.layered.LayeredGNN.project`) is on
-    the disk, and a layer is computed a block of nodes at a time from it. All edges count, as in
-    one pass over the whole graph, and the result is the same up to rounding. Edges and features
-    themselves are in memory. Several processes share the blocks.
+    Projected rows (see :meth:`~teddy.models.layered.LayeredGNN.project`) are on disk, and a layer
+    is computed block by block. All edges are used, and the result is that of a pass over the whole
+    graph up to rounding. Edges and features are in memory. Several processes share the blocks.
 
     Args:
-        model: One of layers that can be evaluated in this way.
+        model: Model that supports evaluation by layer.
         x: Features of all nodes.
-        edge_index: All edges, in the direction of their messages.
-        block: Nodes of a block; by default as many as fill a few megabytes.
-        edge_weight: Weights of the edges; by default all 1.
+        edge_index: Messages.
+        block: Number of nodes in a block; by default for a few megabytes.
+        edge_weight: Edge weights, by default 1.
 
     Example:
         >>> from teddy.models import GCN
@@ -82,50 +81,50 @@ class LayerwiseAdapter(Adapter):
         self._scratch: dict[tuple[int, int], Tensor] = {}
 
     def training_outputs(self, nodes: Tensor | None = None) -> Tensor:
-        """Not implemented: the model is trained on batches."""
+        """Raise, since the model is trained on mini-batches."""
         raise NotImplementedError
 
     @torch.no_grad()
     def evaluation_outputs(self, nodes: Tensor | None = None) -> Tensor:
-        """Outputs with the weights as they are now, of all nodes or of these."""
+        """Return evaluation outputs of all nodes, or of these, with the current weights."""
         model, last = self.model.eval(), self.model.num_layers
         rows: Callable[[Block], Rows] = _features
         for index in range(last):
-            rows = self._layer(index, self._of_all(index, self._given(index, rows)))
+            rows = self._layer(index, self._of_all(index, self._projected(index, rows)))
         (logits,) = self._of_all(last, lambda block: (model.logits(rows(block)),))
         device = next(model.parameters()).device
         if nodes is None:
-            self._scratch.pop((last, 0), None)  # what is handed out isn't written to again
+            self._scratch.pop((last, 0), None)  # the result is not overwritten
             return logits.to(device)
         return logits.index_select(0, nodes.to(logits.device)).to(device)
 
-    def _given(self, index: int, rows: Callable[[Block], Rows]) -> Callable[[Block], Rows]:
+    def _projected(self, index: int, rows: Callable[[Block], Rows]) -> Callable[[Block], Rows]:
         return lambda block: self.model.project(index, rows(block))
 
-    def _layer(self, index: int, given: tuple[Tensor, ...]) -> Callable[[Block], Rows]:
-        """A layer of a block, from what all nodes gave."""
+    def _layer(self, index: int, projected: tuple[Tensor, ...]) -> Callable[[Block], Rows]:
+        """Return the function that computes a layer of a block from projected rows."""
 
         def rows(block: Block) -> Rows:
             device = block.adjacency.values.device
-            seen = given
+            neighbours = projected
             if block.neighbours is not None:
-                seen = tuple(part[block.neighbours].to(device) for part in given)
-            own = tuple(part[block.start : block.end].to(device) for part in given)
-            return self.model.gather(index, seen, own, block.adjacency)
+                neighbours = tuple(part[block.neighbours].to(device) for part in projected)
+            own = tuple(part[block.start : block.end].to(device) for part in projected)
+            return self.model.gather(index, neighbours, own, block.adjacency)
 
         return rows
 
     def _of_all(self, stage: int, compute: Callable[[Block], Rows]) -> tuple[Tensor, ...]:
-        """Rows of all nodes, of each process its blocks; on the disk where there are several."""
+        """Compute rows of all nodes, block by block over all processes; several blocks on disk."""
         world = self.world
         if len(self.blocks) == 1 and world.size == 1:
             return tuple(part.cpu() for part in compute(self.blocks[0]))
         whole: list[Tensor] = []
         for number, block in enumerate(self.blocks):
             parts = compute(block) if number % world.size == world.rank else ()
-            if number == 0:  # the first process's
+            if number == 0:  # computed by rank zero
                 kinds = world.shared([(part.size(1), part.dtype) for part in parts])
-                whole = [self._room(stage, place, *kind) for place, kind in enumerate(kinds)]
+                whole = [self._buffer(stage, place, *kind) for place, kind in enumerate(kinds)]
             for target, part in zip(whole, parts, strict=False):
                 target[block.start : block.end] = part
         for number, block in enumerate(self.blocks):
@@ -133,8 +132,8 @@ class LayerwiseAdapter(Adapter):
                 world.broadcast_(target[block.start : block.end], number % world.size)
         return tuple(whole)
 
-    def _room(self, stage: int, place: int, width: int, kind: torch.dtype) -> Tensor:
-        """An array on the disk, the same every time: new pages cost more than what they hold."""
+    def _buffer(self, stage: int, place: int, width: int, kind: torch.dtype) -> Tensor:
+        """Return an array on disk, reused since new pages are expensive."""
         if (stage, place) not in self._scratch:
             self._scratch[stage, place] = scratch(self.num_nodes, width, kind)
         return self._scratch[stage, place]
@@ -143,13 +142,13 @@ class LayerwiseAdapter(Adapter):
 def _block(x: Features, adjacency: SparseMatrix, start: int, end: int) -> Block:
     own = x.rows(start, end) if isinstance(x, SparseMatrix) else x[start:end]
     rows = adjacency.rows(start, end)
-    if rows.values.device.type == "cpu":  # what is on the disk can be read where it is
+    if rows.values.device.type == "cpu":  # arrays on disk are read in place
         return Block(start, end, own, rows, None)
     return Block(start, end, own, *_compact(rows))
 
 
 def _compact(rows: SparseMatrix) -> tuple[SparseMatrix, Tensor]:
-    """The same with a column for each node that has an entry, and which nodes these are."""
+    """Return rows without empty columns, and the nodes of the columns."""
     neighbours, col = rows.pattern.col.unique(return_inverse=True)
     pattern = Pattern(rows.pattern.crow, col, (rows.shape[0], neighbours.numel()))
     return SparseMatrix(pattern, rows.values, rows.unit), neighbours.cpu()

@@ -1,4 +1,4 @@
-"""What a user gives as a loader: a spec, a loader, or a function."""
+"""Loaders from a spec, a loader object or a function."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ LoaderLike = str | Loader | Callable[[Any], Iterable[Any]]
 LOADERS: dict[str, type[NamedLoader]] = {kind.name: kind for kind in (Partitions, Graphs)}
 
 
-def as_loader(given: LoaderLike | None) -> Loader | None:
-    """Read what a user gave as a loader.
+def as_loader(loader: LoaderLike | None) -> Loader | None:
+    """Return the loader of a spec, a loader or a function.
 
     Example:
         >>> as_loader("partitions:parts=8")
@@ -35,23 +35,23 @@ def as_loader(given: LoaderLike | None) -> Loader | None:
         teddy.errors.InputError: loader is 3, expected partitions:parts=32:batch=4, graphs:batch=32,
         or a function from a graph to a loader
     """
-    if given is None or isinstance(given, Loader):
-        return given
-    if isinstance(given, str):
-        name, *options = given.strip().split(":")
+    if loader is None or isinstance(loader, Loader):
+        return loader
+    if isinstance(loader, str):
+        name, *options = loader.strip().split(":")
         if name not in LOADERS:
             raise InputError(f"unknown loader '{name}', expected {' or '.join(LOADERS)}")
         return LOADERS[name].parse(options)
-    if not callable(given):
+    if not callable(loader):
         raise InputError(
-            f"loader is {given}, expected partitions:parts=32:batch=4, graphs:batch=32, or a "
+            f"loader is {loader}, expected partitions:parts=32:batch=4, graphs:batch=32, or a "
             "function from a graph to a loader"
         )
-    return FunctionLoader(given)
+    return FunctionLoader(loader)
 
 
-def loader_text(given: LoaderLike | None) -> str | None:
-    """The loader as text that is the same in every process; of a function with a digest.
+def loader_text(loader: LoaderLike | None) -> str | None:
+    """Return the loader as text that is equal in all processes; a function with its digest.
 
     Example:
         >>> loader_text("graphs:batch=8")
@@ -60,7 +60,7 @@ def loader_text(given: LoaderLike | None) -> str | None:
         >>> one == same, one == other
         (True, False)
     """
-    loader = as_loader(given)
-    if isinstance(loader, FunctionLoader):
-        return f"{loader} {function_digest(loader.make)[:16]}"
-    return None if loader is None else str(loader)
+    made = as_loader(loader)
+    if isinstance(made, FunctionLoader):
+        return f"{made} {function_digest(made.make)[:16]}"
+    return None if made is None else str(made)

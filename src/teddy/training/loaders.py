@@ -1,4 +1,4 @@
-"""Loaders: ways to batches."""
+"""Base classes of loaders, which make mini-batches."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from teddy.tasks.batches import Batch
 
 
 class Loader(ABC):
-    """A way to batches.
+    """Loader of mini-batches.
 
     Attributes:
-        together: Batches whose gradients are summed to those of one step. Processes share them,
-            so the steps are the same for any number of processes up to this.
+        together: Number of batches whose gradients are summed in a step. Processes share them, so
+            the steps are equal for any number of processes up to this.
     """
 
     together: int
 
     @abstractmethod
     def load(self, data: Data) -> Iterable[Batch]:
-        """Batches of the data that training sees, drawn anew each time one goes through them."""
+        """Return the batches of training data, drawn again in each iteration."""
 
 
 class NamedLoader(Loader):
-    """A loader with a spec, ``name:option=value:...``; its options are the fields of its dataclass.
+    """Loader with a spec, ``name:option=value:...``; options are the fields of its dataclass.
 
     Example:
         >>> from teddy.training.partitions import Graphs
@@ -52,7 +52,7 @@ class NamedLoader(Loader):
 
 
 def grouped(batches: Iterator[Batch], together: int) -> Iterator[list[Batch]]:
-    """The batches of each step.
+    """Yield the batches of each step.
 
     Example:
         >>> [len(step) for step in grouped(iter([None] * 5), 2)]

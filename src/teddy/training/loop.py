@@ -1,4 +1,4 @@
-"""The loop behind both halves of Algorithm 1."""
+"""Training loop of both halves of Algorithm 1."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from teddy.training.runner import Runner
 from teddy.training.steps import GraphSteps, NodeBatches, Steps
 from teddy.weights import L0Projected, Units, WeightBudget
 
-#: Weight decay of learned masks: that of UGS's code, whatever the weights of a model have.
+#: Weight decay of learned masks, as in the code of UGS.
 MASK_DECAY = 5e-4
 
 
@@ -43,18 +43,16 @@ Callback = Callable[[Epoch], None]
 
 @dataclass
 class TrainResult:
-    """What a training gives; the model has the weights of the best validation epoch.
+    """Result of a training; the model has the weights of the best validation epoch.
 
-    Of epochs that are equally good, the last is the best. Test nodes are looked at when the
-    training is over.
+    The last of equally good epochs is the best. Test nodes are evaluated after the training.
 
     Attributes:
-        logits: The best epoch's logits ``[N, C]``, in evaluation mode.
-        best: The best epoch.
-        test: The task's metric on test nodes, such as accuracy, in percent, with the best epoch's
-            weights.
-        last_test: The same with the last's: what one gets without selection on validation.
-        history: Every epoch that was validated.
+        logits: Logits of the best epoch, ``[N, C]``, in evaluation mode.
+        best: Best epoch.
+        test: Test metric of the best epoch, such as accuracy, in percent.
+        last_test: Test metric of the last epoch, without selection on validation.
+        history: All validated epochs.
         seconds: Wall-clock time.
     """
 
@@ -88,32 +86,32 @@ def train(
     checkpoint: Checkpoint | None = None,
     task: Task | None = None,
 ) -> TrainResult:
-    r"""Train on one graph by Adam: all nodes in a step, or batches of them.
+    r"""Train on a graph with Adam, in full batch or mini-batches.
 
     With ``teacher`` and ``weight_sparsity`` this is *Searching Subnetwork* of Algorithm 1, without
     them its *Pretraining on Entire Graph*.
 
     Args:
-        network: Trained in place. Parameters that don't require a gradient are left as they are,
-            and don't count towards the sparsity.
-        data: ``x, edge_index, y, train_mask, val_mask, test_mask``, on the network's device; and
-            ``edge_weight``, ``edge_attr``, where the network takes them.
+        network: Network, trained in place. Parameters without a gradient are neither changed nor
+            pruned.
+        data: ``x, edge_index, y, train_mask, val_mask, test_mask``, on the network's device;
+            optionally ``edge_weight`` and ``edge_attr``.
         config: Settings.
-        head: From outputs of nodes to logits of links or graphs; ``y`` and masks are theirs.
+        head: Map from node outputs to logits of links or graphs, the rows of ``y`` and masks.
         masks: Masks of edges and weights, trained in place with the network.
-        teacher: The dense model's logits, to distil from.
-        weight_sparsity: :math:`p_\theta`; after every step the weights are projected (Eq. 10).
+        teacher: Logits of the dense model for distillation.
+        weight_sparsity: :math:`p_\theta`; weights are projected after every step (Eq. 10).
         budget: Settings of the weight budget; only epochs at the full sparsity can be the best.
-        not_pruned: Parameters that stay dense and do not count.
-        units: Of the model's hidden layers: they are projected whole, instead of single weights.
-        regularizer: From the logits to a term to add to the loss.
-        after_step: Called after every step, to project the parameters in another way.
-        callbacks: Called with each :class:`Epoch`.
-        evaluation_graphs: Graphs to validate and test on, of nodes that aren't in ``data``.
-        loader: Gives the batches of a step; then evaluation is layer by layer, and the processes
-            that torch.distributed connects share the work. None: the whole graph in a step.
-        checkpoint: Where to keep how far it is, and to go on from.
-        task: What ``data.y`` is, as the task encodes it; by default classes.
+        not_pruned: Parameters that are neither pruned nor counted.
+        units: Hidden units, which are projected in place of single weights.
+        regularizer: Function from the logits to a further term of the loss.
+        after_step: Function called after every step, such as another projection.
+        callbacks: Functions called with each :class:`Epoch`.
+        evaluation_graphs: Other graphs for validation and test, in the inductive setting.
+        loader: Loader of mini-batches. Evaluation is layer by layer then, and processes of
+            torch.distributed share the work. None: full batch.
+        checkpoint: Checkpoint to write and to resume from.
+        task: Task of the encoded targets ``data.y``; by default classification.
 
     Example:
         >>> from teddy.models import GCN
@@ -132,17 +130,15 @@ def train(
     if loader is not None:
         check_takes_batches(network, head, masks, regularizer)
     elif world.size > 1:
-        raise InputError(f"{world.size} processes share batches, expected a loader")
+        raise InputError(f"{world.size} processes need mini-batches to share, expected a loader")
     train_nodes = data.train_mask.nonzero().flatten()
     if isinstance(network, GNN):
         if isinstance(task, Classification) and head is None:
             network.learn_labels(data.y, train_nodes)
         elif network.options.get("label_rate"):
-            raise InputError(f"classes are an input of this model, expected no task {task.name}")
+            raise InputError(f"label_rate above 0 needs node classes, expected no task {task.name}")
         if evaluation_graphs is not None and network.uses_labels:
-            raise InputError(
-                "labels are an input of this model, expected label_rate 0 where nodes are unseen"
-            )
+            raise InputError("label_rate is above 0, expected label_rate=0 for inductive training")
     by_layer = loader is not None
     runner = Runner.from_data(network, data, head=head, masks=masks, by_layer=by_layer)
     val, test = evaluators(task, data, runner, evaluation_graphs, learns=loader is None)
@@ -174,14 +170,16 @@ def train(
             optimizer.sparsity = budget.sparsity(weight_sparsity, index, config.epochs)
         loss = steps.epoch(index)
         if not math.isfinite(loss):
-            raise InputError(f"loss or logits at epoch {index} aren't finite, with lr {config.lr}")
+            raise InputError(
+                f"loss or logits at epoch {index} are not finite, use lr < {config.lr}"
+            )
         state.index += 1
         if config.evaluates(index):
             logits = val.logits()
             epoch = world.shared(Epoch(index, loss, val.score(logits)))
             if not _finite(logits):
                 raise InputError(
-                    f"loss or logits at epoch {index} aren't finite, with lr {config.lr}"
+                    f"loss or logits at epoch {index} are not finite, use lr < {config.lr}"
                 )
             world.check_same(learned.state_dict().values(), f"after epoch {index}")
             state.add(epoch, learned, counts=index >= ramp)
@@ -197,7 +195,7 @@ def train(
     learned.load_state_dict(state.best_weights)
     logits = runner.evaluation_logits()
     if not _finite(logits):
-        raise InputError(f"logits at epoch {best.index} aren't finite, with lr {config.lr}")
+        raise InputError(f"logits at epoch {best.index} are not finite, use lr < {config.lr}")
     seconds = state.seconds + time.perf_counter() - started
     scores = world.shared((test.score(), last_test))
     if not isinstance(network, GNN):
@@ -206,7 +204,7 @@ def train(
 
 
 def _finite(logits: Tensor) -> bool:
-    """Whether all are; a sum tells at once, unless it overflows."""
+    """Return whether all are finite; a sum is enough, unless it overflows."""
     return math.isfinite(float(logits.sum())) or bool(logits.isfinite().all())
 
 
@@ -221,7 +219,7 @@ def _optimizer(
 ) -> torch.optim.Optimizer:
     weights = [p for p in network.parameters() if p.requires_grad]
     if not weights and masks is None:
-        raise InputError(f"the {type(network).__name__} has nothing to train, expected parameters")
+        raise InputError(f"the {type(network).__name__} has no trainable parameters, expected some")
     assert config.lr is not None
     assert config.weight_decay is not None
     groups: list[dict[str, Any]] = [{"params": weights}]

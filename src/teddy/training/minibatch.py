@@ -1,4 +1,4 @@
-"""The steps of an epoch on batches that a loader gives, shared by processes."""
+"""Training steps on mini-batches of a loader, shared by processes."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from teddy.training.steps import Steps
 
 
 class BatchSteps(Steps):
-    r"""Steps on parts of the data.
+    r"""Training steps on mini-batches.
 
-    The loss of a step with batches :math:`b` of training nodes :math:`T_b` and nodes :math:`S_b`
-    is, of classes,
+    The classification loss of a step with batches :math:`b`, training nodes :math:`T_b` and nodes
+    :math:`S_b` is
 
     .. math::
         \sum_b \Big( \frac{1}{\sum |T_b|} \sum_{i \in T_b} \mathrm{CE}_i +
         \frac{\lambda_{dt}}{\sum |S_b|} \sum_{i \in S_b} \mathrm{KL}_i \Big)
 
-    The same holds for graphs, and for links: those of a batch have both ends in it.
+    The same holds for graphs, and for links with both ends in the batch.
 
-    Of this each process computes some batches; then gradients are summed over processes, and each
-    makes the same step. All that is drawn is drawn from the seed, the epoch and the batch's number:
-    never from the process's. A batch that has nothing to learn from is left out.
+    Each process computes some batches. Then gradients are summed over processes, and all make the
+    same step. Random numbers depend on the seed, the epoch and the number of the batch, not on the
+    process. Batches without training rows are skipped.
 
     Args:
-        network: The network.
-        head: From its outputs to logits; None: they are the logits.
-        data: The graph, or graphs.
+        network: Network.
+        head: Map from its outputs to logits; None: the outputs are the logits.
+        data: Graph or graphs.
         config: Settings.
-        teacher: The dense model's logits; rows are taken from them, so they may be on the disk.
-        loader: Gives the batches.
-        optimizer: Makes a step.
-        after_step: Called after every step.
-        seed: Of what is drawn.
-        task: What is learned.
+        teacher: Logits of the dense model, perhaps on disk.
+        loader: Loader of the batches.
+        optimizer: Optimizer.
+        after_step: Function called after every step.
+        seed: Seed of random numbers.
+        task: Task.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class BatchSteps(Steps):
         self.optimizer, self.after_step = optimizer, after_step
         if loader.together < self.world.size:
             raise InputError(
-                f"a step has {loader.together} batches together, expected at least one for each "
-                f"of {self.world.size} processes"
+                f"together is {loader.together}, expected at least {self.world.size}: a batch for "
+                "each process"
             )
         self.together, self.seed = loader.together, seed
         self.batches: Iterable[Batch] = loader.load(data)
@@ -88,12 +88,12 @@ class BatchSteps(Steps):
         drawn = seeded_items(self.batches, derived_seed(self.seed, index, "batches"))
         for step in grouped(map(self._with_head, drawn), self.together):
             totals = self._totals(step)
-            if any(self._teaches(batch) for batch in step):
+            if any(self._has_targets(batch) for batch in step):
                 self.optimizer.zero_grad()
                 loss = torch.zeros((), device=self.device)
                 statistics = Statistics(self.network)
                 for place, batch in enumerate(step):
-                    if not self._teaches(batch):
+                    if not self._has_targets(batch):
                         continue
                     statistics.begin()
                     if place % self.world.size == self.world.rank:
@@ -106,31 +106,31 @@ class BatchSteps(Steps):
             number += len(step)
         if not losses:
             raise InputError(
-                f"epoch {index} had {number} batches with nothing to learn from, expected a "
-                "loader that gives training nodes, links or graphs"
+                f"epoch {index} had {number} batches without training rows, expected a loader "
+                "with training nodes, links or graphs"
             )
         return sum(losses) / len(losses)
 
     def _with_head(self, batch: Batch) -> Batch:
-        """The batch with the rows, and the head, of its part of the graph."""
+        """Return the batch with rows and head of its part of the graph."""
         if self.head is None:
             return batch
         rows, head = self.head.part(batch.rows, self.data.x.size(0))
         return replace(batch, rows=rows, head=head)
 
     def _totals(self, step: list[Batch]) -> Totals:
-        """The amount of a step's training targets, and the number of its taught rows."""
+        """Return the amount of training targets in a step, and the number of distilled rows."""
         train = [batch.rows[self.trains[batch.rows]] for batch in step]
-        taught = [b.rows for b in step] if self.config.distill_nodes == "all" else train
-        return self.task.amount(self.y[torch.cat(train)]), sum(rows.numel() for rows in taught)
+        distilled = [b.rows for b in step] if self.config.distill_nodes == "all" else train
+        return self.task.amount(self.y[torch.cat(train)]), sum(rows.numel() for rows in distilled)
 
-    def _teaches(self, batch: Batch) -> bool:
-        """Whether there is something to learn from."""
-        taught = self.teacher is not None and self.config.distill_nodes == "all"
-        return bool(self.trains[batch.rows].any()) or (taught and batch.rows.numel() > 0)
+    def _has_targets(self, batch: Batch) -> bool:
+        """Return whether a batch has training or distilled rows."""
+        distils = self.teacher is not None and self.config.distill_nodes == "all"
+        return bool(self.trains[batch.rows].any()) or (distils and batch.rows.numel() > 0)
 
     def _learn(self, batch: Batch, totals: Totals) -> Tensor:
-        """Add a batch's part of the gradients; return its part of the loss."""
+        """Add the gradients of a batch; return its part of the loss."""
         rows, graph = batch.rows, batch.graph().to(self.device)
         head = None if batch.head is None else batch.head.to(self.device)
         runner = Runner.from_data(self.network, graph, head=head)
@@ -155,26 +155,26 @@ class BatchSteps(Steps):
         return float(loss)
 
     def _sum_gradients(self, loss: Tensor) -> None:
-        """One message: gradients, whether a process has any of each parameter, and the loss."""
+        """Sum gradients, their presence for each parameter, and the loss in one message."""
         grads = [p.new_zeros(p.shape) if p.grad is None else p.grad for p in self.parameters]
-        there = loss.new_tensor([p.grad is not None for p in self.parameters])
-        message = torch.cat([*(grad.flatten() for grad in grads), there, loss.view(1)])
+        present = loss.new_tensor([p.grad is not None for p in self.parameters])
+        message = torch.cat([*(grad.flatten() for grad in grads), present, loss.view(1)])
         self.world.sum_(message)
         sizes = [p.numel() for p in self.parameters]
-        *summed, there, total = message.split([*sizes, len(sizes), 1])
-        for p, grad, found in zip(self.parameters, summed, there.tolist(), strict=True):
-            p.grad = grad.view_as(p).to(p.dtype) if found else None
+        *summed, present, total = message.split([*sizes, len(sizes), 1])
+        for p, grad, exists in zip(self.parameters, summed, present.tolist(), strict=True):
+            p.grad = grad.view_as(p).to(p.dtype) if exists else None
         loss.copy_(total[0])
 
 
 class Statistics:
-    """Running statistics of a module, such as BatchNorm's, over the batches of a step.
+    """Running statistics of a module, such as those of BatchNorm, over the batches of a step.
 
-    Each batch begins with those before the step; after it they are the mean of what the batches
-    made of them, in whatever order and by whichever process.
+    Each batch starts from the statistics before the step. After the step they are the mean over
+    batches, independent of order and processes.
 
     Args:
-        model: The module.
+        model: Module.
 
     Example:
         >>> norm = nn.BatchNorm1d(1)
@@ -196,18 +196,18 @@ class Statistics:
         self.count = 0
 
     def begin(self) -> None:
-        """A batch begins."""
+        """Begin a batch."""
         self.count += 1
         for buffer, before in zip(self.buffers, self.before, strict=True):
             buffer.copy_(before)
 
     def end(self) -> None:
-        """This process has computed it."""
+        """Record the statistics after a batch of this process."""
         for change, buffer, before in zip(self.changes, self.buffers, self.before, strict=True):
             change += buffer - before
 
     def average(self, world: World) -> None:
-        """All batches are computed."""
+        """Set the statistics to the mean over all batches."""
         for change, buffer, before in zip(self.changes, self.buffers, self.before, strict=True):
             world.sum_(change)
             mean = change / self.count
@@ -229,15 +229,17 @@ def check_takes_batches(
         >>> check_takes_batches(NAGphormer(3, 2))
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: NAGphormer needs the whole graph, expected no loader
+        teddy.errors.InputError: NAGphormer does not support mini-batches, expected no loader
     """
     if head is not None and not isinstance(head, Head):
         raise InputError(
-            f"batches are of nodes, links or graphs, expected no loader for a {type(head).__name__}"
+            f"a {type(head).__name__} does not support mini-batches, expected no loader"
         )
     if masks is not None or regularizer is not None:
-        raise InputError("masks are learned on all nodes at once, expected no loader")
+        raise InputError("learned masks do not support mini-batches, expected no loader")
     if isinstance(network, GNN) and not isinstance(network, LayeredGNN):
-        raise InputError(f"{type(network).__name__} needs the whole graph, expected no loader")
+        raise InputError(
+            f"{type(network).__name__} does not support mini-batches, expected no loader"
+        )
     if isinstance(network, GNN) and network.options.get("label_rate"):
-        raise InputError("labels are an input of this model, expected label_rate 0 with a loader")
+        raise InputError("label_rate is above 0, expected label_rate=0 with a loader")

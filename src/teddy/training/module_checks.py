@@ -1,4 +1,4 @@
-"""Checks of your own module: unused parameters, unrestored state, remembered graphs."""
+"""Checks of your own module: unused parameters, unrestored state, cached graphs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from teddy.training.evaluation import Evaluator
 from teddy.training.runner import Runner
 from teddy.training.seeding import seeded
 
-# Passes to try before a parameter counts as unused.
+# Number of passes before a parameter counts as unused.
 _PASSES = 8
 
 
 def used_parameters(runner: Runner) -> list[tuple[str, nn.Parameter]]:
     """Return the trainable parameters that reach the logits, with their names.
 
-    A parameter reaches them if autograd finds a gradient of their sum. Where one doesn't, some more
-    passes are tried: a layer that is skipped at random is used. Every parameter of a built-in model
-    is, which costs no pass. Weights, gradients, buffers, modes and random numbers stay as they are.
+    A parameter is used if their sum has a gradient for it in one of several passes, since layers
+    may be skipped at random. All parameters of built-in models are used. Weights, gradients,
+    buffers, modes and random numbers are unchanged.
 
     Args:
-        runner: Runs the model on a graph; making it has initialized lazy parameters.
+        runner: Forward passes of the model on a graph, with lazy parameters initialised.
 
     Example:
         >>> class Own(nn.Module):
@@ -55,18 +55,18 @@ def used_parameters(runner: Runner) -> list[tuple[str, nn.Parameter]]:
 
 
 def _reached(weights: list[nn.Parameter], runner: Runner, seed: int) -> set[int]:
-    """Return the places of the parameters that have a gradient in one pass."""
+    """Return the indices of the parameters with a gradient in one pass."""
     with seeded(seed, weights[0].device), torch.enable_grad():
         logits = runner.training_logits()
         if not logits.requires_grad:
             return set()
-        found = torch.autograd.grad(logits.sum(), weights, allow_unused=True)
-    return {place for place, gradient in enumerate(found) if gradient is not None}
+        gradients = torch.autograd.grad(logits.sum(), weights, allow_unused=True)
+    return {place for place, gradient in enumerate(gradients) if gradient is not None}
 
 
 @contextmanager
 def _unchanged(model: nn.Module) -> Iterator[None]:
-    """After the context the buffers and modes of a model are those before it."""
+    """Restore buffers and modes of a model after the context."""
     before = [
         (
             module,
@@ -87,7 +87,7 @@ def _unchanged(model: nn.Module) -> Iterator[None]:
 
 
 def unused_text(model: nn.Module, used: Iterable[tuple[str, nn.Parameter]]) -> str | None:
-    """Return a warning that names the layers whose parameters never reach the output, or None.
+    """Return a warning with the layers of unused parameters, or None.
 
     Example:
         >>> model = nn.ModuleDict({"body": nn.Linear(1, 1), "head": nn.Linear(1, 1)})
@@ -108,16 +108,16 @@ def unused_text(model: nn.Module, used: Iterable[tuple[str, nn.Parameter]]) -> s
 def warn_if_not_restored(
     learned: nn.Module, val: Evaluator, best: float, weights: dict[str, Tensor]
 ) -> None:
-    """Warn if a module's predictions don't follow from its ``state_dict``.
+    """Warn if the ``state_dict`` of a module does not determine its predictions.
 
-    They don't if it draws random numbers in evaluation mode, or if its forward changes Python
-    attributes or buffers that aren't persistent. Random numbers of the caller are untouched.
+    That is so if it draws random numbers in evaluation mode, or if its forward changes Python
+    attributes or non-persistent buffers. Random numbers of the caller are unchanged.
 
     Args:
-        learned: The module and masks beside it, with the weights of the best epoch.
-        val: Evaluates it on validation nodes.
-        best: The validation score of that epoch, in percent.
-        weights: The state after that epoch; it is the same again after the check.
+        learned: Module and masks, with the weights of the best epoch.
+        val: Evaluator of validation nodes.
+        best: Validation metric of that epoch in percent.
+        weights: State after that epoch, restored after the check.
     """
     world, device = World.current(), val.y.device
 
@@ -142,8 +142,8 @@ def warn_if_not_restored(
         )
     else:
         warn(
-            f"a {name} isn't determined by its state_dict, so a saved ticket computes something "
-            "else: its forward changes Python attributes or non-persistent buffers; keep them "
+            f"a {name} is not determined by its state_dict, so a saved ticket predicts something "
+            "else: its forward changes Python attributes or non-persistent buffers; store them "
             "with register_buffer"
         )
 
@@ -156,38 +156,38 @@ def _same(logits: Tensor, others: Tensor) -> bool:
 def check_keeps_no_graph(
     make: Callable[[], nn.Module], head: nn.Module | None, whole: Data, part: Data
 ) -> None:
-    """Raise if a module that has seen a graph gives other logits on the next one.
+    """Raise if the logits of a module depend on earlier graphs.
 
-    The caches of PyG's layers are emptied anyway; one that a user has written can't be known. So a
-    module that has seen the whole graph is compared with one that hasn't, on a part of its edges.
+    Caches of PyG's layers are cleared, but those in your own code are unknown. Therefore a module
+    that ran on the whole graph is compared with a new one on a part of the edges.
 
     Args:
-        make: Makes the module, each time with the same weights.
-        head: From its outputs to logits; None: they are the logits.
-        whole: A graph.
-        part: The same with fewer edges.
+        make: Function that makes the module, each time with the same weights.
+        head: Map from its outputs to logits; None: the outputs are the logits.
+        whole: Graph.
+        part: Graph with fewer edges.
 
     Raises:
-        InputError: if it remembers what it has seen.
+        InputError: if the module caches a graph.
 
     Warns:
-        TeddyWarning: if the edges change nothing, as with a cache that was filled before.
+        TeddyWarning: if edges have no effect, as with a filled cache.
     """
 
     def logits(module: nn.Module, data: Data) -> Tensor:
         with seeded(0, data.x.device):
             return Runner.from_data(module, data, head=head).evaluation_logits()
 
-    experienced = make()
-    name, before = type(experienced).__name__, logits(experienced, whole)
-    found, expected = logits(experienced, part), logits(make(), part)
-    if not torch.allclose(found, expected, rtol=1e-3, atol=1e-4 * float(expected.abs().max())):
+    used = make()
+    name, before = type(used).__name__, logits(used, whole)
+    after, expected = logits(used, part), logits(make(), part)
+    if not torch.allclose(after, expected, rtol=1e-3, atol=1e-4 * float(expected.abs().max())):
         raise InputError(
-            f"a {name} that has seen a graph gives other logits on the next one, expected a module "
-            "that remembers none: no cache of its own"
+            f"the logits of a {name} depend on the graph of an earlier call, expected a module "
+            "without a cache"
         )
-    if torch.equal(before, found) and bool(before.any()):
+    if torch.equal(before, after) and bool(before.any()):
         warn(
-            f"a {name} gives the same logits with half of the edges: it takes no notice of "
-            "edge_index, or has a cache of its own that was filled before"
+            f"a {name} returns the same logits with half of the edges: it ignores edge_index, or "
+            "has a filled cache"
         )

@@ -1,4 +1,4 @@
-"""Mini-batches of whole parts: partitions of a graph by METIS, or the graphs of a set."""
+"""Mini-batches of METIS partitions of a graph, or of graphs of a set."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from teddy.tasks.batches import (
 from teddy.training.distributed import World
 from teddy.training.loaders import NamedLoader
 
-# Edges from which on a partition is kept on disk for the next time: below, METIS takes a second.
+# Edges from which a partition is cached on disk; METIS takes a second for smaller graphs.
 _KEEP_FROM = 1 << 20
 
 
 @dataclass(frozen=True)
 class Partitions(NamedLoader):
-    """Batches as of `Cluster-GCN <https://arxiv.org/abs/1905.07953>`_.
+    """Mini-batches as in `Cluster-GCN <https://arxiv.org/abs/1905.07953>`_.
 
-    METIS cuts the graph once into parts of about equal size with few edges between them. In every
-    epoch the parts are drawn into groups anew; a batch is a group's nodes and all edges between
-    them. A directed graph is cut as if it were undirected; its messages keep their direction.
+    METIS partitions the graph once into parts of about equal size with few edges between them. In
+    every epoch the parts are grouped at random; a batch has a group's nodes and all edges between
+    them. A directed graph is partitioned as an undirected one; messages keep their direction.
 
     Args:
-        parts: How many parts.
-        batch: Parts of a batch.
-        together: Batches of a step: their gradients are summed, and processes share them.
+        parts: Number of parts.
+        batch: Number of parts in a batch.
+        together: Number of batches in a step, whose gradients are summed; processes share them.
 
     Example:
         >>> str(Partitions(parts=1500, batch=20))
@@ -63,7 +63,7 @@ class Partitions(NamedLoader):
             raise InputError(f"batch is {self.batch}, expected at most the {self.parts} parts")
 
     def load(self, data: Data) -> Iterable[Batch]:
-        """Cut the graph; its batches."""
+        """Partition the graph, and return its batches."""
         check_one_graph(data)
         num_nodes = data.x.size(0)
         if self.parts > num_nodes:
@@ -76,12 +76,12 @@ class Partitions(NamedLoader):
 
 
 class PartitionedGraph:
-    """Batches of some parts of a graph each, with all edges between their nodes.
+    """Batches of parts of a graph, with all edges between their nodes.
 
     Args:
-        data: The graph, perhaps directed; or a set of graphs, whose parts are the graphs.
-        part_of_node: int64 ``[N]``.
-        batch: Parts of a batch.
+        data: Graph, or a set of graphs, which are the parts.
+        part_of_node: Part of each node, int64 ``[N]``.
+        batch: Number of parts in a batch.
 
     Example:
         >>> path = Data(x=torch.eye(4), edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]))
@@ -100,19 +100,19 @@ class PartitionedGraph:
         self.edge_index = data.edge_index.cpu()
         source = part_of_node[self.edge_index[0]]
         counts = torch.bincount(source, minlength=sizes.numel()).tolist()
-        # Columns of edge_index by the part that their source is in.
+        # Columns of edge_index by the part of their source.
         self.columns = torch.argsort(source, stable=True).split(counts)
         self._place = torch.empty_like(part_of_node)
 
     def __iter__(self) -> Iterator[Batch]:
-        """Batches of the parts in an order that torch draws."""
+        """Yield batches of the parts in random order."""
         for group in torch.randperm(len(self.members)).split(self.batch):
             nodes = torch.cat([self.members[part] for part in group.sort().values.tolist()])
             rows = self.part_of_node[nodes].unique_consecutive() if self.of_graphs else nodes
             yield Batch(rows, partial(self._induced, nodes))
 
     def _induced(self, nodes: Tensor) -> Data:
-        """The graph of whole parts."""
+        """Return the graph of whole parts."""
         parts = self.part_of_node[nodes].unique()
         chosen = torch.zeros(len(self.columns), dtype=torch.bool)
         chosen[parts] = True
@@ -123,9 +123,9 @@ class PartitionedGraph:
 
 
 def metis(edge_index: Tensor, num_nodes: int, parts: int) -> Tensor:
-    """The part of each node, int64 ``[N]``; the graph is taken as simple and undirected.
+    """Return the part of each node, int64 ``[N]``, of the simple undirected graph.
 
-    The same graph is cut in the same way every time.
+    The result is deterministic.
 
     Example:
         >>> two_pairs = torch.tensor([[0, 2], [1, 3]])
@@ -138,7 +138,7 @@ def metis(edge_index: Tensor, num_nodes: int, parts: int) -> Tensor:
     except ImportError:
         raise InputError("partitions need pymetis: pip install 'teddy-glt[metis]'") from None
     graph, _ = Edges.from_columns(edge_index, num_nodes)
-    if parts == 1 or graph.num_edges == 0:  # METIS has nothing to go by
+    if parts == 1 or graph.num_edges == 0:  # nothing to partition
         return torch.arange(num_nodes) * parts // max(num_nodes, 1)
     key = ""
     if graph.num_edges >= _KEEP_FROM:
@@ -150,8 +150,8 @@ def metis(edge_index: Tensor, num_nodes: int, parts: int) -> Tensor:
     both = graph.edge_index
     starts = np.append(0, graph.degree.cumsum(0).numpy())
     adjacency = pymetis.CSRAdjacency(starts, both[1].numpy())
-    found = pymetis.part_graph(parts, adjacency, options=pymetis.Options(seed=0))
-    part = torch.from_numpy(np.asarray(found.vertex_part, dtype=np.int64).copy())
+    result = pymetis.part_graph(parts, adjacency, options=pymetis.Options(seed=0))
+    part = torch.from_numpy(np.asarray(result.vertex_part, dtype=np.int64).copy())
     if key:
         cache.save(key, {"part": part})
     return part
@@ -159,11 +159,11 @@ def metis(edge_index: Tensor, num_nodes: int, parts: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Graphs(NamedLoader):
-    """Batches of training graphs, drawn anew in every epoch.
+    """Mini-batches of training graphs, drawn at random in every epoch.
 
     Args:
-        batch: Graphs of a batch.
-        together: Batches of a step: their gradients are summed, and processes share them.
+        batch: Number of graphs in a batch.
+        together: Number of batches in a step, whose gradients are summed; processes share them.
 
     Example:
         >>> str(Graphs(batch=8))
@@ -180,10 +180,10 @@ class Graphs(NamedLoader):
             check_count(getattr(self, field.name), field.name)
 
     def load(self, data: Data) -> Iterable[Batch]:
-        """Batches of the graphs that training sees."""
+        """Return the batches of the training graphs."""
         of_node = graph_of_node(data)
         if of_node is None:
             raise InputError(
-                f"loader {self} draws from a set of graphs, expected the task graph-classification"
+                f"loader {self} needs a set of graphs, expected the task graph-classification"
             )
         return PartitionedGraph(data, of_node.cpu(), self.batch)

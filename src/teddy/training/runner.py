@@ -1,4 +1,4 @@
-"""The runner: a network on a graph, with a head and learned masks beside it."""
+"""Runner: forward passes of a network on a graph, with a head and learned masks."""
 
 from __future__ import annotations
 
@@ -24,20 +24,19 @@ class Runner:
     :math:`h(f(X, A))`; with masks they are :math:`h(f(X, m_g \odot A, m_\theta \odot \Theta))`.
 
     Args:
-        network: A built-in model, or any module with ``forward(x, edge_index)``.
+        network: Built-in model, or any module with ``forward(x, edge_index)``.
         x: Features.
-        edge_index: The graph; where edges have masks, sorted by source, then target. Of a
-            heterogeneous graph :class:`~teddy.graph.inputs.HeteroInputs`.
-        values: Other values of the graph that the network takes, such as ``edge_weight``. Of
-            several graphs ``graph_of_node``, for the head, or for the network if there is none.
-        head: From outputs of nodes to logits, a row for each thing that is predicted, such as
-            links or graphs. None: the outputs are the logits. Its tensors are buffers that aren't
-            kept (``persistent=False``), since they belong to the data.
-        masks: Masks of edges and weights that are learned.
+        edge_index: Messages; with edge masks, sorted by source, then target. Of a heterogeneous
+            graph :class:`~teddy.graph.inputs.HeteroInputs`.
+        values: Other inputs of the network, such as ``edge_weight``, and ``graph_of_node`` of
+            several graphs, for the head or, without one, for the network.
+        head: Map from node outputs to logits of links or graphs; None: the outputs are the logits.
+            Its tensors belong to the data and are non-persistent buffers.
+        masks: Learned masks of edges and weights.
         mask_of_edge: Index of the mask of each undirected edge, in canonical order; one past the
-            last: none. By default each edge has its own.
-        by_layer: Whether to evaluate layer by layer, in little memory, where the network can be;
-            then it is trained by other runners, on batches.
+            last: no mask. By default one mask for each edge.
+        by_layer: Whether to evaluate layer by layer with little memory, if the network supports
+            it; other runners train it on mini-batches.
 
     Example:
         >>> import torch
@@ -69,7 +68,7 @@ class Runner:
         self._of_graphs: tuple[Tensor, ...] = ()
         if head is not None:
             for name in head.state_dict():
-                raise InputError(f"the head keeps '{name}', expected one without weights")
+                raise InputError(f"the head stores '{name}', expected a head without weights")
             if "graph_of_node" in values:
                 self._of_graphs = (values.pop("graph_of_node"),)
         self.adapter: Adapter
@@ -89,7 +88,7 @@ class Runner:
         masks: Masks | None = None,
         by_layer: bool = False,
     ) -> Runner:
-        """Make the runner of a graph with ``x``, ``edge_index`` and values beside them."""
+        """Return the runner of a graph with ``x``, ``edge_index`` and other inputs."""
         mask_of_edge, values = data.get("mask_of_edge"), model_values(data)
         return Runner(
             network, data.x, data.edge_index, values,
@@ -97,19 +96,19 @@ class Runner:
         )  # fmt: skip
 
     def on(self, data: Data) -> Runner:
-        """The same network, head and masks on another graph."""
+        """Return the runner of the same network, head and masks on another graph."""
         return Runner.from_data(
             self.network, data, head=self.head, masks=self.masks, by_layer=self.by_layer
         )
 
     def training_logits(self, nodes: Tensor | None = None) -> Tensor:
-        """Logits to learn from, of all nodes or of these; with a head, of what it predicts."""
+        """Return training logits of all rows, or of these; with a head, of links or graphs."""
         if self.head is None:
             return self.adapter.training_outputs(nodes)
         return self._predicted(self.adapter.training_outputs(), nodes)
 
     def evaluation_logits(self, nodes: Tensor | None = None) -> Tensor:
-        """Logits with the weights as they are now, without gradients."""
+        """Return evaluation logits with the current weights, without gradients."""
         if self.head is None:
             return self.adapter.evaluation_outputs(nodes)
         return self._predicted(self.adapter.evaluation_outputs(), nodes)

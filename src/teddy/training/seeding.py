@@ -1,4 +1,4 @@
-"""Random numbers that a seed fixes, without touching the caller's."""
+"""Seeded random numbers that do not affect those of the caller."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @contextmanager
 def seeded(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
-    """Within the context torch draws from ``seed``; after it, as if nothing had been drawn.
+    """Seed torch in the context, and restore its random state after it.
 
     Example:
         >>> with seeded(0):
@@ -26,7 +26,7 @@ def seeded(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
     devices = [torch.device(device)] if torch.device(device).type == "cuda" else []
     with torch.random.fork_rng(devices=devices):
         if torch.device(device).type == "cpu":
-            # As torch.manual_seed, which also leaves a note for GPUs that nobody may ever use.
+            # torch.manual_seed would also register the seed for GPUs.
             torch.default_generator.manual_seed(seed)
         else:
             torch.manual_seed(seed)
@@ -34,7 +34,7 @@ def seeded(seed: int, device: torch.device | str = "cpu") -> Iterator[None]:
 
 
 def derived_seed(*parts: int | str) -> int:
-    """A seed of its own for each list of parts.
+    """Return a different seed for each list of parts.
 
     Example:
         >>> derived_seed(0, "dropout", 1) == derived_seed(0, "dropout", 2)
@@ -45,7 +45,7 @@ def derived_seed(*parts: int | str) -> int:
 
 
 def seeded_items(items: Iterable[T], seed: int) -> Iterator[T]:
-    """Go through items that torch draws, from a seed, whatever is drawn between two of them.
+    """Iterate over items that draw from torch, with a seed, independent of draws in between.
 
     Example:
         >>> draws = (int(torch.randint(1000, ())) for _ in range(2))

@@ -1,4 +1,4 @@
-"""Steps of an epoch on all nodes at once, or on batches of nodes of a model that takes some."""
+"""Training steps in full batch, or on batches of nodes of a model that supports them."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from teddy.training.runner import Runner
 
 
 class Steps(ABC):
-    """How an epoch learns."""
+    """Training steps of an epoch."""
 
     @abstractmethod
     def epoch(self, index: int) -> float:
-        """Do the steps of an epoch; return the mean of their losses."""
+        """Run the steps of an epoch, and return their mean loss."""
 
 
 class GraphSteps(Steps):
-    """Steps on the whole graph.
+    """Training steps on the whole graph.
 
     Args:
-        runner: Runs the network on the graph.
-        objective: What is minimised.
-        batches: The nodes of each step.
-        optimizer: Makes a step.
-        regularizer: From the logits to a term to add to the loss.
-        after_step: Called after every step.
-        check_width: Raises if a step's logits are too few for the targets.
+        runner: Forward passes of the network on the graph.
+        objective: Training objective.
+        batches: Nodes of each step.
+        optimizer: Optimizer.
+        regularizer: Function from the logits to a further term of the loss.
+        after_step: Function called after every step.
+        check_width: Function that raises if logits do not fit the targets.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class GraphSteps(Steps):
         self.regularizer, self.after_step = regularizer, after_step
 
     def epoch(self, index: int) -> float:
-        """Do the steps of an epoch; return the mean of their losses."""
+        """Run the steps of an epoch, and return their mean loss."""
         losses = []
         for nodes in self.batches:
             z = self.runner.training_logits(nodes)
@@ -70,14 +70,14 @@ class GraphSteps(Steps):
 
 
 class NodeBatches:
-    """The steps of an epoch: one of all nodes (None), of some, or one for each batch, drawn anew.
+    """Nodes of the steps of an epoch: all (None) or some in one step, or random batches.
 
     Args:
-        network: Whether it can take some nodes by themselves, and its ``batch_size``, decide.
-        nodes: Those that there is something to learn from; None: all.
-        num_nodes: All that there are.
-        head: From outputs of nodes to logits; it takes all nodes.
-        masks: Masks that are learned, on all nodes.
+        network: Network, with its ``batch_size`` if it computes some nodes only.
+        nodes: Nodes of the objective; None: all.
+        num_nodes: Number of nodes.
+        head: Map from node outputs to logits, which needs all nodes.
+        masks: Learned masks, which need all nodes.
 
     Example:
         >>> list(NodeBatches(nn.Linear(1, 1), torch.arange(2), 3))
@@ -94,9 +94,9 @@ class NodeBatches:
     ) -> None:
         self.size = network.batch_size if isinstance(network, GNN) else 0
         if self.size and masks is not None:
-            raise InputError("masks are learned on all nodes at once, expected a batch of 0")
+            raise InputError("learned masks need all nodes in a step, expected batch=0")
         if self.size and head is not None:
-            raise InputError("links or graphs take all nodes at once, expected a batch of 0")
+            raise InputError("links and graphs need all nodes in a step, expected batch=0")
         by_node = isinstance(network, GNN) and network.by_node and head is None and masks is None
         self.nodes = nodes if by_node else None
         if self.size and self.nodes is None:
