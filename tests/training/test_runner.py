@@ -16,7 +16,7 @@ from teddy.training import FunctionLoader, TrainConfig, seeded, train
 from teddy.training.adapters import BuiltInAdapter, ModuleAdapter
 from teddy.training.config import with_model_defaults
 from teddy.training.runner import Runner
-from teddy.training.steps import Batches
+from teddy.training.steps import NodeBatches
 from teddy.weights import WeightBudget
 from training.modules import Own
 
@@ -197,7 +197,7 @@ def test_what_needs_nodes_is_refused(data, head):
     with pytest.raises(InputError, match="expected no loader for a "):
         train(encoder_of("gcn", data), targets, loader=loader, head=head)
     with pytest.raises(InputError, match="expected batch=0"):
-        Batches(encoder_of("nagphormer", data, batch=4), None, PARTS, head=head)
+        NodeBatches(encoder_of("nagphormer", data, batch=4), None, PARTS, head=head)
     with pytest.raises(InputError, match="label_rate above 0 needs node classes"):
         train(encoder_of("unimp", data, label_rate=0.5), targets, short, head=head)
     with pytest.raises(InputError, match="the head stores 'weight', expected a head"):
