@@ -74,7 +74,7 @@ class GNN(nn.Module, ABC):
 
     @property
     def deterministic(self) -> bool:
-        """Whether training and evaluation compute the same outputs."""
+        """True if training and evaluation compute the same outputs."""
         return self.dropout.p == 0
 
     @abstractmethod

@@ -103,7 +103,7 @@ class UniMP(AttentionGNN):
 
     @property
     def deterministic(self) -> bool:
-        """Whether training and evaluation compute the same outputs."""
+        """True if training and evaluation compute the same outputs."""
         return super().deterministic and self.labels is None
 
     def learn_labels(self, y: Tensor, nodes: Tensor) -> None:

@@ -60,7 +60,7 @@ class HeteroKind(Kind):
 
     @property
     def directed(self) -> bool:
-        """Whether relations get no reverse."""
+        """True if relations get no reverse."""
         return bool(self.header.get("directed", False))
 
     def parts(self) -> list[Capabilities]:

@@ -56,9 +56,6 @@ def split_links(
         ``[P]`` (1: an edge); ``train_mask``, ``val_mask``, ``test_mask`` bool ``[P]``; ``split``,
         ``split_seed`` and the names of the graph.
 
-    Raises:
-        InputError: if the graph has too few edges for the split.
-
     Example:
         >>> import teddy
         >>> links = split_links(teddy.load_dataset("citeseer"))
@@ -121,9 +118,6 @@ def links_of(train: Data, val: Data, test: Data) -> Data:
 
     Returns:
         Graph with the fields of :func:`split_links`.
-
-    Raises:
-        InputError: if a graph has no links.
 
     Example:
         >>> import teddy

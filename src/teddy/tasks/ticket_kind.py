@@ -110,7 +110,7 @@ class TicketKind:
 
     @property
     def directed(self) -> bool:
-        """Whether data are read as directed."""
+        """True if data are read as directed."""
         return bool(self.found_with.get("directed", False))
 
     def parts(self) -> list[Capabilities]:

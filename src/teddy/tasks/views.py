@@ -189,7 +189,7 @@ class Views:
 
     @property
     def held_out(self) -> bool:
-        """Whether validation and test use other graphs than training."""
+        """True if validation and test use other graphs than training."""
         return self.val is not self.train
 
     @property

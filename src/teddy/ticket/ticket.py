@@ -73,9 +73,6 @@ class Ticket(TicketEdges):
             path: File, or ``hub:owner/name`` on the Hugging Face Hub.
             model: Module of the ticket's class, which is copied, or a function that makes one.
                 Required for a ticket of your own module. The class may be in another file now.
-
-        Raises:
-            InputError: if the file is damaged, or its weights do not fit the model.
         """
         content = read_ticket(path)
         return Ticket(content.info, content.keep, network_from(path, content, model))
@@ -149,9 +146,6 @@ class Ticket(TicketEdges):
 
         Listed self-loops are included for your own module. Nodes of several graphs are numbered as
         in their ``Batch``.
-
-        Args:
-            data: Graph or graphs that the ticket was found on.
         """
         self.kind.check_one_edge_index()
         _, edges, keep = self.chosen(data, inputs=False)
@@ -159,11 +153,7 @@ class Ticket(TicketEdges):
         return edge_index
 
     def fields(self, data: GraphsLike) -> dict[str, Any]:
-        """Return ``edge_index`` and other inputs of the model, such as ``edge_weight``, by name.
-
-        Args:
-            data: Graph or graphs that the ticket was found on.
-        """
+        """Return ``edge_index`` and other inputs of the model, such as ``edge_weight``, by name."""
         self.kind.check_one_edge_index()
         _, edges, keep = self.chosen(data)
         return edges.fields(keep)
@@ -220,8 +210,6 @@ class Ticket(TicketEdges):
             >>> server = ticket.server(data)
             >>> bool((server.predict([3, 17]) == ticket.predict(data)[[3, 17]]).all())
             True
-            >>> server.gathered([3, 17])
-            Gathered(nodes=..., edges=...)
         """
         check_operation("serve", self.info)
         return self.view(data).server(self.model, self.task, **options)
@@ -250,9 +238,6 @@ class Ticket(TicketEdges):
     def predict_proba(self, data: DataLike) -> Tensor:
         """Return probabilities of classes or labels ``[N, C]``, or of links ``[P]``.
 
-        Args:
-            data: See :meth:`predict`.
-
         Raises:
             InputError: if the task is regression.
 
@@ -275,8 +260,7 @@ class Ticket(TicketEdges):
     def evaluate(self, data: DataLike) -> dict[str, float]:
         """Return the task's metric, such as accuracy, in percent on each part of the split.
 
-        Args:
-            data: See :meth:`predict`; with targets and masks.
+        ``data`` have targets and masks.
         """
         task, rows = self.task, self.kind.labelled(data)
         logits, y = self.logits(data), task.encode(rows.y)

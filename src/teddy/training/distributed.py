@@ -52,7 +52,7 @@ class World:
 
     @property
     def is_rank_zero(self) -> bool:
-        """Whether this is the rank-zero process, which writes files."""
+        """True for the rank-zero process, which writes files."""
         return self.rank == 0
 
     def sum_(self, tensor: Tensor) -> None:
