@@ -28,7 +28,7 @@ def random_model(name, layers, seed=0, zeros=0.5):
 @settings(max_examples=15)
 @given(graph=edge_lists(), layers=st.integers(1, 3), seed=st.integers(0, 9))
 def test_the_same_logits_on_any_graph(name, graph, layers, seed):
-    """Lone nodes, no edges, self-loops, edges in one direction only, whatever is listed."""
+    """Lone nodes, no edges, self-loops, edges in one direction only."""
     edge_index, num_nodes = graph
     edge_index = torch.unique(edge_index, dim=1)  # each direction once
     model = random_model(name, layers, seed)

@@ -12,7 +12,7 @@ import teddy
 SOURCE = Path(teddy.__file__).parent
 ABOVE = ("training", "ticket", "tracking", "methods", "sweep", "report", "cli")
 
-#: Questions that a kind of problem answers, as code would ask them.
+#: Tests of the kind of problem that must not occur outside its subpackage.
 QUESTIONS = (
     r"info\.(links|graphs|hetero)\b",
     r"isinstance\([^)]*\b(LinkKind|GraphKind|HeteroKind|LinkHead|Readout)\b",

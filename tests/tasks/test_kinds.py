@@ -1,4 +1,4 @@
-"""Kinds of problem: what a search and a ticket ask of them, for kinds of your own, too."""
+"""Kinds of problem in searches and tickets, including your own kinds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FAST = {"epochs": 2, "hidden_channels": 4}
 
 
 class Noted(Kind):
-    """Nodes with a further field, and a header field of their own."""
+    """Nodes with a further field, and their own header field."""
 
     key: ClassVar[str] = "noted"
     row_fields: ClassVar[tuple[str, ...]] = ("weight_of_row",)

@@ -1,4 +1,4 @@
-"""Metrics and the loss of links, against formulas of their own."""
+"""Metrics and the loss of links, against independent formulas."""
 
 from __future__ import annotations
 

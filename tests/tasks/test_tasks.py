@@ -1,4 +1,4 @@
-"""Losses, metrics and predictions of every task, against formulas of their own."""
+"""Losses, metrics and predictions of every task, against independent formulas."""
 
 from __future__ import annotations
 

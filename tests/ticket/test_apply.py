@@ -236,7 +236,7 @@ def test_apply_returns_what_a_module_of_relations_runs_on(weighted, how, tmp_pat
     for kind in data.edge_types:
         source, target = sparse[kind].edge_index
         assert torch.equal(sparse[kind].edge_time, 100 * source + target)
-    assert {(3, 3), (8, 8)} <= {tuple(arc) for arc in sparse[CITES].edge_index.t().tolist()}
+    assert {(3, 3), (8, 8)} <= {tuple(edge) for edge in sparse[CITES].edge_index.t().tolist()}
     changed = copy.copy(sparse)
     changed[CITES].edge_index = sparse[CITES].edge_index[:, 1:]
     if weighted:

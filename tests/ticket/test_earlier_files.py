@@ -1,7 +1,7 @@
 """Tickets of earlier versions load, and predict what they predicted then.
 
 ``earlier/1`` is from before the fingerprints of kept edges, ``earlier/2`` from before the tasks
-moved into a subpackage of their own; ``.npy`` has the logits that were seen then.
+moved into their own subpackage; ``.npy`` has the logits of that time.
 """
 
 from __future__ import annotations

@@ -127,9 +127,9 @@ def test_old_files_keep_their_format(graphs, tmp_path):
     assert read_entry(tmp_path / "graphs").metadata["format"] == 2
     path = torch.tensor([[0, 1], [1, 0]])
     CompiledTicket(teddy.models.GCN(3, 2), torch.ones(2, 3), path).save(tmp_path / "nodes")
-    facts = read_entry(tmp_path / "nodes").metadata
-    assert facts["format"] == 1
-    assert not {"readout", "target", "graph_of_node"} & set(facts)
+    metadata = read_entry(tmp_path / "nodes").metadata
+    assert metadata["format"] == 1
+    assert not {"readout", "target", "graph_of_node"} & set(metadata)
 
 
 def test_other_nodes_are_refused(graphs):

@@ -83,10 +83,10 @@ def test_a_ticket_comes_back_as_it_was(hub, ticket, saved):
 def test_the_card_says_what_the_header_does(hub, ticket):
     ticket.push_to_hub("me/x")
     _, front, text = files(hub)["README.md"].decode().split("---\n", 2)
-    facts = yaml.safe_load(front)
-    assert facts["library_name"] == "teddy-glt"
-    assert {"graph-lottery-ticket", "teddy", "gcn"} <= set(facts["tags"])
-    (result,) = facts["model-index"][0]["results"]
+    metadata = yaml.safe_load(front)
+    assert metadata["library_name"] == "teddy-glt"
+    assert {"graph-lottery-ticket", "teddy", "gcn"} <= set(metadata["tags"])
+    (result,) = metadata["model-index"][0]["results"]
     assert result["dataset"]["name"] == "a|b: 'c' *d*"
     assert result["metrics"][0]["value"] == round(ticket.info.ticket.test, 4)
     from huggingface_hub import ModelCard

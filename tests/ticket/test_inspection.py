@@ -56,8 +56,8 @@ def test_hubs_and_stranded_nodes_by_hand():
 @given(graph=edge_lists(), data=st.data())
 def test_degrees_are_those_of_the_edges(graph, data):
     simple, _ = Edges.from_columns(*graph)
-    fates = st.lists(st.booleans(), min_size=simple.num_edges, max_size=simple.num_edges)
-    keep = torch.tensor(data.draw(fates), dtype=torch.bool)
+    kept_flags = st.lists(st.booleans(), min_size=simple.num_edges, max_size=simple.num_edges)
+    keep = torch.tensor(data.draw(kept_flags), dtype=torch.bool)
     found = compare_graphs(simple, keep, first=99)
     before = [sum(n in p for p in simple.pairs.t().tolist()) for n in range(simple.num_nodes)]
     kept = simple.pairs[:, keep].t().tolist()

@@ -27,8 +27,8 @@ def distances(graph, node, hops):
 @given(graph=edge_lists(), hops=st.integers(1, 2), most=st.integers(1, 12), data=st.data())
 def test_it_is_what_can_be_reached(graph, hops, most, data):
     simple, _ = Edges.from_columns(*graph)
-    fates = st.lists(st.booleans(), min_size=simple.num_edges, max_size=simple.num_edges)
-    keep = torch.tensor(data.draw(fates), dtype=torch.bool)
+    kept_flags = st.lists(st.booleans(), min_size=simple.num_edges, max_size=simple.num_edges)
+    keep = torch.tensor(data.draw(kept_flags), dtype=torch.bool)
     node = data.draw(st.integers(0, simple.num_nodes - 1))
     found = neighbourhood(simple, keep, node, hops, most)
     near = distances(simple, node, hops)
@@ -39,8 +39,8 @@ def test_it_is_what_can_be_reached(graph, hops, most, data):
     kept, removed = neighbours(simple, keep, node)  # all of them, however few are shown
     assert {*kept, *removed} == {n for n, hop in near.items() if hop == 1}
     assert (len(kept), len(kept) + len(removed)) == (found.degree_after, found.degree)
-    fate = dict(zip(map(tuple, simple.pairs.t().tolist()), keep.tolist(), strict=True))
-    shown = {pair: stays for pair, stays in fate.items() if set(pair) <= set(found.nodes)}
+    is_kept = dict(zip(map(tuple, simple.pairs.t().tolist()), keep.tolist(), strict=True))
+    shown = {pair: stays for pair, stays in is_kept.items() if set(pair) <= set(found.nodes)}
     listed = {
         tuple(sorted((found.nodes[a], found.nodes[b]))): stays
         for (a, b), stays in zip(found.edges, found.kept, strict=True)
@@ -50,8 +50,8 @@ def test_it_is_what_can_be_reached(graph, hops, most, data):
     for place, parent in enumerate(found.parents[1:], 1):
         assert found.hops[parent] == found.hops[place] - 1
         assert (min(parent, place), max(parent, place)) in found.edges
-    assert found.degree == sum(node in pair for pair in fate)
-    assert found.degree_after == sum(node in pair and stays for pair, stays in fate.items())
+    assert found.degree == sum(node in pair for pair in is_kept)
+    assert found.degree_after == sum(node in pair and stays for pair, stays in is_kept.items())
 
 
 def test_nodes_that_an_edge_still_leads_to_come_first():

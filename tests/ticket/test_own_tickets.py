@@ -1,4 +1,4 @@
-"""Tickets with weights of edges, directions, other targets, a module of one's own: used later."""
+"""Uses of tickets with edge weights, directions, other targets or your own module."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_a_graph_that_is_the_same_keeps_its_ticket(rule, ticket, data):
 @settings(max_examples=15)
 @given(order=st.permutations(range(40)), gone=st.integers(0, 5))
 def test_nodes_are_known_by_their_ids(found, order, gone):
-    """In another order, some gone and one new: edges between nodes that stay keep their fate."""
+    """Reordered, with removed and new nodes: other edges are kept or removed as before."""
     data = small_graph()
     data.node_ids = [f"n{i}" for i in range(40)]
     left = order[gone:]

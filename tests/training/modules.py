@@ -5,7 +5,7 @@ from torch_geometric.nn import GCNConv
 
 
 class Own(nn.Module):
-    """As a PyG user writes it, with random numbers and a state of its own."""
+    """Module of a PyG user, with random numbers and its own state."""
 
     def __init__(self):
         super().__init__()

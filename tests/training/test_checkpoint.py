@@ -1,4 +1,4 @@
-"""Searches that are ended and go on: the same ticket, byte for byte."""
+"""Interrupted and resumed searches: the same ticket, byte for byte."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from training.modules import Own
 
 
 class EndedError(Exception):
-    """Stands for whatever ends a process."""
+    """Stands for an interruption of a process."""
 
 
 def find(path, checkpoint=None, end_after=None, **settings):
-    """Find a ticket, or end after so many epochs; return its bytes."""
+    """Find a ticket, or end after a number of epochs; return its bytes."""
     left = [end_after]
 
     def look(*_):
@@ -156,7 +156,7 @@ def test_a_training_goes_on_from_its_file(tmp_path, loader):
         return torch.cat([p.detach().flatten() for p in model.parameters()])
 
     path = tmp_path / "one.safetensors"
-    weights(3, Checkpoint(path))  # the end is written, whatever the time
+    weights(3, Checkpoint(path))  # the last epoch is always written
     assert torch.equal(weights(config.epochs, Checkpoint(path)), weights(config.epochs, None))
     with pytest.raises(InputError, match="is a checkpoint of another training"):
         weights(config.epochs, Checkpoint(path), seed=1)

@@ -112,7 +112,7 @@ def test_processes_share_the_evaluation(tmp_path):
 
 
 def test_a_checkpoint_is_of_the_first_process_and_for_all(tmp_path):
-    """One process begins, two go on; their folder is the first one's."""
+    """One process begins, two resume in its folder."""
     alone = ticket(9, tmp_path)[0]
     data = small_graph()
 

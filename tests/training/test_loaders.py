@@ -243,7 +243,7 @@ def test_what_needs_the_whole_graph_says_so(arguments, message):
 
 
 def test_counts_among_the_statistics_are_counted_once_a_step():
-    """Numbers that a double doesn't hold are not rounded, whatever else a module keeps is left."""
+    """Numbers beyond a double's precision are not rounded, and other state is unchanged."""
     module = torch.nn.BatchNorm1d(1)
     module.register_buffer("large", torch.tensor([2**62 + 1]))
     module.register_buffer("flags", torch.tensor([True]))

@@ -36,7 +36,7 @@ class Parts(nn.Module):
 
 
 class Plain(nn.Module):
-    """The same as a module of one's own that predicts nodes: rows beyond the parts are 0."""
+    """The same as your own module that predicts nodes: rows beyond the parts are 0."""
 
     def __init__(self, encoder: nn.Module, head: nn.Module) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ def _counted(function, calls):
 
 @pytest.mark.parametrize("name", ["gcn", "unimp", None])
 def test_training_is_that_of_a_module_that_does_both(data, head, name):
-    """The same targets as nodes of a module of one's own, which a training knows already."""
+    """The same targets as nodes of your own module, which training supports already."""
     targets = parts_of(data)
     with seeded(0, torch.device("cpu")):
         encoder = encoder_of(name, data, **({} if name is None else {"dropout": 0.0}))

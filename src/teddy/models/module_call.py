@@ -95,7 +95,7 @@ def check_looks_up(module: nn.Module, x: Tensor, edge_index: Any, **of_edges: An
     """
     try:
         ModuleCall(module.eval())(x, edge_index, of_edges)
-    except Exception as error:  # whatever the user's module raises
+    except Exception as error:  # any error of your own module
         reason = " ".join(str(error).split())[:120]
         raise InputError(
             f"a {type(module).__name__} fails on integer x ({type(error).__name__}: {reason}), "

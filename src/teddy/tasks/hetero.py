@@ -122,8 +122,8 @@ class HeteroKind(Kind):
         head: Head | None,
     ) -> dict[str, Any]:
         """Return types, relations and their kept edges."""
-        facts = hetero_metadata(views.train.edges, choice.keep)
-        return {self.key: facts | ({"directed": True} if self.one_way else {})}
+        metadata = hetero_metadata(views.train.edges, choice.keep)
+        return {self.key: metadata | ({"directed": True} if self.one_way else {})}
 
     def graph(self, data: Any) -> Data:
         """Return the nodes that are predicted, or raise unless the types are the ticket's.

@@ -154,7 +154,7 @@ def exported_program(
             module = _finished(form.traced(small), finish)
             program = export(module, example, dynamic_shapes=form.arguments(shapes))
             difference = (program.module()(*other) - whole(*other)).abs().max()
-    except Exception as error:  # whatever a module of the user's own, or the tracing of it, raises
+    except Exception as error:  # any error of your own module, or of tracing it
         reason = shorten(" ".join(str(error).split()), 160, placeholder=" ...")
         raise InputError(
             f"a {type(model).__name__} can't be exported, expected one that torch.export takes "
@@ -196,7 +196,7 @@ def _onnx(program: ExportedProgram, form: Program, output: str) -> bytes:
             made = torch.onnx.export(
                 program, (), dynamo=True, verbose=False, opset_version=OPSET, **names
             )
-    except Exception as error:  # an operation that ONNX doesn't have, of a module of the user's
+    except Exception as error:  # an operation of your own module that ONNX lacks
         reason = shorten(" ".join(str(error.__cause__ or error).split()), 160, placeholder=" ...")
         raise InputError(
             f"the network cannot be written as ONNX ({reason}), expected other operations, or .pt2"

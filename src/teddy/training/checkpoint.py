@@ -67,7 +67,7 @@ class Checkpoint:
                 f"{self.path}: is a checkpoint of another training, expected the same initial "
                 "weights, or another folder"
             )
-        tensors, facts = entry.tensors, entry.metadata
+        tensors, metadata = entry.tensors, entry.metadata
         device = next(model.parameters()).device
         model.load_state_dict(weights)
         moments: dict[int, dict[str, Tensor]] = {}
@@ -76,10 +76,10 @@ class Checkpoint:
             moments.setdefault(int(place), {})[key] = value
         optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
         state.index, state.improved, state.seconds = (
-            facts[name] for name in ("index", "improved", "seconds")
+            metadata[name] for name in ("index", "improved", "seconds")
         )
-        state.history = [Epoch(**epoch) for epoch in facts["history"]]
-        state.best = None if facts["best"] is None else Epoch(**facts["best"])
+        state.history = [Epoch(**epoch) for epoch in metadata["history"]]
+        state.best = None if metadata["best"] is None else Epoch(**metadata["best"])
         state.best_weights = {
             name: value.to(device).clone() for name, value in _part(tensors, "best").items()
         }
@@ -107,7 +107,7 @@ class Checkpoint:
         due = ended or time.monotonic() - self._written >= self.seconds
         if not due or not World.current().is_rank_zero:
             return
-        facts: dict[str, Any] = {
+        metadata: dict[str, Any] = {
             "initial": self._initial,
             "index": state.index,
             "improved": state.improved,
@@ -115,7 +115,7 @@ class Checkpoint:
             "history": [asdict(epoch) for epoch in state.history],
             "best": None if state.best is None else asdict(state.best),
         }
-        write_entry(self.path, Entry(dict(_tensors(model, optimizer, state)), facts))
+        write_entry(self.path, Entry(dict(_tensors(model, optimizer, state)), metadata))
         self._written = time.monotonic()
 
 
