@@ -220,9 +220,9 @@ def _assembled(graph: _Graph, count: int, with_kernel: bool) -> dict[str, Tensor
     column[chosen] = np.arange(chosen.size)
     vectors = np.zeros((graph.num_nodes, chosen.size), np.float32)
     for part, columns in zip(parts, np.split(column, np.cumsum(widths)[:-1]), strict=True):
-        kept = columns >= 0
-        if kept.any():
-            vectors[np.ix_(part.nodes, columns[kept])] = part.vectors[:, kept]
+        present = columns >= 0
+        if present.any():
+            vectors[np.ix_(part.nodes, columns[present])] = part.vectors[:, present]
     return {"values": torch.from_numpy(values[chosen]), "vectors": torch.from_numpy(vectors)}
 
 
