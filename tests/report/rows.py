@@ -6,7 +6,7 @@ from teddy.sparsity import schedule_sparsity
 
 EVIL = "</script><script>window.evil=1</script><img src=x onerror='window.evil=2'>&amp;"
 
-FACTS = {
+METADATA = {
     "settings": {
         "epochs": 200,
         "lr": 0.01,

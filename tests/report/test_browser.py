@@ -12,7 +12,7 @@ from itertools import combinations
 
 import pytest
 
-from report.rows import EVIL, FACTS, links, row, sweep
+from report.rows import EVIL, METADATA, links, row, sweep
 from teddy.report import looks, write_page
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -45,7 +45,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    return write_page(sweep(), FACTS, tmp_path_factory.mktemp("page") / "report.html")
+    return write_page(sweep(), METADATA, tmp_path_factory.mktemp("page") / "report.html")
 
 
 @contextmanager
@@ -176,7 +176,7 @@ def test_the_table_sorts_by_its_headings(browser, report):
 
 def test_the_seeds_of_links_show_hits(browser, tmp_path):
     rows = [links(seed=seed, hits=40.0 + seed) for seed in range(3)]
-    with opened(browser, write_page(rows, FACTS, tmp_path / "links.html")) as page:
+    with opened(browser, write_page(rows, METADATA, tmp_path / "links.html")) as page:
         page.locator("#verdicts tbody button").first.click()
         lines = {
             line.locator("th").text_content(): line.locator("td").all_text_contents()
@@ -234,7 +234,7 @@ def test_downloads_have_the_data(browser, report):
             page.locator("#json").click()
         content = json.loads(given.value.path().read_text())
         assert content["rows"] == sweep()
-        assert content["settings"] == FACTS["settings"]
+        assert content["settings"] == METADATA["settings"]
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -259,7 +259,7 @@ def test_the_verdict_is_on_a_phone_without_scrolling_sideways(browser, tmp_path,
          "method": f"{line['method']}:an_option_of_this_method=with_a_long_value"}
         for line in sweep()
     ]  # fmt: skip
-    path = write_page(rows, FACTS, tmp_path / "report.html")
+    path = write_page(rows, METADATA, tmp_path / "report.html")
     phone = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
     with opened(browser, path, color_scheme=scheme, **phone) as page:
         assert page.evaluate("innerWidth") == 390
@@ -363,8 +363,8 @@ def test_without_javascript_the_comparison_can_be_read(browser, report):
 @pytest.mark.parametrize("width", [390, 1280])
 def test_labels_of_charts_do_not_overlap(browser, report, width):
     with opened(browser, report, viewport={"width": width, "height": 844}) as page:
-        texts = page.evaluate("""() => [...document.querySelectorAll(".chart")].flatMap(chart =>
-            [".xtick text", ".ytick text, .annotation-text"].map(kind =>
+        texts = page.evaluate("""() => [...document.querySelectorAll(".chart, .forest")].flatMap(chart =>
+            [".xtick text, .axis span", ".ytick text, .annotation-text"].map(kind =>
                 [...chart.querySelectorAll(kind)].map(text => {
                     const box = text.getBoundingClientRect();
                     return [text.textContent, box.left, box.top, box.right, box.bottom];
@@ -403,13 +403,13 @@ def test_a_method_called_by_markup_is_text_everywhere(browser, tmp_path, name):
         for i in (0, 5, 10)
         for s in range(3)
     ]
-    facts = {**FACTS, "methods": {f"citeseer gcn {name}": {"distill": 3.0, "file": None}}}
-    path = write_page(rows, facts, tmp_path / "report.html")
+    metadata = {**METADATA, "methods": {f"citeseer gcn {name}": {"distill": 3.0, "file": None}}}
+    path = write_page(rows, metadata, tmp_path / "report.html")
     with opened(browser, path, accept_downloads=True) as page:
         assert page.evaluate("window.evil") is None
         assert page.locator("main b b, img, script + b, .chart b, label b, td b").count() == 0
-        for place in (".tallies", "#methods", ".forest:visible", "#verdicts", "pre", "#h-metric"):
-            assert name in page.locator(place).first.text_content(), place
+        for part in (".tallies", "#methods", ".forest:visible", "#verdicts", "pre", "#h-metric"):
+            assert name in page.locator(part).first.text_content(), part
         for chart in ("metric", "heat", "timing", "macs", "health-isolated"):
             drawn = page.locator(f"#{chart}").text_content().replace("\u200b", "")
             if chart in ("heat", "timing", "metric"):
@@ -432,7 +432,7 @@ def test_hostile_names_stay_text_and_nothing_else_may_run(browser, tmp_path):
     rows = [
         row(name, i, s, dataset=EVIL) for name in (EVIL, "teddy") for i in (0, 5) for s in (0, 1)
     ]
-    path = write_page(rows, FACTS, tmp_path / "report.html", title=EVIL)
+    path = write_page(rows, METADATA, tmp_path / "report.html", title=EVIL)
     context = browser.new_context()
     page, requests = context.new_page(), []
     context.on("request", lambda request: requests.append(request.url))
@@ -445,7 +445,7 @@ def test_hostile_names_stay_text_and_nothing_else_may_run(browser, tmp_path):
     # Were there a hole, the policy would still hold.
     page.evaluate("document.body.append(Object.assign(document.createElement('script'), "
                   "{textContent: 'window.evil = 3'}))")  # fmt: skip
-    asked = page.evaluate("fetch('https://example.org/').then(() => 'sent', () => 'refused')")
-    assert (page.evaluate("window.evil"), asked) == (None, "refused")
+    answer = page.evaluate("fetch('https://example.org/').then(() => 'sent', () => 'refused')")
+    assert (page.evaluate("window.evil"), answer) == (None, "refused")
     assert [url for url in requests[1:] if not url.startswith("data:")] == []
     context.close()

@@ -7,7 +7,7 @@ import json
 import shlex
 
 from cli.command import run_here
-from report.rows import FACTS, links, row, sweep
+from report.rows import METADATA, links, row, sweep
 from teddy.cli.find import find as find_command
 from teddy.cli.sweep import sweep as sweep_options
 from teddy.report.commands import cell_command, command_line, real_settings, sweep_command
@@ -20,7 +20,7 @@ def options(command):
 
 
 def test_the_command_of_a_sweep_has_its_grid_and_what_is_not_default():
-    assert sweep_command(sweep(), FACTS) == (
+    assert sweep_command(sweep(), METADATA) == (
         "teddy sweep citeseer --models gcn,gin --methods teddy,teddy:distill=0,random "
         "--levels 0,5,10 --seeds 3 --lr 0.01 --hidden-channels 16"
     )
@@ -35,12 +35,15 @@ def test_the_command_of_a_sweep_has_its_grid_and_what_is_not_default():
 
 def test_the_command_of_a_ticket_has_its_sparsities_and_seeds():
     rows = [row("random", 10, seed) for seed in (2, 3)]
-    command = cell_command(rows, FACTS)
+    command = cell_command(rows, METADATA)
     assert f"--graph-sparsity {rows[0]['graph_sparsity']}" in command
     assert "--method random" in command
     assert "--seed 2 --seeds 2 " in command
     assert options(command) <= set(inspect.signature(find_command).parameters)
-    with_file = {**FACTS, "methods": {"citeseer gcn random": {"distill": 0.0, "file": "ab" * 32}}}
+    with_file = {
+        **METADATA,
+        "methods": {"citeseer gcn random": {"distill": 0.0, "file": "ab" * 32}},
+    }
     assert cell_command(rows, with_file).endswith("--load FILE.py --threads 1")
 
 
@@ -68,8 +71,8 @@ def test_settings_are_the_real_ones():
 def test_settings_are_split_into_shared_ones_and_those_of_methods():
     rows = [row(m, 5, 0, distill=d) for m, d in (("teddy", 10.0), ("random:distill=0", 0.0))]
     rows.append(row("teddy", 0, 0, distill=0.0))  # the dense model, which distils nothing
-    settings = page_data(rows, FACTS)["settings"]
-    shared = dict(shared_settings(settings, FACTS))
+    settings = page_data(rows, METADATA)["settings"]
+    shared = dict(shared_settings(settings, METADATA))
     assert (shared["epochs"], shared["lr"], shared["hidden_channels"]) == ("200", "0.01", "16")
     assert shared["graph of citeseer"] == "abababababab"
     assert method_settings(settings) == (

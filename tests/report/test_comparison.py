@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from report.rows import FACTS, links, row, sweep
+from report.rows import METADATA, links, row, sweep
 from teddy.report import make_page
 from teddy.report.comparison import axis_ticks, baselines, default_baseline, forests, tally
 from teddy.report.headline import headlines
@@ -146,7 +146,7 @@ def test_ticks_are_a_few_round_numbers_with_zero(low, high):
 
 
 def test_the_page_has_the_numbers_of_the_forest_plot_as_text():
-    page = make_page(sweep(), FACTS)
+    page = make_page(sweep(), METADATA)
     block = page[page.index("Method against method") : page.index('aria-labelledby="h-metric"')]
     text = " ".join(re.sub(r"<[^>]+>", " ", block).split())
     # teddy is 3 points above random: 1.0 + (-0.1, 0, 0.1) against -2.0 + (-0.1, 0, 0.1).

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from report.rows import EVIL, FACTS, links, row, sweep
+from report.rows import EVIL, METADATA, links, row, sweep
 from teddy.errors import InputError
 from teddy.report import make_page, write_page, write_report
 from teddy.report.page import read_metadata
@@ -20,7 +20,7 @@ from teddy.sweep.results_table import write_table
 
 
 class Reader(HTMLParser):
-    """What a browser makes of a page: elements, scripts, text."""
+    """Reader of a page as a browser parses it: elements, scripts, text."""
 
     def __init__(self, page):
         super().__init__()
@@ -54,7 +54,7 @@ def embedded(reader):
 
 
 def test_the_page_has_every_section_in_order():
-    reader = Reader(make_page(sweep(), FACTS, title="Mine"))
+    reader = Reader(make_page(sweep(), METADATA, title="Mine"))
     headings = ["How to read this page", "The sparsest winning ticket", "Method against method",
                 "Accuracy against sparsity", "Difference to dense", "Verdicts against the dense",
                 "Saved operations and measured speed", "The pruned graph",
@@ -67,7 +67,7 @@ def test_the_page_has_every_section_in_order():
 
 
 def test_the_page_of_links_names_auc_and_hits():
-    reader = Reader(make_page([links(seed=seed, gain=0.01) for seed in range(3)], FACTS))
+    reader = Reader(make_page([links(seed=seed, gain=0.01) for seed in range(3)], METADATA))
     for text in (
         "AUC against sparsity", "The metric is AUC of the test links, in percent", "hits@20",
         "above the 20th best negative one", "counts as at least one pair of test links",
@@ -84,11 +84,11 @@ def test_the_page_of_links_names_auc_and_hits():
 
 def test_a_page_of_several_tasks_is_refused():
     with pytest.raises(InputError, match="results have several tasks"):
-        make_page([row(), links(seed=1)], FACTS)
+        make_page([row(), links(seed=1)], METADATA)
 
 
 def test_nothing_is_loaded_and_only_the_page_s_own_scripts_run():
-    reader = Reader(make_page(sweep(), FACTS))
+    reader = Reader(make_page(sweep(), METADATA))
     for tag, attributes in reader.tags:
         assert tag not in ("iframe", "object", "embed", "img")
         assert not {"src", "srcset", "onclick", "onload"} & attributes.keys()
@@ -107,8 +107,8 @@ def test_nothing_is_loaded_and_only_the_page_s_own_scripts_run():
 def test_names_are_text_wherever_they_stand():
     rows = [row(EVIL, i, seed, dataset=EVIL, model=EVIL, versions=EVIL) for i in (0, 5)
             for seed in (0, 1)]  # fmt: skip
-    facts = {"settings": {EVIL: EVIL, "odd": {EVIL: [EVIL]}}, "data": {EVIL: "x"}}
-    reader = Reader(make_page(rows, facts, title=EVIL))
+    metadata = {"settings": {EVIL: EVIL, "odd": {EVIL: [EVIL]}}, "data": {EVIL: "x"}}
+    reader = Reader(make_page(rows, metadata, title=EVIL))
     assert len(reader.scripts) == 3
     assert not [tag for tag, _ in reader.tags if tag == "img"]
     assert embedded(reader)["problems"][0]["dataset"] == EVIL
@@ -116,7 +116,7 @@ def test_names_are_text_wherever_they_stand():
 
 
 def test_the_same_rows_give_the_same_page():
-    assert make_page(sweep(), FACTS) == make_page(sweep(), FACTS)
+    assert make_page(sweep(), METADATA) == make_page(sweep(), METADATA)
 
 
 def test_no_rows_are_refused(tmp_path):
@@ -128,14 +128,14 @@ def test_no_rows_are_refused(tmp_path):
 def test_a_folder_that_is_still_running_is_reported(tmp_path):
     folder = Folder(tmp_path / "run")
     folder.create()
-    folder.record(FACTS["settings"], {"data": FACTS["data"]})
+    folder.record(METADATA["settings"], {"data": METADATA["data"]})
     for line in sweep()[:5]:
         folder.write_cell(Cell.from_row(line), line)
     written = write_report(tmp_path / "run", tmp_path / "report.html", plots=tmp_path / "plots")
     assert written["cells"] == 5
     assert [path.rsplit("/")[-1] for path in written["plots"]] == ["accuracy.png", "accuracy.pdf"]
     data = embedded(Reader((tmp_path / "report.html").read_text()))
-    assert data["metadata"]["settings"] == FACTS["settings"]
+    assert data["metadata"]["settings"] == METADATA["settings"]
     assert len(data["rows"]) == 5
 
 

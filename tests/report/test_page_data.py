@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from report.rows import FACTS, row, sweep
+from report.rows import METADATA, row, sweep
 from teddy.report.headline import headlines
 from teddy.report.page_data import page_data
 from teddy.report.page_tables import verdict_rows
@@ -19,7 +19,7 @@ def cell_of(data, **wanted):
 
 
 def test_a_cell_has_the_seeds_together():
-    cell = cell_of(page_data(sweep(), FACTS), model="gcn", method="teddy", level=5)
+    cell = cell_of(page_data(sweep(), METADATA), model="gcn", method="teddy", level=5)
     # 70.9, 72.0, 73.1 against 70, 71, 72: differences 0.9, 1.0, 1.1, t(2) = 4.3027.
     reach = 4.302653 * 0.1 / 3**0.5
     assert cell["best"]["mean"] == pytest.approx(72.0)
@@ -38,7 +38,7 @@ def test_a_cell_has_the_seeds_together():
 
 
 def test_the_dense_level_is_of_one_model_a_seed():
-    place = page_data(sweep(), FACTS)["problems"][0]
+    place = page_data(sweep(), METADATA)["problems"][0]
     assert (place["dataset"], place["model"]) == ("citeseer", "gcn")
     assert place["dense"]["best"] == {"mean": 71.0, "deviation": 1.0, "seeds": 3}
     assert place["dense"]["last"]["mean"] == 70.5
@@ -46,7 +46,7 @@ def test_the_dense_level_is_of_one_model_a_seed():
 
 
 def test_times_are_of_tickets_in_dense_trainings():
-    timing = page_data(sweep(), FACTS)["problems"][0]["timing"]
+    timing = page_data(sweep(), METADATA)["problems"][0]["timing"]
     assert [entry["method"] for entry in timing] == ["teddy", "teddy:distill=0", "random"]
     assert timing[0]["seconds"] == 4.0
     assert timing[0]["relative"] == 2.0
@@ -55,10 +55,10 @@ def test_times_are_of_tickets_in_dense_trainings():
 
 
 def test_rows_and_settings_come_through_whole():
-    data = page_data(sweep(), FACTS)
+    data = page_data(sweep(), METADATA)
     back = [dict(zip(data["columns"], values, strict=True)) for values in data["rows"]]
     assert back == sweep()
-    assert data["metadata"] == FACTS
+    assert data["metadata"] == METADATA
     cell = cell_of(data, model="gin", method="random", level=10)
     assert [(back[i]["method"], back[i]["seed"]) for i in cell["rows"]] == [
         ("random", 0), ("random", 1), ("random", 2),
@@ -66,7 +66,7 @@ def test_rows_and_settings_come_through_whole():
 
 
 def test_the_heat_map_has_methods_and_levels():
-    data = page_data(sweep(), FACTS)
+    data = page_data(sweep(), METADATA)
     (heatmap,) = data["problems"][1]["heatmaps"]
     assert heatmap["rows"] == ["teddy", "teddy:distill=0", "random"]
     assert heatmap["columns"] == ["5", "10"]
@@ -152,7 +152,7 @@ def test_headlines_name_other_winners_and_the_part_that_is_pruned():
 
 
 def test_verdicts_are_listed_by_method_and_dense_ones_only_alone():
-    rows = verdict_rows(page_data(sweep(), FACTS)["cells"])
+    rows = verdict_rows(page_data(sweep(), METADATA)["cells"])
     assert [r["texts"]["method"] for r in rows[:6]] == [
         "teddy", "teddy", "teddy:distill=0", "teddy:distill=0", "random", "random",
     ]  # fmt: skip

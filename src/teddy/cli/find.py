@@ -133,7 +133,7 @@ def find(
 
         info = study.best.info
         options = info.model.get("options", {})
-        metadata = {"settings": {**info.config, "model_options": options}}
+        metadata: dict[str, Any] = {"settings": {**info.config, "model_options": options}}
         metadata["command"] = command_line("find", [dataset], {
             "model": model, "method": str(chosen), "graph_sparsity": graph_sparsity,
             "weight_sparsity": weight_sparsity, "seed": seed or None, "seeds": seeds,

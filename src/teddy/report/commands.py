@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from teddy.errors import InputError
-from teddy.methods.plugin import is_in_file
 from teddy.methods.spec import MethodSpec
 from teddy.models import MODELS, parse_model
+from teddy.names import is_in_file
 from teddy.report.style import method_order
 from teddy.settings import ENTRIES, MODEL_ENTRIES, Settings
 from teddy.sweep.grid import Series, settings_for
@@ -104,8 +104,8 @@ def real_settings(row: Row, metadata: Mapping[str, Any]) -> dict[str, Any]:
     Example:
         >>> row = {"dataset": "citeseer", "model": "gcn", "method": "teddy", "simulation": 5,
         ...     "seed": 0, "split": "public", "distill": 10.0}
-        >>> found = real_settings(row, {"settings": {"epochs": 20, "lr": None}})
-        >>> found["epochs"], found["lr"], found["hidden_channels"], found["split"]
+        >>> values = real_settings(row, {"settings": {"epochs": 20, "lr": None}})
+        >>> values["epochs"], values["lr"], values["hidden_channels"], values["split"]
         (20, 0.01, 512, 'public')
     """
     recorded = dict(_mapping(metadata.get("settings")))

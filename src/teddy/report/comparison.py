@@ -208,7 +208,7 @@ def _forest(
 
 
 def _range(differences: Iterable[Difference]) -> tuple[float, float]:
-    """Ends of an axis with room for all intervals and zero."""
+    """Return the ends of an axis that has all intervals and zero."""
     values = [0.0]
     for d in differences:
         values += [value for value in (d.mean, d.low, d.high) if value is not None]

@@ -110,7 +110,7 @@ def draw(chart: Chart) -> Figure:
         figure.suptitle(plain(title), fontsize=11, x=0.01, ha="left", fontweight="bold")
         head = 0.1 + 0.2 * (1 + title.count("\n"))
     foot = _legend(figure, chart, label_looks)
-    # The panels keep their size, whatever stands above and below them.
+    # The title and the legend do not change the size of the panels.
     figure.set_size_inches(columns * width, rows * height + head + foot)
     return figure
 

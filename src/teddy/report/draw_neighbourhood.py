@@ -56,7 +56,7 @@ def draw_neighbourhood(
 
     figure = Figure(figsize=(10.4, 6.0), layout="constrained", facecolor="w")
     figure.suptitle(plain(title), fontsize=11, x=0.005, ha="left", fontweight="bold")
-    places = positions(around)
+    points = positions(around)
     looks = list(class_looks(names).values())
     counts = {
         "before": (around.degree, len(around.kept)),
@@ -70,9 +70,9 @@ def draw_neighbourhood(
         axes.set_aspect("equal")
         axes.set_xlim(-1.28, 1.28)
         axes.set_ylim(-1.28, 1.28)
-        _draw_edges(axes, around, places, removed=when == "before")
-        _draw_nodes(axes, places, [_NO_CLASS if c < 0 else looks[c] for c in classes])
-        _draw_labels(axes, around, places, ids)
+        _draw_edges(axes, around, points, removed=when == "before")
+        _draw_nodes(axes, points, [_NO_CLASS if c < 0 else looks[c] for c in classes])
+        _draw_labels(axes, around, points, ids)
     handles = [
         _handle(f"class {names[c]}" if names[c].isdecimal() else names[c], looks[c])
         for c in sorted(set(classes) - {-1})
@@ -100,20 +100,20 @@ def positions(around: Neighbourhood) -> list[Point]:
     angle = dict.fromkeys(range(len(around.nodes)), 0.0)
     first = _in_order(around)
     children = {
-        place: [c for c, p in enumerate(around.parents) if p == place and around.hops[c] == 2]
-        for place in first
+        node: [c for c, p in enumerate(around.parents) if p == node and around.hops[c] == 2]
+        for node in first
     }
-    total = sum(max(1, len(children[place])) for place in first)
+    total = sum(max(1, len(children[node])) for node in first)
     done = 0.0
-    for place in first:
-        share = max(1, len(children[place]))
-        angle[place] = (done + share / 2) / max(total, 1)
-        for index, child in enumerate(children[place]):
+    for node in first:
+        share = max(1, len(children[node]))
+        angle[node] = (done + share / 2) / max(total, 1)
+        for index, child in enumerate(children[node]):
             angle[child] = (done + index + 0.5) / total
         done += share
     points = []
-    for place, hop in enumerate(around.hops):
-        turn = math.pi - 2 * math.pi * angle[place]
+    for node, hop in enumerate(around.hops):
+        turn = math.pi - 2 * math.pi * angle[node]
         radius = hop / max(rings, 1)
         points.append((radius * math.cos(turn), radius * math.sin(turn)))
     return points
@@ -121,8 +121,8 @@ def positions(around: Neighbourhood) -> list[Point]:
 
 def _in_order(around: Neighbourhood) -> list[int]:
     """Return the direct neighbours, those with an edge between them one after the other."""
-    ring = {place for place, hop in enumerate(around.hops) if hop == 1}
-    joined: dict[int, list[int]] = {place: [] for place in ring}
+    ring = {node for node, hop in enumerate(around.hops) if hop == 1}
+    joined: dict[int, list[int]] = {node: [] for node in ring}
     for one, two in around.edges:
         if one in ring and two in ring:
             joined[one].append(two)
@@ -130,17 +130,17 @@ def _in_order(around: Neighbourhood) -> list[int]:
     order: list[int] = []
     waiting = sorted(ring, reverse=True)
     while waiting:
-        place = waiting.pop()
-        if place not in order:
-            order.append(place)
-            waiting += sorted(joined[place], reverse=True)
+        node = waiting.pop()
+        if node not in order:
+            order.append(node)
+            waiting += sorted(joined[node], reverse=True)
     return order
 
 
-def _draw_edges(axes: Axes, around: Neighbourhood, places: list[Point], removed: bool) -> None:
+def _draw_edges(axes: Axes, around: Neighbourhood, points: list[Point], removed: bool) -> None:
     for (one, two), kept in zip(around.edges, around.kept, strict=True):
         if kept or removed:
-            xs, ys = _line(places[one], places[two])
+            xs, ys = _line(points[one], points[two])
             axes.plot(xs, ys, zorder=2 if kept else 1, **(_KEPT if kept else _REMOVED))
 
 
@@ -161,10 +161,10 @@ def _line(one: Point, two: Point) -> tuple[list[float], list[float]]:
     )
 
 
-def _draw_nodes(axes: Axes, places: list[Point], looks: list[Look]) -> None:
-    for place, ((x, y), look) in enumerate(zip(places, looks, strict=True)):
-        middle = place == 0
-        size = (75 if len(places) <= _STRAIGHT else 50) * (1.4 if look.marker == "cross" else 1)
+def _draw_nodes(axes: Axes, points: list[Point], looks: list[Look]) -> None:
+    for node, ((x, y), look) in enumerate(zip(points, looks, strict=True)):
+        middle = node == 0
+        size = (75 if len(points) <= _STRAIGHT else 50) * (1.4 if look.marker == "cross" else 1)
         axes.scatter(
             [x],
             [y],
@@ -178,16 +178,16 @@ def _draw_nodes(axes: Axes, places: list[Point], looks: list[Look]) -> None:
 
 
 def _draw_labels(
-    axes: Axes, around: Neighbourhood, places: list[Point], ids: Sequence[int | str]
+    axes: Axes, around: Neighbourhood, points: list[Point], ids: Sequence[int | str]
 ) -> None:
     """Write the ids outwards; to the side for nodes with others behind them."""
     from matplotlib.patheffects import withStroke
 
-    few = len(places) <= _STRAIGHT
-    for place, ((x, y), name) in enumerate(zip(places, ids, strict=True)):
-        middle, far = place == 0, math.hypot(x, y) or 1.0
+    few = len(points) <= _STRAIGHT
+    for node, ((x, y), name) in enumerate(zip(points, ids, strict=True)):
+        middle, far = node == 0, math.hypot(x, y) or 1.0
         across, up = (0.0, -1.0) if middle else (x / far, y / far)
-        inner = not middle and place in around.parents
+        inner = not middle and node in around.parents
         if inner:
             across, up = up, -across
         straight = few or middle or inner

@@ -31,7 +31,7 @@ _COLUMNS = (
     ("seconds", "seconds", True),
 )
 
-#: Columns that a phone has room for.
+#: Columns that fit on a phone.
 NARROW = ("method", "level", "difference", "verdict")
 
 
@@ -45,9 +45,9 @@ def verdict_columns(metric: Metric) -> tuple[tuple[str, str, bool], ...]:
     """
     if metric.hits is None:
         return _COLUMNS
-    place = 1 + [name for name, _, _ in _COLUMNS].index("difference")
+    after = 1 + [name for name, _, _ in _COLUMNS].index("difference")
     hits = ("dense_hits", f"dense {metric.hits}", True), ("hits", f"ticket {metric.hits}", True)
-    return *_COLUMNS[:place], *hits, *_COLUMNS[place:]
+    return *_COLUMNS[:after], *hits, *_COLUMNS[after:]
 
 
 def verdict_rows(cells: Sequence[Cell]) -> list[dict[str, Any]]:

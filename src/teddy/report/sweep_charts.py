@@ -73,56 +73,56 @@ def _line(method: str, summaries: Sequence[Summary]) -> Line:
     )
 
 
-def search_chart(found: SearchResult) -> Chart:
+def search_chart(result: SearchResult) -> Chart:
     """Draw a search of equal levels by sparsity, a search of the frontier by both sparsities.
 
     Example:
         >>> from teddy.sweep import Decision, LevelPair, SequentialTest
         >>> decision = Decision(4, 1.0, -0.2, 2.2, "accepted")
-        >>> found = SearchResult("citeseer", "gin", "teddy", SequentialTest(0.2), [20], False,
+        >>> result = SearchResult("citeseer", "gin", "teddy", SequentialTest(0.2), [20], False,
         ...     [TriedPair(LevelPair(20, 20), 0.64, 0.64, decision)], [], [], 4, 4, 8, 8)
-        >>> [mark.label for mark in search_chart(found).panels[0].marks]
+        >>> [mark.label for mark in search_chart(result).panels[0].marks]
         ['accepted', 'bounds']
     """
-    panel = _frontier(found) if found.frontier else _diagonal(found)
-    title = f"{found.dataset}, {found.model}, {found.method}"
+    panel = _frontier(result) if result.frontier else _diagonal(result)
+    title = f"{result.dataset}, {result.model}, {result.method}"
     return Chart("search", title, [panel])
 
 
-def _diagonal(found: SearchResult) -> Panel:
+def _diagonal(result: SearchResult) -> Panel:
     def removed(tried: TriedPair) -> float:
         return 100 * max(tried.graph_sparsity, tried.weight_sparsity)
 
-    marks: list[Line | Points] = [*_points(found, removed, lambda tried: tried.decision.mean)]
-    for tried in found.tried:
+    marks: list[Line | Points] = [*_points(result, removed, lambda tried: tried.decision.mean)]
+    for tried in result.tried:
         bounds = [tried.decision.low, tried.decision.high]
         marks.append(Line("bounds", [removed(tried)] * 2, bounds))
     return Panel(
         "",
         "removed (%)",
-        f"validation {found.metric.name}, to dense (points)",
+        f"validation {result.metric.name}, to dense (points)",
         marks,
-        level=-found.rule.tolerance,
+        level=-result.rule.tolerance,
         level_label="tolerance",
     )
 
 
-def _frontier(found: SearchResult) -> Panel:
+def _frontier(result: SearchResult) -> Panel:
     marks: list[Line | Points] = [
-        *_points(found, lambda t: 100 * t.graph_sparsity, lambda t: 100 * t.weight_sparsity)
+        *_points(result, lambda t: 100 * t.graph_sparsity, lambda t: 100 * t.weight_sparsity)
     ]
-    corners = [answer.tried for answer in found.answers]
+    corners = [answer.tried for answer in result.answers]
     if corners:
         marks.append(Line("frontier", *_steps(corners)))
     return Panel("", "edges removed (%)", "weights removed (%)", marks)
 
 
 def _points(
-    found: SearchResult, x: Callable[[TriedPair], float], y: Callable[[TriedPair], float]
+    result: SearchResult, x: Callable[[TriedPair], float], y: Callable[[TriedPair], float]
 ) -> Iterator[Points]:
     """Return the points of each verdict that occurs."""
     for verdict in ("accepted", "undecided", "rejected"):
-        some = [tried for tried in found.tried if tried.decision.verdict == verdict]
+        some = [tried for tried in result.tried if tried.decision.verdict == verdict]
         if some:
             yield Points(verdict, [x(tried) for tried in some], [y(tried) for tried in some])
 

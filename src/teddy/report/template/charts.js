@@ -146,7 +146,7 @@ function drawTiming() {
   });
   const far = Math.max(1, ...rows.map((row) => row.relative));
   const dense = page.problems[state.problem].dense.seconds;
-  // Totals stand in a column of their own at the right, clear of bars and of the dense line.
+  // Totals are in a separate column at the right, clear of the bars and the dense line.
   const totals = rows.map((row) => ({
     xref: "paper", x: 1, xanchor: "right", y: broken(row.method), showarrow: false,
     text: `${number(row.relative)}\u00d7  ${number(row.seconds)} s`,
@@ -184,10 +184,10 @@ function drawMacs() {
   // Neither the ticks nor the note at the diagonal's end may touch what is beside them.
   const chart = document.getElementById("macs");
   const [wide, tall] = [(chart.clientWidth || innerWidth) - 70, 360];
-  const ticks = [];
+  const ticks = [1];
+  const gap = (one, other) => Math.abs(Math.log(one / other)) / Math.log(high / low) * Math.min(wide, tall);
   for (const tick of (high / low < 5 ? fine : coarse).filter((one) => one >= low && one <= high)) {
-    const gap = ticks.length ? Math.log(tick / ticks.at(-1)) / Math.log(high / low) * Math.min(wide, tall) : Infinity;
-    if (gap > 38) ticks.push(tick);
+    if (ticks.every((other) => gap(tick, other) > 38)) ticks.push(tick);
   }
   const axis = {
     type: "log", range: [Math.log10(low), Math.log10(high)],
@@ -220,9 +220,9 @@ function drawHealth() {
       });
     }
     show(`health-${name}`, traces, baseLayout({
-      margin: { l: 44, r: 12, t: 8, b: 44 },
-      xaxis: { title: AXES.graph },
-      yaxis: { rangemode: name === "homophily" ? "normal" : "tozero", tickformat: name === "homophily" ? "" : ",~r" },
+      margin: { l: 60, r: 16, t: 8, b: 44 },
+      xaxis: { title: AXES.graph, automargin: false },
+      yaxis: { automargin: false, rangemode: name === "homophily" ? "normal" : "tozero", tickformat: name === "homophily" ? "" : ",~r" },
     }));
   }
 }
