@@ -363,7 +363,8 @@ def test_without_javascript_the_comparison_can_be_read(browser, report):
 @pytest.mark.parametrize("width", [390, 1280])
 def test_labels_of_charts_do_not_overlap(browser, report, width):
     with opened(browser, report, viewport={"width": width, "height": 844}) as page:
-        texts = page.evaluate("""() => [...document.querySelectorAll(".chart, .forest")].flatMap(chart =>
+        texts = page.evaluate("""() => [...document.querySelectorAll(".chart, .forest")]
+            .flatMap(chart =>
             [".xtick text, .axis span", ".ytick text, .annotation-text"].map(kind =>
                 [...chart.querySelectorAll(kind)].map(text => {
                     const box = text.getBoundingClientRect();
