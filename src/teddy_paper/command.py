@@ -18,7 +18,7 @@ from teddy.sparsity import check_count
 
 if TYPE_CHECKING:
     from teddy_paper.compute import Selection
-    from teddy_paper.reproduction import Reproduction, Result, ResultTable, Scope
+    from teddy_paper.reproduction import Reproduction, Scope
 
 
 @takes_settings
@@ -249,6 +249,7 @@ def _make(entry: Reproduction, scope: Scope, folder: Path, *, show: bool) -> dic
     """Write the tables and figures of an entry, and print them."""
     from teddy.report import save_chart
     from teddy_paper.compute import make
+    from teddy_paper.printing import print_result
     from teddy_paper.write import write_result
 
     result = make(entry, scope)
@@ -257,57 +258,9 @@ def _make(entry: Reproduction, scope: Scope, folder: Path, *, show: bool) -> dic
     images = [path for chart in result.charts for path in save_chart(chart, place)]
     page = write_result(entry, result, place, images)
     if show:
-        _print(entry, result, page)
+        print_result(entry, result, page)
     return {
         "name": entry.name,
         "page": str(page),
         "findings": {finding.claim: finding.holds for finding in result.findings},
     }
-
-
-def _print(entry: Reproduction, result: Result, page: Path) -> None:
-    from teddy.cli.printing import print_table, print_text
-    from teddy_paper.write import describe_finding
-
-    for table in result.tables:
-        columns, rows = _brief(table)
-        print_table(f"{entry.name}: {table.title}", columns, rows[:_ROWS])
-        if len(rows) > _ROWS:
-            print_text(f"... {len(rows) - _ROWS} more rows in {table.name}.csv")
-    for claim in map(describe_finding, result.findings):
-        print_text(f"“{claim['text']}” ({claim['place']}): {claim['says']}; {claim['evidence']}")
-    for note in result.notes:
-        print_text(note)
-    print_text(f"Made by {result.made_by}: {page}\n")
-
-
-# Maximum number of rows in the terminal; the files have all.
-_ROWS = 40
-# Columns that are appended to another one, or only in the files.
-_APPENDED = {"deviation": "± {}", "paper deviation": "± {}", "low": "[{},", "high": "{}]"}
-_LEFT_OUT = ("in deviations", "last epoch", "edges removed %", "weights removed %")
-
-
-def _brief(table: ResultTable) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows of a table, with intervals and deviations beside their values."""
-    columns: list[str] = []
-    rows: list[list[str]] = [[] for _ in table.rows]
-    for index, name in enumerate(table.columns):
-        if name in _LEFT_OUT:
-            continue
-        if name not in _APPENDED:
-            columns.append(name)
-        for row, values in zip(rows, table.rows, strict=True):
-            text = _short(values[index])
-            if name not in _APPENDED:
-                row.append(text)
-            elif text:
-                row[-1] += " " + _APPENDED[name].format(text)
-    return columns, rows
-
-
-def _short(value: Any) -> str:
-    if value is None:
-        return ""
-    small = isinstance(value, float) and 0 < abs(value) < 0.1
-    return f"{value:.3g}" if small else f"{value:.2f}" if isinstance(value, float) else str(value)

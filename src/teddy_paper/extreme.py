@@ -147,8 +147,8 @@ def _stable(values: Map) -> Finding:
     if any(len(column) < len(values) for column in columns):
         return Finding("heat-map-citeseer-stable", None, "not computed")
     widest = max(max(column) - min(column) for column in columns)
-    said = f"over the weights' levels at most {widest:.1f} points apart (stable: {STABLE})"
-    return Finding("heat-map-citeseer-stable", widest <= STABLE, said)
+    evidence = f"over the weights' levels at most {widest:.1f} points apart (stable: {STABLE})"
+    return Finding("heat-map-citeseer-stable", widest <= STABLE, evidence)
 
 
 def _highest_at_the_corner(values: Map, trend: float | None) -> Finding:
@@ -156,8 +156,8 @@ def _highest_at_the_corner(values: Map, trend: float | None) -> Finding:
     if trend is None:
         return Finding("heat-map-pubmed-trend", None, "not computed")
     corner = cells[-1] == max(cells)
-    said = f"rank correlation {trend:+.2f}, highest at the corner: {corner}"
-    return Finding("heat-map-pubmed-trend", corner and trend > 0, said)
+    evidence = f"rank correlation {trend:+.2f}, highest at the corner: {corner}"
+    return Finding("heat-map-pubmed-trend", corner and trend > 0, evidence)
 
 
 def _trend(values: Map) -> float | None:

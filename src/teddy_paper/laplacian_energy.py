@@ -63,7 +63,7 @@ def _compute(dataset: str, scope: Scope, progress: Progress) -> None:
 def laplacian_energy(results: Results, scope: Scope) -> Result:
     """Change of energy by quarter of the edge degree, and degrees of the largest changes."""
     rows: list[list[Any]] = []
-    panels, said = [], []
+    panels, notes = [], []
     for dataset in scope.datasets:
         known = read_changes(dataset, scope)
         if known is None:
@@ -80,7 +80,7 @@ def laplacian_energy(results: Results, scope: Scope) -> Result:
                  float(other.mean()), 100 * float((other > error).mean()), rank, f"{error:.0e}"]
             )  # fmt: skip
         low = degree <= np.median(degree)
-        said.append(
+        notes.append(
             f"{dataset}: of the largest tenth of changes {_share(low, change, 0.9):.0%} are of "
             f"edges of no more than median degree, of the smallest tenth "
             f"{_share(low, -change, 0.9):.0%}, of all edges {low.mean():.0%}; above 0 are "
@@ -102,7 +102,7 @@ def laplacian_energy(results: Results, scope: Scope) -> Result:
     return Result(
         [ResultTable("laplacian-energy", title, columns, rows)],
         [Chart("laplacian-energy", "Removing one edge", panels)],
-        [Finding("energy-low-degree", None, "; ".join(said) or "not computed")],
+        [Finding("energy-low-degree", None, "; ".join(notes) or "not computed")],
         ["A node that loses its last edge has the eigenvalue 0 of the normalised Laplacian, and "
          "so an energy of 1, as in networkx; in the columns of lone 0 it counts 0.",
          "Whether the claim holds depends on its reading: edges of low degree change the energy "

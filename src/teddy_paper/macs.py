@@ -79,7 +79,7 @@ def _panel(results: Results, rows: list[list[Any]], dataset: str) -> Panel | Non
 
 
 def _eight_times(rows: list[list[Any]]) -> Finding:
-    said: list[str] = []
+    notes: list[str] = []
     holds: list[bool] = []
     for dataset in ("citeseer", "pubmed"):
         paper = published_value("macs", dataset=dataset, quantity="macs_ratio")
@@ -88,10 +88,10 @@ def _eight_times(rows: list[list[Any]]) -> Finding:
             continue
         kept = [row for row in ours if row[6] > row[7]]
         fewer, dense = (max((row[i] for row in kept), default=0.0) for i in (3, 4))
-        said.append(
+        notes.append(
             f"{dataset}: with the accuracy above dense up to {dense:.1f} times fewer if features "
             f"are dense, {fewer:.1f} if only stored ones are counted"
         )
         holds.append(dense >= 0.95 * paper.value)
     verdict = None if len(holds) < 2 and all(holds) else all(holds)
-    return Finding("macs-eight-times", verdict, "; ".join(said) or "no runs")
+    return Finding("macs-eight-times", verdict, "; ".join(notes) or "no runs")

@@ -2,7 +2,7 @@
 
 ``published.csv`` holds a row for every number of Tables 1 to 9 and of the text, as printed.
 Tables and sections are numbered as they appear: the experiments are Section 6. Sparsities,
-accuracies and improvements are in per cent, of which the paper doesn't say whether an
+accuracies and improvements are in per cent, of which the paper does not state whether an
 improvement is in points. Forty cells hold no number and have no row: WD-GLT on Arxiv ("N/A",
 ten in Table 4, ten in Table 7) and on Reddit ("OOM", ten in Table 5, ten in Table 8).
 

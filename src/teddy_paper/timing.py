@@ -78,14 +78,14 @@ def _paper(artefact: str, dataset: str, model: str, method: str) -> float | None
 
 def _finding(artefact: str, rows: list[list[Any]]) -> Finding:
     ratios = {name: [row[5] for row in rows if row[2] == name] for name in METHODS[1:]}
-    said = "; ".join(
+    evidence = "; ".join(
         f"{name} takes {min(values):.1f} to {max(values):.1f} times TEDDY's time"
         for name, values in ratios.items()
         if values
     )
     every = [value for values in ratios.values() for value in values]
     if artefact == "timing":
-        return Finding("timing-reduction", min(every) > 1 if every else None, said or "no runs")
+        return Finding("timing-reduction", min(every) > 1 if every else None, evidence or "no runs")
     most = known_mean(float(value > 2) for value in every)
     twice = None if most is None else most > 0.5
-    return Finding("timing-parameters-twice", twice, said or "no runs")
+    return Finding("timing-parameters-twice", twice, evidence or "no runs")

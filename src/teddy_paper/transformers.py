@@ -66,17 +66,17 @@ def _findings(results: Results, scope: Scope) -> list[Finding]:
 def _stable(results: Results, scope: Scope) -> Finding:
     """Finding that TEDDY, but not UGS, is within some points of dense at every level."""
     cells = list(product(CITATION, scope.levels))
-    found = {m: [results.get(d, "unimp", m, i) for d, i in cells] for m in ("teddy", UGS)}
+    summaries = {m: [results.get(d, "unimp", m, i) for d, i in cells] for m in ("teddy", UGS)}
     worst: dict[str, float] = {}
-    for method, summaries in found.items():
-        differences = [s.difference.mean for s in summaries if s is not None]
+    for method, tickets in summaries.items():
+        differences = [s.difference.mean for s in tickets if s is not None]
         if not differences:
             return Finding("transformers-stable", None, "not computed")
         worst[method] = min(differences)
-    said = "; ".join(f"{m}'s lowest level is {value:+.1f} points" for m, value in worst.items())
-    every = [*found["teddy"], *found[UGS]]
+    evidence = "; ".join(f"{m}'s lowest level is {value:+.1f} points" for m, value in worst.items())
+    every = [*summaries["teddy"], *summaries[UGS]]
     holds: bool | None = worst["teddy"] > -STABLE and worst[UGS] <= -STABLE
     if worst["teddy"] > -STABLE and None in every:
         holds = None
-    text = f"UniMP to dense: {said} (stable: above {-STABLE:g})"
+    text = f"UniMP to dense: {evidence} (stable: above {-STABLE:g})"
     return Finding("transformers-stable", holds, text + missing(every))

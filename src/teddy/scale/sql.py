@@ -96,22 +96,22 @@ class SQLEngine(Engine):
         """Number of edges of one score by the first four digits of their md5."""
         ties = self._between(score, score)
         digits = self._digest(ties).substr(0, 4)
-        found = ties.group_by(digits=digits).agg(number=lambda table: table.count()).to_pyarrow()
-        return dict(zip(found["digits"].to_pylist(), found["number"].to_pylist(), strict=True))
+        table = ties.group_by(digits=digits).agg(number=lambda table: table.count()).to_pyarrow()
+        return dict(zip(table["digits"].to_pylist(), table["number"].to_pylist(), strict=True))
 
     def candidates(self, low: float, high: float, digits: str = "") -> CandidateEdges:
         """Edges in a range whose md5 begins with these digits."""
         some = self._between(low, high)
         if digits:
             some = some.filter(self._digest(some).startswith(digits))
-        found = some.select("score", "low", "high").to_pyarrow()
+        table = some.select("score", "low", "high").to_pyarrow()
 
         def digests(places: Any) -> Any:
-            chosen = found.take(places)
+            chosen = table.take(places)
             lows, highs = chosen["low"].to_pylist(), chosen["high"].to_pylist()
             return pair_digests(lows, highs, self.job.digest_prefix)
 
-        return CandidateEdges(found["score"].to_numpy().astype(np.float64), digests)
+        return CandidateEdges(table["score"].to_numpy().astype(np.float64), digests)
 
     def kept(self, rows: Any) -> Any:
         """Kept rows, self-loops included, with all columns."""
