@@ -135,7 +135,7 @@ def test_headlines_when_nothing_wins():
     dense = headlines(summarize([row(simulation=0)]))[0]
     assert dense.sentence == "Dense model only: 70.00% test accuracy, 1 seed."
     (single,) = headlines(summarize([row(gain=-1.0, seed=seed) for seed in range(3)]))
-    assert single.sentence.startswith("The only ticket is not winning. It is teddy at level 5.")
+    assert single.sentence.startswith("The only ticket is losing. It is teddy at level 5.")
 
 
 def test_headlines_name_other_winners_and_the_part_that_is_pruned():

@@ -125,7 +125,7 @@ def _ticket_result(
     if all(s.verdict == TOO_FEW for s in tickets):
         sentence = f"A verdict needs {ENOUGH_SEEDS} seeds. The highest mean is {_ticket(best)}"
         return TOO_FEW, sentence, _last_epoch(best, last)
-    only = "The only ticket is not winning. It"
+    only = f"The only ticket is {best.verdict}. It"
     none = f"None of the {len(tickets)} tickets is winning. The nearest"
     sentence = f"{only if len(tickets) == 1 else none} is {_ticket(best)}"
     return "none", sentence, _last_epoch(best, last)
