@@ -438,6 +438,6 @@ def test_a_value_of_nodes_that_a_module_names_is_refused(data, required):
     data = copy.copy(data)
     data["paper"].pos = torch.ones(data["paper"].num_nodes, 2)
     kind = NeedsPlaces if required else Placed
-    with pytest.raises(teddy.InputError, match="takes pos_dict, which isn't passed") as error:
+    with pytest.raises(teddy.InputError, match="takes pos_dict, which a HeteroData") as error:
         find(data, kind, epochs=1)
     assert "\n" not in str(error.value)

@@ -282,7 +282,7 @@ WRONG = {
     "a vector": (torch.zeros(40), {}, r"its logits are \[40\] of"),
     "classes": (torch.zeros(40, 3, dtype=torch.long), {}, "of torch.int64, expected"),
     "few": (torch.zeros(40, 2), {}, "teacher: the model returned 2 logits, expected 3"),
-    "many": (torch.zeros(40, 5), {}, "the teacher has 5 logits of a node and the model 3"),
+    "many": (torch.zeros(40, 5), {}, "the teacher has 5 outputs and the model 3"),
     "not finite": (torch.full((40, 3), torch.nan), {}, "are not finite"),
     "features": (Own(features=7), {}, "a Own does not run on this graph, expected one for its"),
     "ours": (build_model("gcn", 5, 3), {}, "a GCN does not run on this graph, expected one for"),

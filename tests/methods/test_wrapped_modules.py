@@ -112,7 +112,7 @@ def test_a_wrapper_is_asked_for_weights():
                                         "test_mask")})  # fmt: skip
     data.edge_weight = torch.ones(data.num_edges)
     model = Wrapper(pyg.GCN(12, 8, 2, 3))
-    with pytest.raises(teddy.InputError, match=r"data have edge_weight; expected a declaration"):
+    with pytest.raises(teddy.InputError, match=r"data have edge_weight, expected a declaration"):
         teddy.find_ticket(data, model, epochs=1)
     model.forward_inputs = []
     with pytest.raises(teddy.InputError, match="does not take edge_weight"):

@@ -164,7 +164,7 @@ def test_a_module_that_cannot_be_smaller_runs_as_it_is_and_says_so():
             h = self.first(x, edge_index).sigmoid()
             return self.last(h / h.mean(dim=1, keepdim=True), edge_index)
 
-    for make, reason in ((Fixed, "doesn't run"), (Shifted, "outputs that are off by")):
+    for make, reason in ((Fixed, "fails"), (Shifted, "outputs that differ by")):
         torch.manual_seed(5)
         data, ticket = found(make())
         with pytest.warns(UserWarning, match=f"without its dead units .*{reason}") as told:
