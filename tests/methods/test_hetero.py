@@ -365,7 +365,7 @@ def two_targets(data: HeteroData) -> HeteroData:
         (lambda d: without(d, "paper", "val_mask"), {}, r"data\['paper'\]: no val_mask, expected"),
         (no_features, {}, r"data\['paper'\]: no x, expected a feature"),
         (more_nodes, {}, r"data\['paper'\]: x has 60 rows, expected 61 \(num_nodes\)"),
-        (lambda d: without(d, CITES, "edge_index"), {}, r"\(paper, cites, paper\): there is no e"),
+        (lambda d: without(d, CITES, "edge_index"), {}, r"\(paper, cites, paper\): no edge_index"),
         (weighted, {}, "does not take edge_weight, expected forward"),
         (lambda d: small_graph(), {}, "data: is a Data, expected a torch_geometric"),
     ],

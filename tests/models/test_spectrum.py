@@ -251,7 +251,5 @@ def test_a_wrong_count_is_said(count):
 
 def test_what_does_not_converge_is_said(monkeypatch):
     monkeypatch.setattr(subspace, "_SWEEPS", 1)
-    with pytest.raises(
-        teddy.InputError, match="the 9 smallest eigenvalues of 700 nodes did not converge"
-    ):
+    with pytest.raises(teddy.InputError, match="the 9 smallest eigenvalues of 700 nodes did not"):
         spectrum(pattern(path(700), 700), 9)
