@@ -351,7 +351,7 @@ def test_class_weights_move_predictions_to_the_rare_class():
         (
             "none",
             {"model": "unimp:label_rate=0.5", "task": "regression"},
-            "does not support labels",
+            "does not support label input",
         ),
         ("none", {"model": Weighted()}, "needs edge_weight, expected"),
         ("none", {"model": Edged(2), "task": "regression"}, "returned 2 outputs, expected 1"),
