@@ -21,7 +21,7 @@ def test_a_table_elsewhere(tmp_path, spark):
     write(tmp_path / "in", ROWS, files=3)
     table, out = f"file://{tmp_path}/in", f"file://{tmp_path}/out"
     done = sparsify_table(table, out, 0.5)
-    assert (done.engine, done.reason) == ("spark", "the table is where Spark reads")
+    assert (done.engine, done.reason) == ("spark", "the table is remote")
     stays = kept_rows(ROWS, 0.5)
     left = parquet.read_table(tmp_path / "out")
     assert sorted(left["place"].to_pylist()) == [i for i, stay in enumerate(stays) if stay]
