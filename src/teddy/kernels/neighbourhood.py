@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from teddy.kernels import jit
+from teddy.kernels.vectors import NARROW, WIDE, added, constant, load, store, zeros
 
 Array = NDArray[Any]
 #: Start and length of each row, then column and weight of each entry.
@@ -20,6 +21,8 @@ RowArrays = tuple[Array, Array, Array, Array]
 
 # Rows that a thread computes at least.
 _LEAST_ROWS = 64
+# Rows that are summed at once: few enough to stay in the first-level cache.
+_BLOCK = 32
 
 
 def begin(queries: Array, nodes: Array, position: Array) -> int:
@@ -110,49 +113,6 @@ def aggregate(
     out[:] = left[nodes, None] * total.numpy() + own[nodes, None] * mine
 
 
-def aggregate_sparse(
-    rows: RowArrays, nodes: Array, scales: tuple[Array, Array, Array] | None, features: RowArrays,
-    weight: Array, out: Array,
-) -> None:  # fmt: skip
-    r"""Sum sparse rows of neighbours and multiply, :math:`(l_i \sum_j a_{ij} r_j x_j + o_i x_i) W`.
-
-    Args:
-        rows: The graph, :math:`a`.
-        nodes: int64 ``[n]``, the nodes :math:`i`.
-        scales: :math:`l, r, o` of all nodes; None: :math:`x_i W`.
-        features: The rows :math:`x`.
-        weight: :math:`W`.
-        out: ``[n, columns]``, is overwritten.
-    """
-    if scales is None:
-        # Without neighbours a row of the graph is the node itself.
-        every, ones = np.arange(rows[0].size), np.ones(rows[0].size, weight.dtype)
-        rows = every, np.zeros(every.size, rows[1].dtype), rows[2][:0], rows[3][:0]
-        scales = ones, ones, ones
-    if jit.numba is not None:
-        parts = jit.split(nodes.size, _LEAST_ROWS)
-        width = weight.shape[0]
-        jit.run_parts(_aggregate_sparse, [
-            (
-                a, b, *rows, nodes, *scales, *features, weight, out,
-                np.zeros(width, weight.dtype), np.zeros(width, np.bool_), np.empty(width, np.int64),
-            )
-            for a, b in parts
-        ])  # fmt: skip
-        return
-    left, right, own = scales
-    entries, owner = entries_of(rows, nodes)
-    neighbours = rows[2][entries]
-    factor = right[neighbours] if not rows[3].size else right[neighbours] * rows[3][entries]
-    owner = np.concatenate([owner, np.arange(nodes.size)])
-    factor = np.concatenate([factor * left[nodes][owner[: factor.size]], own[nodes]])
-    looked_at, message = entries_of(features, np.concatenate([neighbours, nodes]))
-    values = factor[message] * features[3][looked_at]
-    product = torch.from_numpy(values[:, None] * weight[features[2][looked_at]])
-    total = torch.zeros(out.shape, dtype=product.dtype)
-    out[:] = total.index_add_(0, torch.from_numpy(owner[message]), product).numpy()
-
-
 def _append(new: Array, count: int, nodes: Array, position: Array) -> int:
     nodes[count : count + new.size] = new
     position[new] = np.arange(count, count + new.size)
@@ -191,67 +151,57 @@ def _aggregate(
     first: int, last: int, start: Array, length: Array, col: Array, weight: Array, nodes: Array,
     left: Array, right: Array, own: Array, source: Array, position: Array, out: Array,
 ) -> None:  # fmt: skip
+    index = np.empty(_longest(first, last, length, nodes), np.int64)
+    factor = np.empty(index.size, out.dtype)
     for i in range(first, last):
-        node = nodes[i]
-        row = out[i]
-        row[:] = 0
+        node, count = nodes[i], 0
         begin = start[node]
         for e in range(begin, begin + length[node]):
             neighbour = col[e]
-            factor = left[node] * right[neighbour]
+            factor[count] = left[node] * right[neighbour]
             if weight.size:
-                factor *= weight[e]
-            if position.size:
-                neighbour = position[neighbour]
-            values = source[neighbour]
-            for c in range(row.size):
-                row[c] += factor * values[c]
-        mine = node
-        if position.size:
-            mine = position[node]
+                factor[count] *= weight[e]
+            index[count] = position[neighbour] if position.size else neighbour
+            count += 1
         if own[node] != 0:
-            factor = own[node]
-            values = source[mine]
-            for c in range(row.size):
-                row[c] += factor * values[c]
+            factor[count] = own[node]
+            index[count] = position[node] if position.size else node
+            count += 1
+        _sum_rows(index, factor, count, source, out, i)
 
 
 @jit.compiled
-def _aggregate_sparse(
-    first: int, last: int, start: Array, length: Array, col: Array, weight: Array, nodes: Array,
-    left: Array, right: Array, own: Array, x_start: Array, x_length: Array, x_col: Array,
-    x_value: Array, dense: Array, out: Array, total: Array, seen: Array, columns: Array,
-) -> None:  # fmt: skip
+def _longest(first: int, last: int, length: Array, nodes: Array) -> Any:
+    """Most rows that a sum has."""
+    longest = 0
     for i in range(first, last):
-        node = nodes[i]
-        count = 0
-        begin = start[node]
-        for e in range(begin, begin + length[node] + 1):
-            if e == begin + length[node]:  # the node itself
-                neighbour = node
-                factor = own[node]
-            else:
-                neighbour = col[e]
-                factor = left[node] * right[neighbour]
-                if weight.size:
-                    factor *= weight[e]
-            if factor == 0:
-                continue
-            x_first = x_start[neighbour]
-            for k in range(x_first, x_first + x_length[neighbour]):
-                column = x_col[k]
-                if not seen[column]:
-                    seen[column] = True
-                    columns[count] = column
-                    count += 1
-                total[column] += factor * x_value[k]
-        row = out[i]
-        row[:] = 0
-        for k in range(count):
-            column = columns[k]
-            factor = total[column]
-            values = dense[column]
-            for c in range(row.size):
-                row[c] += factor * values[c]
-            total[column] = 0
-            seen[column] = False
+        longest = max(longest, length[nodes[i]])
+    return longest + 1
+
+
+@jit.compiled
+def _sum_rows(index: Array, factor: Array, count: int, source: Array, out: Array, row: int) -> None:
+    """Write the weighted sum of some rows; a block of them stays in the cache."""
+    for first in range(0, max(count, 1), _BLOCK):
+        last = min(first + _BLOCK, count)
+        c = _sum_columns(WIDE, 0, first, last, index, factor, source, out, row)
+        c = _sum_columns(NARROW, c, first, last, index, factor, source, out, row)
+        _sum_columns(1, c, first, last, index, factor, source, out, row)
+
+
+@jit.compiled
+def _sum_columns(
+    lanes: int, begin: int, first: int, last: int, index: Array, factor: Array, source: Array,
+    out: Array, row: int,
+) -> Any:  # fmt: skip
+    """The same for as many columns as fill vectors; return the first that is left."""
+    constant(lanes)
+    stop = out.shape[1] - (out.shape[1] - begin) % lanes
+    for c in range(begin, stop, lanes):
+        total = zeros(out, lanes)
+        if first > 0:
+            total = load(out, row, c, lanes)
+        for k in range(first, last):
+            total = added(total, factor[k], load(source, index[k], c, lanes))
+        store(out, row, c, total)
+    return stop

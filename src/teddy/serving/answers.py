@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from teddy.kernels.neighbourhood import aggregate, aggregate_sparse, count_entries, entries_of
+from teddy.kernels.neighbourhood import aggregate, count_entries, entries_of
 from teddy.kernels.pattern import Pattern
 from teddy.kernels.sparse import SparseMatrix
 from teddy.models.base import GNN
@@ -42,6 +42,10 @@ class Answers(ABC):
     def outputs(self, queries: Array, workspace: Workspace) -> Tensor:
         """Outputs of these nodes, in their order."""
 
+    def prepared(self, x: Tensor) -> Tensor:
+        """Features as the graph stores them."""
+        return x
+
     def changed(self, nodes: Array) -> None:  # noqa: B027 - most have nothing to note
         """Take note of nodes whose neighbours have changed, or that are new."""
 
@@ -54,12 +58,13 @@ class Answers(ABC):
 class LinearAnswers(Answers):
     r"""Layers that sum neighbours, :math:`\sum_t (l \odot A (r \odot H) + o \odot H) W_t`.
 
-    Neighbours are summed before the product with the weight: the first layer reads the features of
-    nodes ``L`` hops away, and multiplies at those ``L - 1`` hops away only.
+    Neighbours are summed before the product with the weight, so that the product is computed for
+    nodes ``L - 1`` hops away, not ``L``. Where features are sparse or wider than the first layer,
+    their products with its weights are stored in place of them.
 
     Args:
         model: A GCN, GIN or SAGE.
-        graph: The graph.
+        graph: The graph; its features are replaced by their products.
     """
 
     def __init__(self, model: LayeredGNN, graph: ServedGraph) -> None:
@@ -69,7 +74,22 @@ class LinearAnswers(Answers):
         layers = [model.linear_terms(index, none) for index in range(self.hops)]
         self._weights = [[_constant(term.weight) for term in layer] for layer in layers]
         self._scales: list[list[tuple[Array, Array, Array] | None]] = []
+        self._stored = graph.features.width > sum(weight.size(1) for weight in self._weights[0])
+        features = graph.features
+        if self._stored or isinstance(features, SparseFeatures):
+            self._stored = True
+            sparse = isinstance(features, SparseFeatures)
+            x = cast(SparseFeatures, features).matrix() if sparse else features.all()
+            graph.features = DenseFeatures(self._products(x))
         self.changed(np.arange(graph.num_nodes))
+
+    def prepared(self, x: Tensor) -> Tensor:
+        """Features as they are stored."""
+        return self._products(x) if self._stored else x
+
+    def _products(self, x: Tensor | SparseMatrix) -> Tensor:
+        """Products of features with the weights of the first layer, side by side."""
+        return torch.cat([x @ weight for weight in self._weights[0]], dim=1)
 
     def changed(self, nodes: Array) -> None:
         """Update the scales of these nodes, which depend on their degrees."""
@@ -110,34 +130,31 @@ class LinearAnswers(Answers):
 
     def _layer(self, index: int, h: Tensor | None, nodes: Array, workspace: Workspace) -> Tensor:
         total: Tensor | None = None
-        for weight, scales in zip(self._weights[index], self._scales[index], strict=True):
-            z = self._term(weight, scales, h, nodes, workspace)
+        for term in range(len(self._weights[index])):
+            z = self._term(index, term, h, nodes, workspace)
             total = z if total is None else total.add_(z)
         assert total is not None
         return total
 
     def _term(
-        self, weight: Tensor, scales: tuple[Array, Array, Array] | None, h: Tensor | None,
-        nodes: Array, workspace: Workspace,
-    ) -> Tensor:  # fmt: skip
-        features, rows = self.graph.features, self.graph.rows.arrays
-        if h is not None:
-            if scales is None:  # the nodes themselves
-                return h[: nodes.size] @ weight
-            sums = workspace.buffer("sums", nodes.size, h.size(1), h.dtype)
-            aggregate(rows, nodes, scales, h.numpy(), workspace.position, sums.numpy())
-            return sums @ weight
-        if isinstance(features, SparseFeatures):
-            out = torch.empty(nodes.size, weight.size(1), dtype=weight.dtype)
-            aggregate_sparse(
-                rows, nodes, scales, features.sparse.arrays, weight.numpy(), out.numpy()
-            )
-            return out
-        if scales is None:
-            return features.rows(nodes) @ weight
-        sums = workspace.buffer("sums", nodes.size, weight.size(0), weight.dtype)
-        aggregate(rows, nodes, scales, features.array, _EVERY, sums.numpy())
-        return sums @ weight
+        self, index: int, term: int, h: Tensor | None, nodes: Array, workspace: Workspace
+    ) -> Tensor:
+        """One term of a layer, for some nodes."""
+        weight, scales = self._weights[index][term], self._scales[index][term]
+        features = cast(DenseFeatures, self.graph.features).array
+        if h is None and self._stored:
+            first = sum(other.size(1) for other in self._weights[0][:term])
+            features = features[:, first : first + weight.size(1)]
+        source, position = (features, _EVERY) if h is None else (h.numpy(), workspace.position)
+        if scales is None:  # the nodes themselves
+            own = torch.from_numpy(source[nodes if h is None else slice(nodes.size)])
+            return own if h is None and self._stored else own @ weight
+        if h is None and self._stored:
+            sums = torch.empty(nodes.size, weight.size(1), dtype=weight.dtype)
+        else:
+            sums = workspace.buffer("sums", nodes.size, source.shape[1], weight.dtype)
+        aggregate(self.graph.rows.arrays, nodes, scales, source, position, sums.numpy())
+        return sums if h is None and self._stored else sums @ weight
 
 
 class AttentionAnswers(Answers):

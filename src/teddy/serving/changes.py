@@ -59,7 +59,7 @@ class ChangingGraph:
             queries = as_nodes(nodes, self.graph)
             if queries.size != x.size(0):
                 raise InputError(f"x has {x.size(0)} rows, expected {queries.size}, one for a node")
-            self.graph.features.set(queries, x)
+            self.graph.features.set(queries, self._answers.prepared(x))
             self._answers.changed(queries[:0])
 
     def add_edges(self, edge_index: Tensor, **values: Tensor) -> int:
@@ -114,7 +114,7 @@ class ChangingGraph:
             names = ", ".join(self._answers.node_values)
             raise InputError(f"the network takes {names} of nodes, expected no new nodes")
         first, count = self.graph.num_nodes, x.size(0)
-        self.graph.features.append(x)
+        self.graph.features.append(self._answers.prepared(x))
         self.graph.rows.append_rows(count)
         self._answers.changed(np.arange(first, first + count))
         return torch.arange(first, first + count)

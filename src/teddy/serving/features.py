@@ -36,6 +36,11 @@ class DenseFeatures:
         self.num_nodes, self._shared = x.size(0), True
 
     @property
+    def width(self) -> int:
+        """Number of features."""
+        return int(self.array.shape[1]) if self.array.ndim > 1 else 1
+
+    @property
     def dtype(self) -> torch.dtype:
         """Type of the features."""
         return torch.from_numpy(self.array[:0]).dtype
