@@ -259,12 +259,12 @@ def test_wd_glt_says_how_much_memory_it_needs(monkeypatch, caplog):
     from teddy.kernels import jit
     from teddy.methods import wd_glt
 
-    monkeypatch.setattr(wd_glt, "_SAID", set())
+    monkeypatch.setattr(wd_glt, "_LOGGED", set())
     with caplog.at_level("INFO", logger="teddy"):
         METHODS["wd-glt"].tickets(problem(), LEVELS)
         monkeypatch.setattr(jit, "numba", None)
         METHODS["wd-glt"].tickets(problem(), LEVELS)
-        METHODS["wd-glt"].tickets(problem(), LEVELS)  # said already
+        METHODS["wd-glt"].tickets(problem(), LEVELS)  # logged already
     first, second = caplog.records
     assert "wd-glt needs 0 MB for distances between 40 outputs" in first.message
     assert (first.levelname, second.levelname) == ("INFO", "WARNING")
