@@ -74,13 +74,11 @@ class LinearAnswers(Answers):
         layers = [model.linear_terms(index, none) for index in range(self.hops)]
         self._weights = [[_constant(term.weight) for term in layer] for layer in layers]
         self._scales: list[list[tuple[Array, Array, Array] | None]] = []
-        self._stored = graph.features.width > sum(weight.size(1) for weight in self._weights[0])
-        features = graph.features
-        if self._stored or isinstance(features, SparseFeatures):
-            self._stored = True
-            sparse = isinstance(features, SparseFeatures)
-            x = cast(SparseFeatures, features).matrix() if sparse else features.all()
-            graph.features = DenseFeatures(self._products(x))
+        width = sum(weight.size(1) for weight in self._weights[0])
+        sparse = isinstance(graph.features, SparseFeatures)
+        self._stored = sparse or graph.features.width > width
+        if self._stored:
+            graph.features = DenseFeatures(self._products(graph.features.all()))
         self.changed(np.arange(graph.num_nodes))
 
     def prepared(self, x: Tensor) -> Tensor:
@@ -288,7 +286,7 @@ class SubgraphAnswers(Answers):
 def _whole(graph: ServedGraph) -> tuple[Tensor | SparseMatrix, Tensor]:
     """All features, and all messages sorted by source."""
     features, rows = graph.features, graph.rows.arrays
-    x = features.all() if isinstance(features, DenseFeatures) else features.matrix()
+    x = features.all()
     entries, target = entries_of(rows, np.arange(graph.num_nodes))
     source = rows[2][entries].astype(np.int64)
     order = np.lexsort((target, source))

@@ -106,6 +106,10 @@ class SparseFeatures:
         """Number of nodes."""
         return self.sparse.num_rows
 
+    def all(self) -> SparseMatrix:
+        """Features of all nodes."""
+        return self.matrix()
+
     @property
     def dtype(self) -> torch.dtype:
         """Type of the features."""
