@@ -137,7 +137,7 @@ def test_answers_are_compared_by_levels():
     assert levels_apart([5, 10], [], []) == 0
 
 
-def test_a_graph_that_grows_is_judged_by_each_rule():
+def test_a_graph_that_grows_is_evaluated_under_each_rule():
     found = grown(small_graph(), "gcn", seeds=1, share=0.2, epochs=2, hidden_channels=4)
     assert found.keys() == {"scored", "training", "none", "found anew"}
     assert all(0 <= value <= 100 for parts in found.values() for (value,) in parts.values())

@@ -36,7 +36,7 @@ def test_a_ticket_is_held_against_the_dense_model(ticket, tmp_path):
     assert "Test accuracy" in for_people
 
 
-def test_what_does_not_fit_is_refused(ticket, tmp_path):
+def test_bad_input_is_refused(ticket, tmp_path):
     assert "expected its graph: a name, file or folder after the ticket" in refused(
         run_here("bench", "a.ticket", cwd=tmp_path)
     )

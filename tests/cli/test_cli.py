@@ -86,7 +86,7 @@ def test_every_option_reaches_the_ticket(tmp_path):
     assert (info.split, info.split_seed) == ("random", 3)
 
 
-def test_predict_knows_the_split_that_the_ticket_was_found_on(tmp_path):
+def test_predict_uses_the_split_of_the_ticket(tmp_path):
     arguments = ["--split", "20/40/40", "--split-seed", "7"]
     result = json.loads(
         run_here("find", *FAST, *arguments, "--json", "--out", "a", cwd=tmp_path).stdout
@@ -160,7 +160,7 @@ def test_the_users_own_tables_from_find_to_predict(tmp_path):
     assert "label is 'ant', expected a class of the model" in refused(renamed)
 
 
-def test_datasets_lists_what_there_is(tmp_path):
+def test_datasets_lists_every_data_set(tmp_path):
     listed = run_here("datasets", cwd=tmp_path)
     assert "citeseer" in listed.stdout
     assert "3,327" in listed.stdout
@@ -203,7 +203,7 @@ def test_the_seed_of_a_study_is_the_seed_of_the_library(tmp_path):
     assert loaded.info.weights == alone.info.weights
 
 
-def test_a_ticket_teaches_in_place_of_the_dense_training(tmp_path):
+def test_a_ticket_as_teacher_replaces_the_dense_training(tmp_path):
     dense = ["--graph-sparsity", 0, "--weight-sparsity", 0, "--distill", 0]
     run_here("find", *FAST, *dense, "--out", "dense.ticket", cwd=tmp_path)
     found = run_here(

@@ -15,7 +15,7 @@ from cli.command import FAST, Started, refused, run_here, save_npz
 from conftest import small_graph
 
 
-def test_what_is_not_a_file_is_never_replaced(tmp_path):
+def test_a_non_file_is_never_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     assert "is not a file" in refused(run_here("find", *FAST, "--out", "pipe", cwd=tmp_path))
     assert (tmp_path / "pipe").is_fifo()
@@ -54,7 +54,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "words"), BAD, ids=lambda value: str(value)[:40])
-def test_bad_input_is_one_line_and_exit_code_2(arguments, words, tmp_path):
+def test_bad_input_prints_one_line_and_exits_with_2(arguments, words, tmp_path):
     assert words in refused(run_here(*arguments, cwd=tmp_path))
     assert list(tmp_path.iterdir()) == []
 
@@ -81,7 +81,7 @@ def test_bad_graphs_are_one_line_and_nothing_is_overwritten(tmp_path):
         assert out.read_text() == "the old one"
 
 
-def test_a_ticket_and_another_graph_are_one_line(tmp_path):
+def test_a_ticket_and_another_graph_print_a_clear_message(tmp_path):
     assert run_here("find", *FAST, "--out", "a.ticket", cwd=tmp_path).returncode == 0
     assert "belongs to citeseer" in refused(run_here("predict", "a.ticket", "pubmed", cwd=tmp_path))
     content = (tmp_path / "a.ticket").read_bytes()
@@ -90,7 +90,7 @@ def test_a_ticket_and_another_graph_are_one_line(tmp_path):
         assert "damaged" in refused(run_here(command, "a.ticket", cwd=tmp_path))
 
 
-def test_a_full_disk_is_one_line_and_the_old_ticket_stays(full_disk, tmp_path):
+def test_a_full_disk_prints_one_line_and_the_old_ticket_stays(full_disk, tmp_path):
     old = full_disk / "a.ticket"
     old.write_text("the old one")
     done = run_here("find", "--epochs", 2, "--hidden-channels", 128, "--out", old, cwd=tmp_path)

@@ -87,7 +87,7 @@ def test_an_epoch_of_any_task_is_timed(folder):
     assert "epochs is 3, expected a whole number from 4" in line
 
 
-def test_a_list_of_ones_own(folder):
+def test_your_own_list(folder):
     done = run_here("find", "rings.pt", *TINY, "--task",
                     "graph-classification:readout=sum", "--budget", "all", "--split", "50/25/25",
                     "--out", "r.ticket", cwd=folder)  # fmt: skip
@@ -137,13 +137,13 @@ def test_a_list_of_ones_own(folder):
         ),
     ],
 )
-def test_what_cant_be_is_one_line(arguments, line, folder):
+def test_unsupported_settings_print_a_clear_message(arguments, line, folder):
     before = {path.name for path in folder.iterdir()}
     assert line in refused(run_here(*arguments, cwd=folder))
     assert {path.name for path in folder.iterdir()} == before
 
 
-def test_other_graphs_arent_judged_by_the_tickets_split(folder):
+def test_other_graphs_are_not_evaluated_on_the_tickets_split(folder):
     """A split that is drawn by labels would make test graphs of some that it learnt from."""
     graphs = [Data(x=g.x, edge_index=g.edge_index, y=g.y) for g in rings_and_trees()]
     torch.save(graphs, folder / "bare.pt")

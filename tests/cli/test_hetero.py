@@ -97,7 +97,7 @@ def test_predict_takes_tables_without_labels(folder, tmp_path):
     assert done.stdout == with_labels
 
 
-def test_inspect_shows_relations_and_what_is_left(folder):
+def test_inspect_shows_relations_and_kept_edges(folder):
     shown = output("inspect", "--all", "a.ticket", "my-library", cwd=folder)
     assert "paper, cites, paper" in shown
     assert "author:" in shown
@@ -248,5 +248,5 @@ def test_relations_as_they_are_listed(folder, tmp_path):
         (["inspect", "a.ticket", "my-library", "--node", "ann"], "ann"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_in_one_line(folder, arguments, message):
+def test_bad_input_prints_a_clear_message(folder, arguments, message):
     assert message in refused(run_here(*arguments, cwd=folder))

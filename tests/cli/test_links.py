@@ -74,7 +74,7 @@ def test_inspect_and_bench_take_it(folder, found):
     assert "Test AUC %" in run_here("bench", "a.ticket", cwd=folder).stdout
 
 
-def test_a_split_of_ones_own_in_a_file(folder):
+def test_your_own_split_in_a_file(folder):
     links = teddy.split_links(small_graph(nodes=60), 0.2, 0.2)
     torch.save(links, folder / "own.pt")
     done = run_here("find", "own.pt", *LINKS, "--out", "own.ticket", cwd=folder)
@@ -102,7 +102,7 @@ def test_cora_has_links_too(folder, shared_data):
         (["--model", "transformer"], "unknown model 'transformer'"),
     ],
 )
-def test_bad_input_is_one_line(folder, arguments, line):
+def test_bad_input_prints_a_clear_message(folder, arguments, line):
     before = sorted(folder.iterdir())
     assert line in refused(run_here("find", "citeseer", *LINKS, *arguments, cwd=folder))
     assert sorted(folder.iterdir()) == before
@@ -134,7 +134,7 @@ def test_a_drawn_split_may_come_as_a_file(folder):
     assert "whole.pt: has no edge_label_index, expected the result of" in line
 
 
-def test_any_pairs_may_be_asked_for(folder):
+def test_any_pairs_can_be_predicted(folder):
     links = teddy.split_links(small_graph(nodes=60), 0.2, 0.2)
     torch.save(links, folder / "asked.pt")
     assert run_here("find", "asked.pt", *LINKS, "--out", "q.ticket", cwd=folder).returncode == 0

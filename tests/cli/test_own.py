@@ -104,7 +104,7 @@ def test_directions_and_weights_of_a_table_reach_the_ticket(tmp_path):
         (["--method", "wd-glt", "--task", "regression"], "does not support method wd-glt"),
     ],
 )
-def test_what_can_not_be_is_said_in_a_line(options, message, tmp_path):
+def test_unsupported_settings_print_a_clear_message(options, message, tmp_path):
     save_npz(tmp_path / "graph.npz")
     done = run_here("find", "graph.npz", *TINY, *options, "--out", "a.ticket", cwd=tmp_path)
     assert message in refused(done)

@@ -96,7 +96,7 @@ def test_predictions_on_a_changed_graph(home, rule, tmp_path):
     assert "has it changed since" in refused(run_here("predict", *arguments[:2], cwd=tmp_path))
 
 
-def test_exports_say_what_they_take(home, tmp_path):
+def test_exports_print_their_inputs(home, tmp_path):
     folder, ticket, how = home
     done = run_here("export", folder / "a.ticket", "a.pt2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -134,7 +134,7 @@ def test_inspect_and_bench_name_the_metric(home, tmp_path, monkeypatch):
     assert f"Test {metric} %" in run_here("bench", *where, cwd=tmp_path).stdout
 
 
-def test_a_module_of_ones_own_is_looked_at_but_not_run(tmp_path):
+def test_your_own_module_is_inspected_but_not_run(tmp_path):
     data = own_graph(kind="edge_weight")
     save_npz(tmp_path / "graph.npz", **arrays(data))
     ticket = teddy.find_ticket(data, Weighted, 0.5, 0.5, epochs=2)
@@ -193,7 +193,7 @@ def mine(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["Weighted", "make", "made"])
-def test_a_module_of_ones_own_comes_from_a_file(name, mine):
+def test_your_own_module_comes_from_a_file(name, mine):
     folder, ticket, data = mine
     arguments = "a.ticket", "graph.npz", "--module", f"mine.py:{name}"
     done = run_here("predict", *arguments, "--json", cwd=folder)
@@ -203,7 +203,7 @@ def test_a_module_of_ones_own_comes_from_a_file(name, mine):
     check(found["predictions"], ticket.predict(data), {"task": "classification"})
 
 
-def test_a_module_of_ones_own_is_exported_and_timed(mine, monkeypatch):
+def test_your_own_module_is_exported_and_timed(mine, monkeypatch):
     monkeypatch.setattr("teddy.ticket.speed._MOST", 1)
     folder, ticket, data = mine
     how = "--module", folder / "mine.py:Weighted"

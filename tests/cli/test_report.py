@@ -28,12 +28,12 @@ def test_a_sweep_becomes_a_page_and_plots(folder):
     assert (folder / "plots" / "accuracy.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_json_says_what_was_written(folder):
+def test_json_lists_the_written_files(folder):
     done = run_here("report", "run/results.parquet", "--json", cwd=folder)
     assert json.loads(done.stdout) == {"report": "report.html", "cells": 54, "plots": []}
 
 
-def test_bad_input_is_one_line_and_nothing_is_written(folder):
+def test_bad_input_prints_a_clear_message_and_writes_nothing(folder):
     assert "nowhere: has no results" in refused(run_here("report", "nowhere", cwd=folder))
     line = refused(run_here("report", "run", "-o", "nowhere/a.html", cwd=folder))
     assert "there is no folder nowhere" in line

@@ -64,7 +64,7 @@ def test_the_same_again_computes_nothing_and_says_the_same(made):
     assert (folder / "p/extreme/extreme.csv").read_bytes() == table
 
 
-def test_without_a_run_it_shows_what_is_there_elsewhere_too(made):
+def test_without_a_run_pages_can_go_to_another_folder(made):
     folder, _ = made
     done = run_here("reproduce", "pruned-degrees", *SMALL, "--out", "p", "--artefacts", "docs",
                "--no-run", cwd=folder)  # fmt: skip
@@ -85,7 +85,7 @@ def test_one_page_has_all_claims(made):
     assert all(claim.text in text for claim in claims)
 
 
-def test_a_dry_run_says_what_is_missing_and_computes_nothing(made):
+def test_a_dry_run_lists_missing_cells_and_computes_nothing(made):
     folder, _ = made
     cells = sorted((folder / "p/sweep/cells").iterdir())
     for levels, missing in (("1,2", 0), ("1,2,3", 2)):
@@ -105,7 +105,7 @@ def test_the_folder_of_a_reproduction_can_be_reported(made):
     assert (folder / "p.html").is_file()
 
 
-def test_nothing_is_written_over_what_is_there_without_results(made):
+def test_existing_results_are_not_overwritten_without_a_sweep(made):
     folder, _ = made
     before = (folder / "p/extreme/extreme.csv").read_bytes()
     done = run_here("reproduce", "extreme", *SMALL, "--out", "typo", "--artefacts", "p", "--no-run",
@@ -118,7 +118,7 @@ def test_nothing_is_written_over_what_is_there_without_results(made):
     assert not (folder / "typo").exists()
 
 
-def test_of_several_those_without_the_methods_that_are_asked_for_are_left_out(made):
+def test_reproductions_without_the_requested_methods_are_skipped(made):
     folder, _ = made
     both = ["degree-importance", "extreme", *SMALL, "--methods", "teddy", "--out", "p", "--json"]
     done = run_here("reproduce", *both, cwd=folder)
@@ -126,7 +126,7 @@ def test_of_several_those_without_the_methods_that_are_asked_for_are_left_out(ma
     assert [entry["name"] for entry in json.loads(done.stdout)["made"]] == ["extreme"]
 
 
-def test_a_page_says_what_it_was_made_with(made):
+def test_a_page_records_its_versions_and_command(made):
     folder, _ = made
     text = (folder / "p/extreme/README.md").read_text()
     assert "`teddy reproduce extreme --quick`; 40 epochs, hidden 32" in text
@@ -168,12 +168,12 @@ def test_a_full_run_does_not_mix_with_a_quick_one(made):
         (["extreme", "--jobs", "0"], "jobs is 0"),
     ],
 )
-def test_bad_input_is_one_line(arguments, message, tmp_path):
+def test_bad_input_prints_a_clear_message(arguments, message, tmp_path):
     assert message in refused(run_here("reproduce", *arguments, cwd=tmp_path))
     assert not list(tmp_path.iterdir())
 
 
-def test_without_a_name_it_lists_what_there_is(tmp_path):
+def test_without_a_name_it_lists_all_reproductions(tmp_path):
     done = run_here("reproduce", cwd=tmp_path)
     assert done.returncode == 0
     for word in ("extreme", "Table 1", "attribution", "ours"):

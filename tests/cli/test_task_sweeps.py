@@ -81,7 +81,7 @@ def test_a_sweep_names_the_metric(swept):
     assert ("hits@50" in done.stdout) == (task == "link-prediction")
 
 
-def test_rows_have_what_makes_sense_for_the_task(swept):
+def test_rows_have_the_columns_of_the_task(swept):
     folder, task, _, _ = swept
     rows = read_table(folder / "d")
     assert len(rows) == 12

@@ -50,7 +50,7 @@ def ticket(home):
     return teddy.Ticket.load(home / "a.ticket")
 
 
-def test_export_writes_what_the_ending_says(home, ticket, tmp_path):
+def test_export_writes_the_format_of_the_suffix(home, ticket, tmp_path):
     done = run_here("export", home / "a.ticket", "a.pt2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("a.pt2: logits(x, edge_index), ")
@@ -67,7 +67,7 @@ def test_export_writes_what_the_ending_says(home, ticket, tmp_path):
     assert set(table["source"].to_pylist()) <= set(NAMES)
 
 
-def test_export_refuses_what_it_can_not_write(home, tmp_path):
+def test_export_refuses_unsupported_files(home, tmp_path):
     def line(*arguments):
         return refused(run_here("export", home / "a.ticket", *arguments, cwd=tmp_path))
 
@@ -119,7 +119,7 @@ def test_predict_follows_each_rule(home, ticket, tmp_path):
         assert "no accuracy, the split differs from the ticket's" in done.stderr
 
 
-def test_predict_says_what_was_there_before(home, tmp_path):
+def test_predict_reports_recognised_nodes_and_edges(home, tmp_path):
     arguments = [
         "predict", home / "a.ticket", home / "later", "--changed", "training",
         "--original", home / "before",
@@ -190,7 +190,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_predict_takes_what_it_needs(change, home, ticket, tmp_path):
+def test_predict_accepts_changed_tables(change, home, ticket, tmp_path):
     change, said = CHANGES[change]
     changed_table(home, tmp_path, change)
     done = run_here("predict", home / "a.ticket", ".", cwd=tmp_path)
@@ -241,7 +241,7 @@ def test_the_tickets_own_split_is_drawn_where_it_can_be(home, tmp_path):
     assert "data have no labels" in run_here("predict", "own.ticket", ".", cwd=tmp_path).stderr
 
 
-def test_inspect_without_the_graph_says_what_the_file_holds(home, tmp_path):
+def test_inspect_without_the_graph_shows_the_metadata(home, tmp_path):
     plain = run_here("inspect", home / "a.ticket", "--json", cwd=tmp_path)
     metadata = json.loads(plain.stdout)
     assert "left" not in metadata
@@ -254,7 +254,7 @@ def test_inspect_without_the_graph_says_what_the_file_holds(home, tmp_path):
     )
 
 
-def test_inspect_with_the_graph_says_what_is_left_of_it(home, ticket, tmp_path):
+def test_inspect_with_the_graph_shows_its_kept_edges(home, ticket, tmp_path):
     data = teddy.load_dataset(home / "before")
     graph, keep = ticket.prune(data)
     kept = torch.bincount(graph.pairs[:, keep].flatten(), minlength=40)
@@ -288,7 +288,7 @@ def test_inspect_draws_a_node(home, ticket, tmp_path):
     assert around["degree"] == len(around["nodes"]) - 1
 
 
-def test_inspect_refuses_what_it_can_not_show(home, tmp_path):
+def test_inspect_refuses_bad_input(home, tmp_path):
     def line(*arguments):
         return refused(run_here("inspect", home / "a.ticket", *arguments, cwd=tmp_path))
 

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", BUNDLED)
-def test_equals_what_pyg_reads_from_the_original_files(name, raw_files):
+def test_equals_pygs_reading_of_the_original_files(name, raw_files):
     reference = read_planetoid_data(str(raw_files / "planetoid" / BUNDLED[name] / "raw"), name)
     data = load_dataset(name)
     sums = reference.x.double().sum(dim=1, keepdim=True)

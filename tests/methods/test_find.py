@@ -61,7 +61,7 @@ def test_any_module_works(name):
     assert ticket.info.dense.test > 50
 
 
-def test_a_module_of_the_users_own_on_a_sparse_data_set(citeseer):
+def test_your_own_module_on_a_sparse_data_set(citeseer):
     ticket = teddy.find_ticket(citeseer, HandWritten(3703, 6), 0.64, 0.64, epochs=100)
     assert ticket.info.ticket.test > 60
 

@@ -163,7 +163,7 @@ def test_saved_loaded_and_the_same_again(graphs, ticket, tmp_path):
     assert torch.equal(loaded.logits(graphs), own.logits(graphs))
 
 
-def test_a_checkpoint_goes_on_and_knows_its_graphs(graphs, ticket, tmp_path):
+def test_a_checkpoint_resumes_only_with_its_graphs(graphs, ticket, tmp_path):
     find(graphs, checkpoint=tmp_path / "c")
     assert torch.equal(find(graphs, checkpoint=tmp_path / "c").logits(graphs),
                        ticket.logits(graphs))  # fmt: skip
@@ -335,7 +335,7 @@ def test_validation_chooses_the_epoch_and_nothing_else(graphs):
         ({"target": "paper"}, "task graph-classification does not support a HeteroData"),
     ],
 )
-def test_what_cant_be_is_said_in_a_line(graphs, settings, message):
+def test_unsupported_settings_raise_a_clear_message(graphs, settings, message):
     with pytest.raises(teddy.InputError, match=message):
         find(graphs, settings.pop("model", "gcn"), **settings)
 

@@ -224,7 +224,7 @@ class One(nn.Module):
 
 
 @pytest.mark.parametrize("make", [hetero_module, lambda data: ByHand()], ids=["lazy", "by hand"])
-def test_a_search_that_was_ended_goes_on_to_the_same_ticket(data, make, tmp_path):
+def test_an_interrupted_search_resumes_to_the_same_ticket(data, make, tmp_path):
     class EndError(Exception):
         pass
 
@@ -261,7 +261,7 @@ def test_the_card_on_the_hub_speaks_of_relations(ticket):
     assert "a PyG HeteroData" in card
 
 
-def test_a_method_of_ones_own_must_keep_to_each_relation(data):
+def test_your_own_method_must_keep_the_budget_of_each_relation(data):
     problem = make_problem(data, ByHand(), Settings.from_dict({"target": "paper"}))
     level = SparsityLevel(0.5, 0.5)
     total = problem.graph.num_edges
@@ -307,7 +307,7 @@ def fewer_papers() -> HeteroData:
         lambda ticket, data: ticket.fields(data),
     ],
 )
-def test_what_takes_no_relations_says_so(ticket, data, use, tmp_path, monkeypatch):
+def test_unsupported_methods_refuse_relations(ticket, data, use, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(teddy.InputError, match=r"heterogeneous|HeteroData"):
         use(ticket, data)
@@ -370,7 +370,7 @@ def two_targets(data: HeteroData) -> HeteroData:
         (lambda d: small_graph(), {}, "data: is a Data, expected a torch_geometric"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_in_one_line(data, change, settings, message):
+def test_bad_input_raises_a_clear_message(data, change, settings, message):
     settings = dict(settings)
     model = settings.pop("model", None) or hetero_module(data)
     graph = data if change is None else change(data)

@@ -167,7 +167,7 @@ def test_a_ticket_can_be_used_on_a_graph_that_grew_further():
     assert ticket.predict(more).shape == (62,)
 
 
-def test_a_ticket_that_knows_its_training_edges_needs_the_training_nodes():
+def test_a_ticket_with_stored_training_edges_needs_the_training_nodes():
     data = split_graph()
     _, ticket = trained(data, inference="training")
     bare = Data(x=data.x, edge_index=data.edge_index)
@@ -181,7 +181,7 @@ def test_a_ticket_that_knows_its_training_edges_needs_the_training_nodes():
 
 @settings(max_examples=10)
 @given(st.integers(0, 1000))
-def test_the_dense_model_is_judged_on_the_grown_graph(seed):
+def test_the_dense_model_is_evaluated_on_the_grown_graph(seed):
     data = split_graph(seed)
     problem = make_problem(
         data, "gcn", Settings.from_dict({"hidden_channels": 8, "epochs": 3, "inductive": True})

@@ -148,7 +148,7 @@ def test_hits_are_recorded_of_both():
     assert set(ticket.info.links["hits"]["dense"]) == {"val", "test"}
 
 
-def test_modules_of_ones_own_learn_links_under_masks_too(tmp_path):
+def test_your_own_modules_learn_links_under_masks_too(tmp_path):
     links = small_links()
     for method in ("teddy", "random"):
         ticket = teddy.find_ticket(links, Own, method=method, **SETTINGS)
@@ -175,7 +175,7 @@ def test_weights_of_edges_go_along():
     assert not ticket.logits(heavier).equal(ticket.logits(links))
 
 
-def test_a_search_goes_on_only_with_the_same_links(tmp_path):
+def test_a_search_resumes_only_with_the_same_links(tmp_path):
     links, folder = small_links(), tmp_path / "search"
     one = teddy.find_ticket(links, "gcn", hidden_channels=8, checkpoint=folder, **SETTINGS)
     same_ticket(
@@ -205,7 +205,7 @@ def test_a_search_goes_on_only_with_the_same_links(tmp_path):
         ({"task": "links"}, "unknown task 'links', expected one of: classification"),
     ],
 )
-def test_what_links_have_not_is_refused(settings, message):
+def test_settings_that_links_lack_are_refused(settings, message):
     with pytest.raises(InputError, match=message):
         teddy.find_ticket(small_links(), **{**SETTINGS, **settings})
 

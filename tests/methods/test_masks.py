@@ -318,7 +318,7 @@ def test_a_module_of_graphs_must_take_and_use_edge_weights(graphs):
     assert ticket.info.weights.kept < ticket.info.weights.total
 
 
-def test_rounds_go_on_from_a_checkpoint_to_the_same_ticket(graphs, tmp_path):
+def test_rounds_resume_from_a_checkpoint_to_the_same_ticket(graphs, tmp_path):
     class EndError(Exception):
         pass
 

@@ -307,7 +307,7 @@ def test_tasks_from_a_search_to_a_file(name, model, tmp_path):
         assert ticket.info.ticket.test == pytest.approx(100 * float(share.mean()), abs=1e-3)
 
 
-def test_an_inductive_regression_knows_the_training_targets_only():
+def test_an_inductive_regression_reads_training_targets_only():
     data = small_graph()
     data.y = 3 + data.x[:, 0]
     changed = data.clone()
@@ -357,7 +357,7 @@ def test_class_weights_move_predictions_to_the_rare_class():
         ("none", {"model": Edged(2), "task": "regression"}, "returned 2 outputs, expected 1"),
     ],
 )
-def test_what_does_not_go_together_is_said_in_a_line(kind, arguments, message):
+def test_conflicting_settings_raise_a_clear_message(kind, arguments, message):
     data = own_graph(kind=kind)
     if isinstance(arguments.get("model"), Edged):
         data.edge_attr = torch.ones(data.num_edges, 2)
@@ -382,7 +382,7 @@ def test_two_weights_of_an_edge_ask_for_directions():
         teddy.find_ticket(data, "gcn", **TINY)
 
 
-def test_a_search_goes_on_only_with_the_same_task_and_edges(tmp_path):
+def test_a_search_resumes_only_with_the_same_task_and_edges(tmp_path):
     data = own_graph(kind="edge_weight")
     settings = {**TINY, "model": "gcn", "checkpoint": tmp_path / "search"}
     ticket = teddy.find_ticket(data, class_weight="balanced", **settings)
@@ -396,7 +396,7 @@ def test_a_search_goes_on_only_with_the_same_task_and_edges(tmp_path):
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_a_loop_of_ones_own_is_the_same(directed):
+def test_your_own_training_loop_gives_the_same_result(directed):
     """SparsifyEdges and L0Projected in plain torch give what find_ticket gives."""
     data = own_graph(directed, "both")
     torch.manual_seed(0)

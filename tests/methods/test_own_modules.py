@@ -158,7 +158,7 @@ def close(found, expected):
 
 @pytest.mark.parametrize("inductive", [False, True])
 @pytest.mark.parametrize("name", MODULES)
-def test_a_ticket_computes_what_a_call_by_hand_does(name, inductive, tmp_path):
+def test_a_ticket_equals_a_call_by_hand(name, inductive, tmp_path):
     make, of_edges, beside = MODULES[name]
     data = typed_graph()
     ticket = teddy.find_ticket(data, make, 0.5, 0.3, epochs=2, inductive=inductive)
@@ -216,7 +216,7 @@ def test_a_value_follows_its_edge(directed):
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_parallel_edges_of_several_types_are_refused_with_what_to_do(directed):
+def test_parallel_edges_of_several_types_are_refused_with_a_remedy(directed):
     data = typed_graph()
     data.edge_index = torch.cat([data.edge_index, data.edge_index[:, :1]], dim=1)
     data.edge_type = torch.cat([data.edge_type, (data.edge_type[:1] + 1) % RELATIONS])
@@ -340,7 +340,7 @@ class WithSecondGraph(RGCN):
         (WithSecondGraph, None, "takes full_edge_index, which is not pruned with the edges"),
     ],
 )
-def test_what_a_module_cannot_be_given_is_one_line(module, missing, message):
+def test_unsupported_inputs_of_a_module_raise_a_clear_message(module, missing, message):
     data = typed_graph()
     if missing is not None:
         del data[missing]
@@ -352,7 +352,7 @@ def test_what_a_module_cannot_be_given_is_one_line(module, missing, message):
     assert "\n" not in str(error.value)
 
 
-def test_a_search_goes_on_only_with_the_same_values(tmp_path):
+def test_a_search_resumes_only_with_the_same_values(tmp_path):
     data, settings = typed_graph(), {"epochs": 1, "checkpoint": tmp_path / "search"}
     torch.manual_seed(0)
     module = Placed()
@@ -366,7 +366,7 @@ def test_a_search_goes_on_only_with_the_same_values(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["edge_type", "pos"])
-def test_a_value_of_another_size_is_one_line(name):
+def test_a_value_of_another_size_raises_a_clear_message(name):
     data = typed_graph()
     data[name] = data[name][1:]
     module = RGCN if name == "edge_type" else Placed
@@ -375,7 +375,7 @@ def test_a_value_of_another_size_is_one_line(name):
 
 
 @pytest.mark.parametrize("module", [RGCN, Placed])
-def test_exports_without_values_are_one_line(module, tmp_path):
+def test_exports_without_values_raise_a_clear_message(module, tmp_path):
     data = typed_graph()
     ticket = teddy.find_ticket(data, module, epochs=1)
     with pytest.raises(

@@ -107,7 +107,7 @@ def test_the_check_leaves_random_numbers_and_weights_alone():
     assert torch.equal(drawn, torch.rand(1))
 
 
-def test_a_state_of_other_things_than_tensors_is_one_line():
+def test_a_state_of_non_tensors_raises_a_clear_message():
     class Extra(Plain):
         def get_extra_state(self):
             return {"step": 1}

@@ -197,7 +197,7 @@ def test_batches_have_self_loops():
     assert parts.verify(data)["test"] == parts.info.ticket.test
 
 
-def test_what_is_exported_has_self_loops(tmp_path):
+def test_exports_have_self_loops(tmp_path):
     data = normalised()
     ticket = teddy.find_ticket(data, made(), **TINY)
     ticket.export(tmp_path / "a.pt2")

@@ -54,7 +54,7 @@ def write_wide(folder) -> str:
 @pytest.mark.parametrize(
     ("seed", "split", "taken"), [(0, None, 0), (3, None, 3), (13, None, 3), (1, 5, 5), (0, 9, 9)]
 )
-def test_a_search_takes_the_seeds_split_or_the_one_asked_for(seed, split, taken, tmp_path):
+def test_a_search_takes_the_split_of_the_seed_or_the_requested_one(seed, split, taken, tmp_path):
     data = wide_graph()
     ticket = teddy.find_ticket(data, seed=seed, split=split, **FAST)
     by_hand = teddy.find_ticket(narrow(data, taken), seed=seed, **FAST)

@@ -82,7 +82,7 @@ def _last(self, epoch, model, counts=True):
     self.best_weights = copy.deepcopy(model.state_dict())
 
 
-def test_a_module_of_ones_own():
+def test_your_own_module():
     ticket = teddy.find_ticket(
         small_graph(), lambda: GCN(12, 3, hidden_channels=8), 0.5, 0.5, method="gain", epochs=4
     )
@@ -144,7 +144,7 @@ def test_auto_keeps_the_best_on_validation():
     assert torch.equal(chosen.logits(data), each[best].logits(data))
 
 
-def test_auto_goes_on_from_a_checkpoint(tmp_path):
+def test_auto_resumes_from_a_checkpoint(tmp_path):
     """Trainings of different scores do not resume from each other's checkpoints."""
     data = small_graph()
     kept = teddy.find_ticket(data, "gcn", 0.6, 0.5, method="auto", checkpoint=tmp_path, **SHORT)
@@ -216,7 +216,7 @@ def test_the_time_of_auto_is_that_of_all_its_trainings():
         (["teddy"], r"scores is \['teddy'\], expected names joined by"),
     ],
 )
-def test_auto_refuses_what_is_no_score(scores, message):
+def test_auto_refuses_unknown_scores(scores, message):
     with pytest.raises(InputError, match=message):
         teddy.find_ticket(small_graph(), method="auto", scores=scores, **SHORT)
 

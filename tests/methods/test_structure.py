@@ -82,7 +82,7 @@ def test_words_that_are_not_known_are_refused():
         teddy.find_ticket(data, "gcn", structure="neurons", weights="masks")
 
 
-def test_a_search_goes_on_from_its_checkpoint(tmp_path):
+def test_a_search_resumes_from_its_checkpoint(tmp_path):
     data = small_graph()
     settings = {"epochs": 5, "hidden_channels": 8, "structure": "neurons"}
     whole = teddy.find_ticket(data, "gcn", 0.5, 0.5, **settings)

@@ -159,7 +159,7 @@ def test_types_without_features_are_in_the_digest_of_data(tmp_path):
         ({"method": "ugs", "structure": "neurons"}, "ugs has no option 'structure'"),
     ],
 )
-def test_what_can_not_hold_is_one_line(keywords, line):
+def test_conflicting_options_raise_a_clear_message(keywords, line):
     with pytest.raises(teddy.InputError, match=line):
         teddy.find_ticket(small_graph(), **{"model": "gcn", "epochs": 1, **keywords})
 
@@ -174,7 +174,7 @@ def test_a_method_is_a_spec_without_options():
         Settings(task=teddy.LinkPrediction())
 
 
-def test_a_teacher_of_another_task_is_refused_and_of_another_split_warned_of():
+def test_a_teacher_of_another_task_is_refused_and_of_another_split_warns():
     data = small_graph()
     tiny = {"epochs": 1, "hidden_channels": 4}
     dense = teddy.find_ticket(data, "gcn", 0.0, 0.0, **tiny)
@@ -193,7 +193,7 @@ def test_a_tuned_lambda_is_of_node_classification(citeseer):
     assert links.info.config["distill"] == 10.0
 
 
-def test_a_sweep_refuses_what_can_not_go_together_before_the_work(tmp_path):
+def test_a_sweep_refuses_conflicting_options_before_any_training(tmp_path):
     save_npz(tmp_path / "graph.npz")
     words = ["sweep", "graph.npz", "--models", "gcn,nagphormer", "--methods", "teddy,ugs"]
     done = run_here(*words, "--epochs", "1", "--out", "o", cwd=tmp_path)

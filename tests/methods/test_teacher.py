@@ -80,7 +80,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_dense_model_as_teacher_gives_the_ticket_that_training_it_gives(case):
+def test_a_given_dense_model_as_teacher_gives_the_same_ticket(case):
     make, model, settings = CASES[case]
     data = make()
     options = TINY if model else {"epochs": 6}
@@ -104,7 +104,7 @@ def test_the_dense_model_as_teacher_gives_the_ticket_that_training_it_gives(case
         assert found.info.links == without.info.links
 
 
-def test_a_teacher_of_another_kind_teaches_by_its_logits():
+def test_a_teacher_of_another_architecture_distils_by_logits():
     data = small_graph()
     pairs = Edges.from_columns(data.edge_index, 40)[0].pairs  # as a search takes it: each edge once
     data.edge_index = torch.cat([pairs, pairs.flip(0)], dim=1)
@@ -137,7 +137,7 @@ def test_a_teacher_of_another_kind_teaches_by_its_logits():
     assert as_logits.info.config["teacher"].startswith("logits ")
 
 
-def test_the_teacher_stays_as_it_is():
+def test_the_teacher_is_not_changed():
     data = small_graph()
     teacher = taught(data).train()
     other = small_graph(seed=7)
@@ -149,7 +149,7 @@ def test_the_teacher_stays_as_it_is():
     same(before.values(), teacher.state_dict().values())
 
 
-def test_what_it_remembers_of_another_graph_does_not_teach():
+def test_a_teachers_cache_of_another_graph_is_not_used():
     data, other = small_graph(), small_graph(seed=7)
     teacher = taught(other)  # its layers have a cache of that graph
     fresh = Own()
@@ -197,7 +197,7 @@ def test_inductive_logits_are_of_the_training_nodes_alone():
     same(state_of(again), state_of(first))
 
 
-def test_a_module_of_edge_attributes_teaches_one_that_takes_them_too():
+def test_a_teacher_with_edge_attributes_distils_into_a_student_with_them():
     class Weighted(Own):
         def forward(self, x, edge_index, edge_weight):
             h = self.norm(self.first(x, edge_index, edge_weight)).relu()
@@ -294,7 +294,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_cannot_teach_is_one_line(case):
+def test_invalid_teachers_raise_a_clear_message(case):
     teacher, settings, message = WRONG[case]
     with pytest.raises(teddy.InputError, match=message) as error:
         teddy.find_ticket(small_graph(), "gcn", 0.4, 0.5, teacher=teacher, **TINY, **settings)

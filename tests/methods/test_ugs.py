@@ -69,7 +69,7 @@ def reference_masks(data, weights, edge_mask, weight_masks, epochs, l1_edges, l1
 
 
 @pytest.mark.parametrize("decay", [5e-4, 0.05])
-def test_a_round_is_what_the_equations_say(decay):
+def test_a_round_follows_the_equations(decay):
     from teddy.models.masks import Masks
     from teddy.training import train
 
@@ -206,13 +206,13 @@ def test_everything_can_go():
     assert ticket.info.edges.kept == 0
 
 
-def test_the_wasserstein_term_changes_what_is_kept():
+def test_the_wasserstein_term_changes_the_kept_edges():
     with_term = find("wd-glt", [LEVELS[2]], epochs=30, separation=5.0)[0]
     without = find("wd-glt", [LEVELS[2]], epochs=30, separation=0.0)[0]
     assert not torch.equal(with_term.keep, without.keep)
 
 
-def test_a_module_of_the_users_own_under_masks():
+def test_your_own_module_under_masks():
     ticket = teddy.find_ticket(small_graph(), Weighted, 0.2, 0.2, epochs=5, method="ugs")
     total = 12 * 3 + 3
     assert ticket.info.weights.total == total

@@ -212,7 +212,7 @@ def test_one_class_for_all_rows_adds_nothing(kernels, monkeypatch):
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_what_is_not_finite_stays_visible(bad):
+def test_non_finite_values_stay_visible(bad):
     logits = torch.randn(40, 3, generator=torch.Generator().manual_seed(0))
     logits[3, 1] = bad
     logits.requires_grad_()
@@ -253,13 +253,13 @@ x = torch.zeros(3, 2)
         (lambda: class_separation(x[0]), r"logits is \[2\]"),
     ],
 )
-def test_bad_input_is_said_in_a_line(call, message):
+def test_bad_input_raises_a_clear_message(call, message):
     with pytest.raises(InputError, match=message) as error:
         call()
     assert "\n" not in str(error.value)
 
 
-def test_without_kernels_and_pot_the_message_says_what_to_install(monkeypatch):
+def test_without_kernels_and_pot_the_message_names_the_package(monkeypatch):
     monkeypatch.setattr(jit, "numba", None)
     monkeypatch.setitem(sys.modules, "ot", None)
     with pytest.raises(InputError, match=r"pip install 'teddy-glt\[ot\]'"):

@@ -169,7 +169,7 @@ def test_units_rise_to_their_sparsity_too():
         ({"method": "ugs", "weight_schedule": "cubic"}, "expected weight_schedule=constant"),
     ],
 )
-def test_bad_settings_are_one_line(settings, message):
+def test_bad_settings_raise_a_clear_message(settings, message):
     with pytest.raises(teddy.InputError, match=message):
         find("gcn", hidden_channels=8, **settings)
 

@@ -54,7 +54,7 @@ def test_a_wrapped_module_is_the_module(wrapper, tmp_path):
     assert torch.equal(again.logits(data), plain.logits(data))
 
 
-def test_a_scripted_module_is_given_what_it_names(tmp_path):
+def test_a_scripted_module_gets_its_named_inputs(tmp_path):
     class Scripted(nn.Module):
         def __init__(self):
             super().__init__()
@@ -75,7 +75,7 @@ def test_a_scripted_module_is_given_what_it_names(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [Wrapper, ByPosition])
-def test_a_wrapper_that_computes_is_asked_for_its_inputs(kind, tmp_path):
+def test_a_wrapper_that_computes_must_declare_its_inputs(kind, tmp_path):
     data = typed_graph()
     for name in ("edge_attr", "edge_time", "pos", "z"):
         del data[name]
@@ -106,7 +106,7 @@ def test_a_wrapper_that_computes_is_asked_for_its_inputs(kind, tmp_path):
     teddy.find_ticket(data, plain, epochs=1)  # there is nothing to ask
 
 
-def test_a_wrapper_is_asked_for_weights():
+def test_a_wrapper_passes_on_edge_weights():
     data = typed_graph()
     data = Data(**{k: data[k] for k in ("x", "edge_index", "y", "train_mask", "val_mask",
                                         "test_mask")})  # fmt: skip
@@ -119,7 +119,7 @@ def test_a_wrapper_is_asked_for_weights():
         teddy.find_ticket(data, model, epochs=1)
 
 
-def test_a_wrapper_of_graphs_is_asked_for_batch():
+def test_a_wrapper_of_graphs_passes_on_batch():
     class Pooled(nn.Module):
         def __init__(self):
             super().__init__()
@@ -170,7 +170,7 @@ class Remembers(nn.Module):
         return self.matrix @ self.linear(x)
 
 
-def test_a_cache_of_ones_own_is_refused_or_warned_of():
+def test_your_own_cache_is_refused_or_warned_about():
     data = typed_graph()
     with pytest.raises(teddy.InputError, match="logits of a Remembers depend on the graph"):
         teddy.find_ticket(data, Remembers, epochs=1)

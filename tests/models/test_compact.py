@@ -33,7 +33,7 @@ def test_of_a_dense_model_everything_stays(name):
     assert all(p.requires_grad for p in model.parameters())
 
 
-def test_what_leads_only_to_a_dead_unit_is_dead():
+def test_a_unit_with_only_dead_successors_is_dead():
     model = GCN(4, 2, hidden_channels=32, num_layers=3)
     zero(model.weights[2], slice(8, None))  # of the second layer, units 0 to 7 are seen,
     zero(model.weights[1], slice(16, 32), slice(0, 8))  # which units 0 to 15 of the first lead to,

@@ -165,7 +165,7 @@ class Attributed(nn.Module):
         return self.linear(x.index_add(0, edge_index[1], messages))
 
 
-def test_what_a_module_takes():
+def test_inputs_that_a_module_takes():
     assert takes(Attributed(), "edge_attr")
     assert edge_inputs(Attributed(), ["edge_attr"]) == ["edge_attr"]
     assert edge_inputs(Attributed(), ["edge_weight", "edge_attr"]) == ["edge_weight", "edge_attr"]
@@ -180,7 +180,7 @@ def test_what_a_module_takes():
         edge_inputs(build_model("specformer", 4, 2), [], directed=True)
 
 
-def test_a_module_gets_what_it_asks_for():
+def test_a_module_gets_its_declared_inputs():
     model, x, kinds = Attributed().double(), features(), torch.tensor([0, 1, 2, 0, 1, 2, 0])
     runner = Runner(model, x, ARCS, {"edge_attr": kinds, "edge_weight": WEIGHTS.float()})
     assert isinstance(runner.adapter, ModuleAdapter)

@@ -167,7 +167,7 @@ class Weighted(nn.Module):
         return self.conv(x, edge_index, edge_weight)
 
 
-def test_a_module_of_the_users_own_takes_edge_weights():
+def test_your_own_module_takes_edge_weights():
     data = small_graph()
     graph = simple(data)
     torch.manual_seed(0)

@@ -147,7 +147,7 @@ def test_chunks_are_the_whole(monkeypatch):
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_what_is_prepared_passes_through(form):
+def test_prepared_features_pass_through(form):
     data = small_graph()
     model = make()
     x, structure = model.prepare(forms(data.x.double())[form], data.edge_index)

@@ -254,7 +254,7 @@ def test_bad_options_are_said_clearly(options, message):
         Specformer(4, 2, **options)
 
 
-def test_a_spectrum_that_does_not_fit_is_said(monkeypatch):
+def test_a_spectrum_of_the_wrong_size_raises_a_clear_message(monkeypatch):
     memory = type("Memory", (), {"available": 1000})
     monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
     with pytest.raises(teddy.InputError, match="the spectrum of 40 nodes needs"):

@@ -228,7 +228,7 @@ def test_more_memory_than_there_is_is_refused_before_it_is_taken(monkeypatch):
 
 
 @pytest.mark.parametrize("count", [0, 100])
-def test_the_memory_that_is_said_is_enough(count):
+def test_the_stated_memory_is_enough(count):
     graph = pattern(random_edges(7, 1200, 6000), 1200)
     spectrum(graph, 3, cache=False)  # what is imported
     tracemalloc.start()
@@ -242,14 +242,14 @@ def test_the_memory_that_is_said_is_enough(count):
 
 
 @pytest.mark.parametrize("count", [-1, True, 1.5])
-def test_a_wrong_count_is_said(count):
+def test_a_wrong_count_raises_a_clear_message(count):
     with pytest.raises(teddy.InputError, match=f"eigenvalues is {count}, expected a whole number"):
         spectrum(pattern(path(3), 3), count)
     with pytest.raises(teddy.InputError, match=f"positions is {count}, expected a whole number"):
         positions(pattern(path(3), 3), count)
 
 
-def test_what_does_not_converge_is_said(monkeypatch):
+def test_no_convergence_raises_a_clear_message(monkeypatch):
     monkeypatch.setattr(subspace, "_SWEEPS", 1)
     with pytest.raises(teddy.InputError, match="the 9 smallest eigenvalues of 700 nodes did not"):
         spectrum(pattern(path(700), 700), 9)

@@ -188,7 +188,7 @@ def test_wrong_arguments():
         laplacian_energy(path, isolated_energy=2)
 
 
-def test_memory_is_asked_for_first(monkeypatch):
+def test_memory_is_checked_first(monkeypatch):
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=10 * 2**20))
     path = tensor_of(nx.path_graph(2000))
     for function in (laplacian_energy, energy_changes):

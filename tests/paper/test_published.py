@@ -154,7 +154,7 @@ def test_methods_are_ours():
     assert {row.method for row in ROWS} - {"", "dense"} <= set(METHODS)
 
 
-def test_degree_names_mean_what_the_papers_do():
+def test_degree_names_match_the_paper():
     star_and_far_edge = torch.tensor([[0, 0, 0, 4], [1, 2, 3, 5]])
     low = edge_scores(star_and_far_edge, "degree-low")
     high = edge_scores(star_and_far_edge, "degree-high")
@@ -162,7 +162,7 @@ def test_degree_names_mean_what_the_papers_do():
     assert high.argmax() == 3
 
 
-def test_what_the_text_derives_from_tables():
+def test_numbers_that_the_text_derives_from_tables():
     def seconds(method, **where):
         return published_value("timing", method=method, quantity="seconds", **where).value
 

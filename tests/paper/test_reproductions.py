@@ -94,7 +94,7 @@ def test_low_degree_edges_matter_where_their_removal_costs_more():
     assert found["degree-average"] is True
 
 
-def test_what_was_not_computed_leaves_a_claim_open():
+def test_missing_results_leave_a_claim_open():
     rows = curve("citeseer", "gat", "degree-high:distill=0", (79, 78, 77, 76, 75))
     rows += curve("citeseer", "gat", "degree-low:distill=0", (78, 76, 74, 72, 70))
     found = findings("degree-importance", rows)

@@ -101,7 +101,7 @@ def test_a_batch_of_a_loader_of_heterogeneous_graphs_is_a_heterogeneous_graph():
         (lambda d: teddy.edge_scores(Data(num_nodes=3)), "Data has no edge_index, expected one"),
     ],
 )  # fmt: skip
-def test_wrong_arguments_are_one_line(call, message):
+def test_wrong_arguments_raise_a_clear_message(call, message):
     data = Data(edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]), num_nodes=4)
     with pytest.raises(InputError, match=message) as error:
         call(data)

@@ -19,7 +19,7 @@ def options(command):
     return {word[2:].replace("-", "_") for word in shlex.split(command) if word.startswith("--")}
 
 
-def test_the_command_of_a_sweep_has_its_grid_and_what_is_not_default():
+def test_the_command_of_a_sweep_has_its_grid_and_non_default_settings():
     assert sweep_command(sweep(), METADATA) == (
         "teddy sweep citeseer --models gcn,gin --methods teddy,teddy:distill=0,random "
         "--levels 0,5,10 --seeds 3 --lr 0.01 --hidden-channels 16"
@@ -101,7 +101,7 @@ def test_the_page_of_find_has_its_command_which_finds_the_same_again(tmp_path):
     assert json.loads(third.stdout)["ticket"] == json.loads(done.stdout)["ticket"]
 
 
-def test_the_command_of_a_cell_finds_what_the_sweep_found(tmp_path):
+def test_the_command_of_a_cell_finds_the_ticket_of_the_sweep(tmp_path):
     run_here("sweep", "citeseer", "--models", "gcn", "--methods", "random", "--levels", "10",
              "--seeds", "2", "--epochs", "3", "--hidden-channels", "8", "--out", "run",
              "--report", "page.html", cwd=tmp_path)  # fmt: skip

@@ -68,7 +68,7 @@ def test_an_edge_across_does_not_seem_to_end_in_the_middle():
         assert len(points) == 2 or 0 not in ends
 
 
-def test_the_legend_has_what_is_shown():
+def test_the_legend_lists_the_shown_items():
     labels = [t.get_text() for t in drawn(surroundings()).legends[0].get_texts()]
     assert labels == ["cat", "dog", "no class", "kept", "removed"]
 
@@ -94,7 +94,7 @@ def test_the_same_picture_is_the_same_bytes(kind, tmp_path):
     assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
 
 
-def test_another_kind_of_picture_is_said(tmp_path):
+def test_another_image_format_raises_a_clear_message(tmp_path):
     with pytest.raises(teddy.InputError, match=r"ends in '.gif', expected .png, .pdf or .svg"):
         save_figure(drawn(surroundings()), tmp_path / "a.gif")
     assert list(tmp_path.iterdir()) == []

@@ -94,7 +94,7 @@ def test_a_method_that_varies_both_sparsities_has_a_map_over_both():
                 assert round(cell["graph"], 1) == float(column)
 
 
-def test_what_is_not_known_is_none_and_json_has_no_nan():
+def test_missing_values_are_none_and_json_has_no_nan():
     unknown = dict.fromkeys(
         ("macs_dense", "macs_ticket", "seconds_predict_dense", "seconds_predict_ticket", "isolated",
          "components", "pruned_degree", "homophily", "versions", "dense_last_test")

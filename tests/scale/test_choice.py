@@ -51,7 +51,7 @@ def test_by_size_and_memory(tables, name, rows, memory, engine, why):
     assert why in reason
 
 
-def test_what_auto_takes_is_not_refused_then(tmp_path):
+def test_the_choice_of_auto_is_not_refused(tmp_path):
     """By as much memory as it is said to take, and no more."""
     ids = np.arange(300_000) * 10**12
     parquet.write_table(pa.table({"source": ids, "target": ids[::-1]}), tmp_path / "in.parquet")
@@ -78,7 +78,7 @@ def test_long_ids_take_more_memory(tmp_path):
     assert choose_engine(many(long, 10**6), 2 * GB)[0] != "memory"
 
 
-def test_without_what_is_not_installed(tables, monkeypatch):
+def test_without_missing_packages(tables, monkeypatch):
     big = many(tables["far"], 10**9)
     monkeypatch.setattr(sparsify, "find_spec", lambda name: None)
     assert choose_engine(big, 8 * GB)[0] == "stream"

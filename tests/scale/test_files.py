@@ -77,7 +77,7 @@ def test_links(folder, tmp_path, engine):
      "deep/er/b.json", "b.csv._COPYING_"],
 )  # fmt: skip
 @pytest.mark.parametrize("pattern", ["", "/*", "/**"])
-def test_what_is_not_read_is_refused(folder, tmp_path, name, pattern):
+def test_unreadable_files_are_refused(folder, tmp_path, name, pattern):
     csv(folder, "a.csv")
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(folder / "a.csv", folder / name)

@@ -112,7 +112,7 @@ def test_spark_does_not_delete_other_files(tmp_path, table, spark):
     assert (tmp_path / "out" / "mine").exists()
 
 
-def test_spark_does_not_replace_what_appears(tmp_path, table, spark):
+def test_spark_does_not_replace_a_file_that_appears(tmp_path, table, spark):
     def make(*_):
         (tmp_path / "out").mkdir(exist_ok=True)
 

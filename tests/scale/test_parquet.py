@@ -52,7 +52,7 @@ def test_empty_text_is_no_null(tmp_path, engine):
         pa.array([[1], [], None]),
     ],
 )
-def test_what_csv_cannot_hold(tmp_path, value):
+def test_values_that_csv_cannot_hold(tmp_path, value):
     with pytest.raises(InputError, match=r"column 'value' is .*, expected a type for CSV"):
         sparsify(tmp_path, value, "out.csv")
 

@@ -58,7 +58,7 @@ def _run(table, out, engine, steps):
 
 
 @pytest.mark.parametrize("engine", ["memory", "stream", "duckdb"])
-def test_what_was_there_stays(tmp_path, table, engine):
+def test_existing_output_stays(tmp_path, table, engine):
     """After an error during the write, as on a full disk, the old file is unchanged."""
     out = tmp_path / "out.parquet"
     out.write_bytes(b"old")

@@ -177,7 +177,7 @@ def test_features_on_disk_stay_there(tmp_path):
         ([[1, 2]], "expected integers"),
     ],
 )
-def test_wrong_nodes_are_one_line(nodes, message):
+def test_wrong_nodes_raise_a_clear_message(nodes, message):
     edges, x, _ = graph(9)
     server = Server(masked_model("gcn", 1), x, edges.edge_index)
     with pytest.raises(InputError, match=message):

@@ -219,7 +219,7 @@ def test_attributes_of_new_edges_reach_your_own_module():
         (lambda s: s.add_edges(torch.tensor([[0], [1]]), edge_weight=torch.ones(1)), "no values"),
     ],
 )
-def test_a_wrong_change_is_one_line_and_changes_nothing(change, message):
+def test_a_wrong_change_raises_a_clear_message_and_changes_nothing(change, message):
     edges, x, _ = graph(9)
     server = Server(masked_model("gcn", 1), x, edges.edge_index)
     before = server.logits(torch.arange(40))

@@ -108,7 +108,7 @@ def test_columns_of_new_features_follow_their_names():
     close(server.logits(range(40)), ticket.logits(changed))
 
 
-def test_specformer_is_one_line():
+def test_specformer_raises_a_clear_message():
     data = small_graph()
     ticket = teddy.find_ticket(data, "specformer", epochs=2)
     with pytest.raises(InputError, match=r"a Specformer cannot be served.*use predict\(data\)"):

@@ -40,7 +40,7 @@ def test_a_grid_is_the_product_of_its_parts_without_duplicates():
         ),
     ],
 )
-def test_a_wrong_part_is_said(parts, message):
+def test_a_wrong_part_raises_a_clear_message(parts, message):
     with pytest.raises(teddy.InputError, match=message):
         Grid(*parts)
 
@@ -66,7 +66,7 @@ def test_names_with_the_same_words_differ():
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_spec_reads_what_it_writes(name):
+def test_a_spec_round_trips(name):
     options = ":".join(f"{option}={value}" for option, value in METHODS[name].options.items())
     spec = MethodSpec.parse(f"{name}:{options}:distill=2.5:only=weights")
     assert MethodSpec.parse(str(spec)) == spec

@@ -41,7 +41,7 @@ def test_bisection_finds_the_last_level_within(count, data):
 
 
 @given(st.lists(st.booleans(), min_size=40, max_size=40), st.lists(st.booleans(), min_size=40))
-def test_the_share_of_a_level_does_not_depend_on_what_the_data_say(one, other):
+def test_the_share_of_a_level_does_not_depend_on_the_data(one, other):
     first, second = (Oracle(lambda point, o=o: o[point.edges - 1]) for o in (one, other))
     for oracle in (first, second):
         bisect_levels(range(1, 41), ERROR, oracle)

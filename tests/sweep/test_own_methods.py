@@ -17,7 +17,7 @@ from teddy.sweep.worker import memory_limit
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_what_fails_is_recorded_and_tried_again(graph, tmp_path, jobs):
+def test_failures_are_recorded_and_retried(graph, tmp_path, jobs):
     plugin, switch = tmp_path / "mine.py", tmp_path / "fixed"
     plugin.write_text(
         "from pathlib import Path\n"
@@ -122,7 +122,9 @@ def test_a_score_from_a_file_is_a_method(graph, tmp_path):
         ("yield None; return", "greedy-2 yielded a NoneType, expected a ticket for each level"),
     ],
 )
-def test_a_method_that_does_not_do_what_it_was_asked_is_said(body, message, graph, tmp_path):
+def test_a_method_that_breaks_its_contract_fails_with_a_clear_message(
+    body, message, graph, tmp_path
+):
     name = message.split()[0]
     plugin = tmp_path / f"{name}.py"
     plugin.write_text(

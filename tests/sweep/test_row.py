@@ -12,7 +12,7 @@ from teddy.sweep import Grid, find_over_seeds, run_sweep
 from teddy.sweep.results_table import SCHEMA
 
 
-def test_a_row_tells_what_became_of_the_graph(graph, tmp_path):
+def test_a_row_has_the_metadata_of_the_pruned_graph(graph, tmp_path):
     (row,) = run_sweep(Grid([graph], ["gcn"], ["teddy"], [20], [0]), tmp_path / "o", SETTINGS).rows
     assert row.keys() == set(SCHEMA.names)
     data = teddy.load_dataset(graph)

@@ -19,7 +19,7 @@ from teddy.sweep.worker import SeriesJob, run_series
 from teddy.training import TrainConfig
 
 
-def test_a_sweep_finds_what_find_ticket_finds(graph, tmp_path):
+def test_a_sweep_finds_the_tickets_of_find_ticket(graph, tmp_path):
     outcome = run_sweep(grid_of(graph), tmp_path / "out", SETTINGS)
     assert outcome.computed == 12
     assert not outcome.failures
@@ -69,7 +69,7 @@ def test_again_computes_nothing_and_more_extends(graph, tmp_path):
     assert all(path.stat().st_mtime_ns == when for path, when in before.items())
 
 
-def test_what_the_dense_model_says_alone_is_asked_once(graph, tmp_path, monkeypatch):
+def test_the_dense_model_without_edges_is_trained_once(graph, tmp_path, monkeypatch):
     from teddy.methods import problem as module
 
     trained = []
@@ -175,7 +175,7 @@ def test_ray_runs_the_same_tasks(graph, tmp_path):
         (["--summary", "--out", "nowhere"], "nowhere: has no results"),
     ],
 )
-def test_bad_input_is_one_line_and_nothing_is_written(arguments, message, tmp_path):
+def test_bad_input_raises_a_clear_message_and_writes_nothing(arguments, message, tmp_path):
     assert message in refused(run_here("sweep", "citeseer", *arguments, cwd=tmp_path))
     assert list(tmp_path.iterdir()) == []
 
@@ -217,7 +217,7 @@ def test_options_are_kept_to_the_last_digit(graph, tmp_path):
     assert sorted(row["distill"] for row in rows) == [12.3456789, 12.3456999]
 
 
-def test_tickets_can_be_asked_for_later(graph, tmp_path):
+def test_tickets_can_be_requested_later(graph, tmp_path):
     grid = grid_of(graph, ["teddy"], [0, 1], [0])
     run_sweep(grid, tmp_path / "out", SETTINGS)
     run_sweep(grid, tmp_path / "out", SETTINGS, keep_tickets=True)

@@ -114,7 +114,7 @@ def test_nothing_may_be_good_enough(searched):
     assert {t.decision.verdict for t in found.tried} == {"rejected"}
 
 
-def test_what_stays_undecided_is_not_accepted(searched):
+def test_undecided_levels_are_not_accepted(searched):
     found = searched(Made(lambda graph, weights: -0.5), levels=[10, 20])
     assert found.answers == []
     assert sorted(found.undecided) == [LevelPair(10, 10), LevelPair(20, 20)]
@@ -122,7 +122,7 @@ def test_what_stays_undecided_is_not_accepted(searched):
 
 
 @pytest.mark.parametrize("frontier", [False, True])
-def test_test_accuracies_change_nothing_but_what_is_shown_of_them(searched, frontier):
+def test_test_accuracies_change_no_decision(searched, frontier):
     options = {"frontier": frontier, "levels": range(5, 41, 5)}
     one = searched(Made(falls_after(20), scramble=1), "one", **options)
     other = searched(Made(falls_after(20), scramble=2), "other", **options)
@@ -183,7 +183,7 @@ def test_cells_that_are_there_are_used_and_change_nothing(searched, tmp_path):
     assert again.computed == 0
 
 
-def test_a_search_that_was_stopped_goes_on(searched):
+def test_an_interrupted_search_resumes(searched):
     whole = searched(Made(falls_after(17)), "whole")
     made = Made(falls_after(17))
     for stop in (0, 3, 11, 20):
@@ -195,7 +195,7 @@ def test_a_search_that_was_stopped_goes_on(searched):
     assert len(made.trained) == len(set(made.trained)) == whole.tickets
 
 
-def test_what_speaks_against_the_assumption_is_said(searched, tmp_path):
+def test_violations_of_the_assumption_are_reported(searched, tmp_path):
     def gain(graph, weights):  # good, then bad from simulation 10 to 15, and good again
         return -5.0 if 0.39 < graph < 0.54 else 2.0
 
@@ -214,7 +214,7 @@ def test_what_speaks_against_the_assumption_is_said(searched, tmp_path):
     assert [(t.point.edges, t.decision.verdict) for t in found.against] == [(30, "accepted")]
 
 
-def test_a_training_that_fails_is_said(searched, monkeypatch):
+def test_a_failed_training_is_reported(searched, monkeypatch):
     row = {"dataset": "citeseer", "model": "gin", "method": "teddy", "simulation": 40, "seed": 0,
            "error": "not enough memory"}  # fmt: skip
     with pytest.raises(
@@ -234,7 +234,7 @@ def test_a_training_that_fails_is_said(searched, monkeypatch):
         ({"ticket": "nowhere/a.ticket"}, "there is no folder nowhere"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_before_anything_is_written(
+def test_invalid_settings_are_refused_before_anything_is_written(
     searched, tmp_path, monkeypatch, options, message
 ):
     monkeypatch.chdir(tmp_path)
@@ -265,7 +265,7 @@ def test_a_search_runs_on_a_sweep_and_saves_its_ticket(graph, tmp_path):
     assert ticket.info.ticket.test == answer.ticket[answer.seed]
 
 
-def test_what_is_shown_is_the_sparsity_that_was_reached(graph, tmp_path):
+def test_the_reached_sparsity_is_shown(graph, tmp_path):
     """Whole units can't reach any share of weights: one of each layer stays."""
     method = "teddy:structure=neurons"
     found = search_sparsest(
@@ -283,7 +283,7 @@ def test_equal_differences_on_test_nodes_prove_nothing():
     assert (floor.low, floor.mean, floor.high) == pytest.approx((-0.898, 0, 0.898), abs=1e-3)
 
 
-def test_points_off_the_diagonal_are_what_they_say(graph, tmp_path):
+def test_points_off_the_diagonal_have_their_sparsities(graph, tmp_path):
     spec, out = MethodSpec.parse("random"), tmp_path / "out"
     candidates = module.Candidates(graph, "gcn", spec, out, SETTINGS)
     for point in (LevelPair(4, 4), LevelPair(4, 2), LevelPair(4, 0), LevelPair(0, 4)):
@@ -306,7 +306,7 @@ COMMAND = ["--model", "gcn", "--epochs", "4", "--hidden-channels", "8", "--toler
            "--max-level", 20, "--step", 10]  # fmt: skip
 
 
-def test_the_command_prints_a_table_and_writes_what_it_is_told_to(graph, tmp_path):
+def test_the_command_prints_a_table_and_writes_requested_files(graph, tmp_path):
     files = ["--plot", "a.png", "--ticket", "a.ticket"]
     done = run_here("search", graph, *COMMAND, "--out", "x", *files, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -83,7 +83,7 @@ def test_at_the_tolerance_it_errs_as_often_as_it_says_at_most(seeds, deviation, 
     assert found["rejected"] <= ERROR + NOISE
 
 
-def test_what_a_search_may_spend_on_one_level_is_kept():
+def test_the_budget_of_one_level_is_kept():
     found = verdicts(SequentialTest(NODE, 0.5, 1 - ERROR, 10), ERROR / 7, -0.5, 1.0, NODE)
     assert found["accepted"] <= ERROR / 7 + 3 * (ERROR / 7 / RUNS) ** 0.5
 
@@ -105,7 +105,7 @@ def test_clear_cases_are_seen():
         ({"resolution": 0.0}, "resolution is 0.0, expected a number above 0"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(settings, message):
+def test_invalid_settings_are_refused(settings, message):
     with pytest.raises(InputError, match=message):
         SequentialTest(**{"resolution": NODE, **settings})
 

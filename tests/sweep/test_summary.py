@@ -58,7 +58,7 @@ def test_who_wins_and_the_sparsest():
     assert verdicts["b", 1] == "undecided"
 
 
-def test_a_method_that_is_not_there_is_said():
+def test_a_missing_method_raises_a_clear_message():
     with pytest.raises(teddy.InputError, match="against is 'ugs', which has no results"):
         summarize(rows("a", 1, [81.0]), against="ugs")
 

@@ -59,7 +59,7 @@ def test_a_result_under_another_name_is_not_taken(graph, tmp_path):
     assert results(out) == whole
 
 
-def test_the_summary_says_what_is_left_out(graph, tmp_path):
+def test_the_summary_lists_omitted_cells(graph, tmp_path):
     arguments = ["--models", "gcn", "--methods", "teddy,random", "--levels", "1", "--epochs",
                  "2", "--hidden-channels", "4"]  # fmt: skip
     command = ["sweep", graph, *arguments, "--seeds", "3", "--out", "x"]
@@ -144,7 +144,7 @@ def says_how_to_go_on(interrupted, out):
     assert "Traceback" not in errors
 
 
-def test_ctrl_c_says_how_to_go_on(whole, tmp_path):
+def test_ctrl_c_says_how_to_resume(whole, tmp_path):
     graph, expected = whole
     out = tmp_path / "out"
     process = start(graph, out)
@@ -185,7 +185,7 @@ def test_two_processes_share_the_work_and_no_cell_is_written_twice(whole, tmp_pa
     assert results(out) == expected
 
 
-def test_a_full_disk_is_said_and_repaired(graph, full_disk, tmp_path):
+def test_a_full_disk_is_reported_and_recovered_from(graph, full_disk, tmp_path):
     grid = grid_of(graph, ["teddy"], range(30), [0])
     with pytest.raises(teddy.InputError, match="No space left on device"):
         run_sweep(grid, full_disk / "out", SETTINGS)

@@ -57,7 +57,7 @@ def test_a_search_in_parts_is_the_search_at_once(search, at_once, tmp_path):
 
 
 @pytest.mark.parametrize("number", [1, 4, 10])
-def test_a_search_whose_trial_died_goes_on_as_if_it_had_not(
+def test_a_search_whose_trial_died_resumes_to_the_same_result(
     search, at_once, tmp_path, monkeypatch, number
 ):
     from teddy.sweep import tune as module
@@ -99,7 +99,7 @@ def test_a_default_that_can_not_be_drawn_is_not_tried(search, tmp_path):
     assert tune(other, tmp_path / "other", 1, SETTINGS).trials[0].settings == {"distill": 5.0}
 
 
-def test_a_damaged_store_is_one_line(search, tmp_path):
+def test_a_damaged_store_raises_a_clear_message(search, tmp_path):
     out = tmp_path / "out"
     tune(search, out, 1, SETTINGS)
     (out / "trials.db").write_bytes(b"nonsense" * 1000)
@@ -116,7 +116,7 @@ def test_lr_and_weight_decay_have_dense_models_of_their_own(search, tmp_path):
     assert len(list((tmp_path / "out" / "work").rglob("dense.safetensors"))) == 3
 
 
-def test_kill_9_then_the_same_command_goes_on(search, tmp_path):
+def test_after_kill_9_the_same_command_resumes(search, tmp_path):
     command = ["tune", search.dataset, "--model", "gcn", "--trials", "8", "--seeds", "2",
                "--epochs", "40", "--hidden-channels", "16", "--level", "10"]  # fmt: skip
     whole = run_here(*command, "--out", tmp_path / "whole", "--json", cwd=tmp_path)
@@ -169,12 +169,12 @@ def test_another_search_in_the_folder_is_refused(search, tmp_path):
         (["--search", ""], "got no setting or no seed"),
     ],
 )
-def test_bad_input_is_one_line_and_nothing_is_written(arguments, message, tmp_path):
+def test_bad_input_raises_a_clear_message_and_writes_nothing(arguments, message, tmp_path):
     assert message in refused(run_here("tune", "citeseer", *arguments, cwd=tmp_path))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_optuna_it_says_what_to_install(search, tmp_path, monkeypatch):
+def test_without_optuna_the_message_names_the_package(search, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(teddy.InputError, match=r"pip install 'teddy-glt\[tune\]'"):
         tune(search, tmp_path / "out", 1, SETTINGS)

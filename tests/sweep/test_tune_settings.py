@@ -35,7 +35,7 @@ def test_a_value_that_is_tried_goes_before_settings_and_options(graph, tmp_path,
         assert len({tuple(values.values()) for values in found}) == 3
 
 
-def test_nodes_that_are_distilled_on_change_what_is_tuned(graph, tmp_path):
+def test_distill_nodes_change_the_tuned_settings(graph, tmp_path):
     """Held against tickets that are found without tuning."""
     settings = Settings.from_dict({**BASE, "epochs": 30})
     data = teddy.load_dataset(graph, split=BASE["split"])

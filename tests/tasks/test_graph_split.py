@@ -95,7 +95,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_cant_be_is_said(case):
+def test_invalid_input_raises_a_clear_message(case):
     graphs, message = CASES[case]
     with pytest.raises(InputError, match=message):
         graph_set(graphs)
@@ -207,7 +207,7 @@ def test_masks_are_where_the_classes_are():
     assert {mask.device.type for mask in masks} == {"meta"}
 
 
-def test_what_each_graph_is_called_is_no_name_of_the_set():
+def test_names_of_graphs_are_not_the_name_of_the_set():
     own = {"name": "m", "split": "train", "class_names": ["a", "b"], "graph_of_node": torch.ones(3)}
     batch = graph_set(Batch.from_data_list([graph(y=i % 2, **own) for i in range(20)]))
     assert batch.split == "80/10/10"

@@ -162,7 +162,7 @@ def test_new_graphs_are_pruned_by_weighted_degrees_everywhere():
     assert not torch.equal(plain.edge_index(new), applied)
 
 
-def test_a_ticket_of_your_own_regression_teaches_in_the_scale_of_the_user():
+def test_a_regression_ticket_as_teacher_predicts_in_the_users_scale():
     class Numbers2(Regression):
         name = "numbers"
 
@@ -305,7 +305,7 @@ def test_a_head_of_your_own_is_not_replaced_in_a_file(signed):
         ),
     ],
 )
-def test_what_a_file_registers_is_new_and_has_its_name(tmp_path, text, line):
+def test_registering_a_wrong_or_taken_name_is_refused(tmp_path, text, line):
     before = dict(TASKS), dict(SCORES)
     lines = ("from teddy.tasks import TASKS, Classification", "from teddy.prune import SCORES",
              "class Half(Classification): pass", text)  # fmt: skip

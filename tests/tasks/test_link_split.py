@@ -117,7 +117,7 @@ def test_weights_and_attributes_go_with_their_edges():
     assert links.edge_attr.equal(torch.stack([low, high], dim=1))
 
 
-def test_a_split_says_what_it_is():
+def test_a_split_records_its_metadata():
     links = teddy.split_links(small_graph(), 0.2, 1 / 3, seed=5)
     assert (links.split, links.split_seed) == ("46.66666666666667/20/33.33333333333333", 5)
     again = with_links(small_graph(), links.split, 5)
@@ -127,7 +127,7 @@ def test_a_split_says_what_it_is():
         with_links(links, "80/10/10")
 
 
-def test_what_pyg_splits_is_taken():
+def test_splits_of_pyg_are_taken():
     data = simple_graph()
     split = RandomLinkSplit(0.1, 0.2, is_undirected=True)
     torch.manual_seed(0)

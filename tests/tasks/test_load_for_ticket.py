@@ -19,7 +19,7 @@ NODES = ALL_NODES.replace("train,1,", "train,9,")  # labels alone are 0 or 1
 CLASSES = ["0", "1"]
 
 
-def test_what_is_there_is_loaded_as_it_is_for_a_search(tmp_path):
+def test_complete_data_are_loaded_as_for_a_search(tmp_path):
     fields = write_fields(tmp_path)
     for path, classes in ((write(tmp_path), CLASSES), (fields, ["0", "1", "2"])):
         plain = load_dataset(path)
@@ -91,7 +91,7 @@ def test_one_file_without_labels_or_masks(task, tmp_path):
         ({"x": np.full((6, 1), np.nan)}, "x[0, 0] is nan, expected finite features"),
     ],
 )
-def test_what_came_has_to_fit(change, expected, tmp_path):
+def test_loaded_data_must_match_the_ticket(change, expected, tmp_path):
     with pytest.raises(InputError) as caught:
         load_to_predict(write_fields(tmp_path, **change))
     assert str(caught.value) == f"graph.npz: {expected}"
@@ -122,7 +122,7 @@ def test_names_of_features(tmp_path):
     assert feature_names(data) is None
 
 
-def test_what_is_missing_and_what_is_new_is_said():
+def test_missing_and_new_columns_are_reported():
     for names, expected in (
         (["a"], "missing 'b', 'c'"),
         (["a", "b", "c", "d"], "new 'd'"),

@@ -169,7 +169,7 @@ def test_micro_f1_of_nothing_found_is_zero():
 
 
 @given(seed=st.integers(0, 999))
-def test_r2_is_the_mean_over_numbers_of_one_minus_what_is_left(seed):
+def test_r2_is_the_mean_over_targets_of_one_minus_the_residual(seed):
     rng = np.random.default_rng(seed)
     y, predicted = rng.normal(size=(2, 8, 3))
     y[rng.random((8, 3)) < 0.2] = np.nan

@@ -108,7 +108,7 @@ def check(ticket, data, path, model=None):
 
 @pytest.mark.parametrize("how", LISTINGS)
 @pytest.mark.parametrize("kind", ["gcn", "gat", "weighted", "directed", "nagphormer"])
-def test_apply_returns_what_a_model_of_ours_runs_on(kind, how, tmp_path):
+def test_apply_returns_the_input_of_a_built_in_model(kind, how, tmp_path):
     directed = kind == "directed"
     data = timed(own_graph(directed, "edge_weight" if kind in ("weighted", "directed") else "none"))
     name = kind if kind in ("gat", "nagphormer") else "gcn"
@@ -123,7 +123,7 @@ def test_apply_returns_what_a_model_of_ours_runs_on(kind, how, tmp_path):
 @pytest.mark.parametrize("how", [how for how in LISTINGS if how != "self-loops"])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("loops", [False, True])
-def test_apply_returns_what_a_module_of_ones_own_runs_on(directed, loops, how, tmp_path):
+def test_apply_returns_the_input_of_your_own_module(directed, loops, how, tmp_path):
     data = timed(own_graph(directed, "both"))
     if loops:
         data = listed(data, "self-loops")
@@ -135,7 +135,7 @@ def test_apply_returns_what_a_module_of_ones_own_runs_on(directed, loops, how, t
 
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("how", LISTINGS)
-def test_apply_returns_what_links_are_predicted_on(how, own, tmp_path):
+def test_apply_returns_the_input_of_link_prediction(how, own, tmp_path):
     links = teddy.split_links(small_graph(nodes=60), 0.2, 0.2, seed=4)
     model, options = (Own(), {}) if own else ("gcn", {"hidden_channels": 8, "dimensions": 6})
     ticket = teddy.find_ticket(links, model, 0.3, 0.3, epochs=2, task="link-prediction", **options)
@@ -147,7 +147,7 @@ def test_apply_returns_what_links_are_predicted_on(how, own, tmp_path):
 
 @pytest.mark.parametrize("rule", ["scored", "training", "none"])
 @pytest.mark.parametrize("how", LISTINGS)
-def test_apply_returns_what_an_inductive_ticket_runs_on(how, rule, tmp_path):
+def test_apply_returns_the_input_of_an_inductive_ticket(how, rule, tmp_path):
     data = small_graph(nodes=60)
     ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, **TINY, inductive=True, inference=rule)
     check(ticket, listed(data, how), tmp_path / "a.ticket")
@@ -176,7 +176,7 @@ def test_sparse_features_stay_sparse(citeseer):
     torch.testing.assert_close(run(ticket, sparse), ticket.logits(citeseer), rtol=1e-4, atol=1e-5)
 
 
-def test_features_are_as_a_module_of_ones_own_takes_them(citeseer):
+def test_features_are_as_your_own_module_takes_them(citeseer):
     torch.manual_seed(0)
     ticket = teddy.find_ticket(
         citeseer, GraphSAGE(3703, 4, num_layers=2, out_channels=6), 0.5, 0.5, epochs=1
@@ -208,7 +208,7 @@ def relisted(data, how):
 
 @pytest.mark.parametrize("how", ["as it is", "duplicates", "shuffled"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_apply_returns_what_a_module_of_relations_runs_on(weighted, how, tmp_path):
+def test_apply_returns_the_input_of_a_heterogeneous_module(weighted, how, tmp_path):
     data = library()
     loops = torch.tensor([[3, 8], [3, 8]])
     data[CITES].edge_index = torch.cat([data[CITES].edge_index, loops], dim=1)
@@ -266,7 +266,7 @@ def graphs_with_loops(seed=0):
 
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("new", [False, True])
-def test_apply_returns_what_graphs_are_classified_on(own, new, tmp_path):
+def test_apply_returns_the_input_of_graph_classification(own, new, tmp_path):
     graphs = graphs_with_loops()
     torch.manual_seed(0)
     ticket = teddy.find_ticket(
@@ -307,7 +307,7 @@ def count_other_loops(graphs):
     return sum(len(set(own[0].tolist()) - {1}) for own in loops)
 
 
-def test_a_batch_keeps_what_belongs_to_edges():
+def test_a_batch_keeps_values_of_edges():
     batch = Batch.from_data_list(graphs_with_loops())
     ticket = teddy.find_ticket(batch, "gcn", 0.5, 0.5, **TINY, task="graph-classification")
     for graph, pruned in zip(batch.to_data_list(), ticket.apply(batch).to_data_list(), strict=True):

@@ -172,7 +172,7 @@ def test_an_inductive_ticket_compiles_on_the_whole_graph():
     same(ticket.compile(data)(), ticket.logits(data))
 
 
-def test_passes_are_timed_way_by_way(data):
+def test_passes_are_timed_per_variant(data):
     ticket = teddy.find_ticket(
         data, "gcn", 0.5, 0.6, epochs=3, hidden_channels=32, structure="neurons"
     )
@@ -187,7 +187,7 @@ def test_passes_are_timed_way_by_way(data):
     assert all(p.milliseconds > 0 and p.device == "cpu" for p in (dense, compiled))
 
 
-def test_the_ways_differ_by_what_they_say(data):
+def test_the_variants_differ_as_named(data):
     ticket = teddy.find_ticket(data, "gcn", 0.5, 0.6, epochs=3, hidden_channels=8)
     ways = compiled_variants(ticket, data)
     graph, keep = ticket.prune(data)

@@ -117,7 +117,7 @@ def test_your_own_module_comes_again(make, tmp_path):
         CompiledTicket.load(tmp_path / "a", model=nn.Linear(12, 3))
 
 
-def test_what_is_damaged_or_another_file_is_one_line(ticket, data, tmp_path):
+def test_damaged_or_other_files_raise_a_clear_message(ticket, data, tmp_path):
     path = tmp_path / "a"
     ticket.compile(data).save(path)
     whole = path.read_bytes()

@@ -49,7 +49,7 @@ def test_there_are_files_of_every_kind():
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_ticket_predicts_what_it_predicted(file):
+def test_a_ticket_predicts_as_before(file):
     name = Path(file).stem
     data, model = data_of(name), None
     if name == "hetero":
@@ -61,6 +61,6 @@ def test_a_ticket_predicts_what_it_predicted(file):
 
 
 @pytest.mark.parametrize("file", COMPILED)
-def test_a_compiled_ticket_predicts_what_it_predicted(file):
+def test_a_compiled_ticket_predicts_as_before(file):
     compiled = CompiledTicket.load(FOLDER / file)
     torch.testing.assert_close(compiled(), then(file), atol=1e-5, rtol=1e-5)

@@ -78,7 +78,7 @@ def test_it_gives_the_same_on_other_graphs(exported, program, name, request):
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_the_onnx_file_says_what_goes_in_and_out(exported, onnx_program):
+def test_the_onnx_file_names_its_inputs_and_outputs(exported, onnx_program):
     session = onnx_program.session
     inputs = [(i.name, i.shape, i.type) for i in session.get_inputs()]
     assert inputs == [
@@ -109,7 +109,7 @@ def test_unimp_is_exported_and_leaves_the_model_as_it_was(data, tmp_path):
         assert torch.equal(value, before[name]), name
 
 
-def test_a_module_of_the_users_own_is_exported_as_it_is(data, tmp_path):
+def test_your_own_module_is_exported_unchanged(data, tmp_path):
     torch.manual_seed(0)
     module = pyg.GraphSAGE(12, 4, num_layers=2, out_channels=3)
     ticket = teddy.find_ticket(data, module, 0.5, 0.6, epochs=2)
@@ -146,7 +146,7 @@ class ByEdge(nn.Module):
 
 @pytest.mark.filterwarnings("ignore:.*the same logits with half of the edges")
 @pytest.mark.parametrize("module", [ByNumber, ByEdge])
-def test_a_module_that_can_not_be_exported_is_said_so(module, data, tmp_path):
+def test_a_module_that_cannot_be_exported_raises_a_clear_message(module, data, tmp_path):
     ticket = teddy.find_ticket(data, module(), 0.5, 0.6, epochs=2)
     with pytest.raises(teddy.InputError, match=f"a {module.__name__} can't be exported, expected"):
         ticket.export(tmp_path / "a.pt2")
@@ -160,7 +160,7 @@ def test_models_without_a_plain_form_are_said_so(data, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_can_not_be_written_is_said_first(ticket, data, tmp_path, monkeypatch):
+def test_unwritable_files_are_refused_first(ticket, data, tmp_path, monkeypatch):
     with pytest.raises(teddy.InputError, match=r"ends in '.pt', expected .onnx, .pt2 or .parquet"):
         ticket.export(tmp_path / "a.pt")
     with pytest.raises(teddy.InputError, match=r"cannot export to .onnx, expected no data with it"):
@@ -188,7 +188,7 @@ def test_the_table_has_the_kept_edges(ticket, data, tmp_path):
     assert [found["source"], found["target"]] == graph.pairs[:, ticket.keep].tolist()
 
 
-def test_the_table_has_names_and_what_belongs_to_edges(ticket, data, tmp_path):
+def test_the_table_has_names_and_edge_attributes(ticket, data, tmp_path):
     data.node_ids = [f"node {i}" for i in range(40)]
     data.edge_weight = torch.arange(float(data.num_edges))
     data.edge_attr = torch.stack([data.edge_weight, -data.edge_weight], dim=1)

@@ -112,7 +112,7 @@ def test_your_own_module_loses_its_dead_units(graphs, new, make, tmp_path):
     same(ticket.compile(without_labels(new))(), ticket.logits(without_labels(new)))
 
 
-def test_edge_weights_go_along(tmp_path):
+def test_compiled_tickets_keep_edge_weights(tmp_path):
     graphs = weighted(rings_and_trees())
     for model in ("gcn", PooledByLayer):
         ticket = find(graphs, model, None)
@@ -141,7 +141,7 @@ def test_other_nodes_are_refused(graphs):
 
 
 @pytest.mark.parametrize("make", ["gcn", Pooled])
-def test_passes_are_timed_way_by_way(graphs, make):
+def test_passes_are_timed_per_variant(graphs, make):
     ticket = find(graphs, make, None)
     dense, fewer, weights, compiled = measure(ticket, graphs, seconds=0.0)
     assert dense.macs == sum(ticket.info.macs.dense)
@@ -220,7 +220,7 @@ def test_programs_with_weights(model, tmp_path):
     assert names == ["x", "edge_index", "batch", "edge_weight"]
 
 
-def test_what_has_no_program_is_said(graphs, tmp_path):
+def test_unsupported_modules_raise_a_clear_message(graphs, tmp_path):
     class Branching(Pooled):
         """Does something else for each set of graphs."""
 

@@ -172,7 +172,7 @@ def test_weights_of_edges_go_along(tmp_path):
         assert row["weight"] == expected
 
 
-def test_passes_are_timed_way_by_way(data, ticket):
+def test_passes_are_timed_per_variant(data, ticket):
     dense, graph, weights, compiled = measure(ticket, data, seconds=0.0)
     assert dense.macs == sum(ticket.info.macs.dense) > graph.macs
     assert weights.macs == sum(ticket.info.macs.ticket) == compiled.macs

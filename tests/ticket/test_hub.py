@@ -80,7 +80,7 @@ def test_a_ticket_comes_back_as_it_was(hub, ticket, saved):
     assert teddy.Ticket.load("hub:me/x").info == ticket.info
 
 
-def test_the_card_says_what_the_header_does(hub, ticket):
+def test_the_card_matches_the_header(hub, ticket):
     ticket.push_to_hub("me/x")
     _, front, text = files(hub)["README.md"].decode().split("---\n", 2)
     metadata = yaml.safe_load(front)
@@ -113,7 +113,7 @@ def test_a_revision_is_a_branch_of_its_own(hub, ticket):
     ticket.push_to_hub("me/x", revision="v2")  # a branch that is there
 
 
-def test_what_is_public_is_not_taken_for_private(hub, ticket):
+def test_a_public_repository_is_not_taken_for_private(hub, ticket):
     ticket.push_to_hub("me/secret", private=True)
     assert hub.repositories["me/secret"].private
     ticket.push_to_hub("me/secret", private=True)
@@ -153,7 +153,7 @@ def test_failures_are_one_line_and_nothing_is_committed(hub, ticket, monkeypatch
     assert len(hub.asked) == asked
 
 
-def test_what_is_no_ticket_is_refused(hub, ticket, saved):
+def test_non_tickets_are_refused(hub, ticket, saved):
     with pytest.raises(InputError, match="hub:me/none: no such repository"):
         teddy.Ticket.from_hub("me/none")
     ticket.push_to_hub("me/x")
@@ -182,7 +182,7 @@ def test_the_cache_serves_without_a_network(hub, ticket, monkeypatch):
     assert teddy.Ticket.from_hub("me/x").info == ticket.info
 
 
-def test_without_the_library_it_says_what_to_install(ticket, monkeypatch):
+def test_without_the_library_the_message_names_the_package(ticket, monkeypatch):
     monkeypatch.setattr("teddy.ticket.hub.find_spec", lambda name: None)
     for call in (ticket.push_to_hub, teddy.Ticket.from_hub):
         with pytest.raises(InputError, match=r"pip install 'teddy-glt\[hub\]'"):

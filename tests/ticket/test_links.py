@@ -81,7 +81,7 @@ def test_another_split_is_another_graph(data, ticket):
         ticket.logits(teddy.split_links(data, 0.2, 0.2, seed=5))
 
 
-def test_a_split_of_ones_own_is_not_drawn_anew(data, links):
+def test_your_own_split_is_not_drawn_again(data, links):
     own = copy.copy(links)
     for key in ("split", "split_seed"):
         del own[key]

@@ -25,7 +25,7 @@ def distances(graph, node, hops):
 
 
 @given(graph=edge_lists(), hops=st.integers(1, 2), most=st.integers(1, 12), data=st.data())
-def test_it_is_what_can_be_reached(graph, hops, most, data):
+def test_it_contains_the_reachable_nodes(graph, hops, most, data):
     simple, _ = Edges.from_columns(*graph)
     kept_flags = st.lists(st.booleans(), min_size=simple.num_edges, max_size=simple.num_edges)
     keep = torch.tensor(data.draw(kept_flags), dtype=torch.bool)
@@ -62,7 +62,7 @@ def test_nodes_that_an_edge_still_leads_to_come_first():
     assert (few.nodes, few.left_out) == ([0, 3, 4], 4)
 
 
-def test_what_can_not_be_looked_at_is_said():
+def test_wrong_nodes_and_hops_raise_a_clear_message():
     path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
     keep = torch.ones(2, dtype=torch.bool)
     with pytest.raises(teddy.InputError, match="node is 3, expected one from 0 to 2"):

@@ -78,7 +78,7 @@ def test_a_compiled_ticket_weighs_edges(name, directed):
 
 
 @pytest.mark.parametrize(("module", "kind"), [(Edged, "both"), (Weighted, "edge_weight")])
-def test_a_compiled_module_of_ones_own_has_what_it_takes_of_edges(module, kind):
+def test_your_own_compiled_module_gets_its_edge_inputs(module, kind):
     data = own_graph(directed=True, kind=kind)
     ticket = teddy.find_ticket(data, module, 0.5, 0.5, epochs=2, directed=True)
     same(ticket.compile(data)(), ticket.logits(data))
@@ -86,7 +86,7 @@ def test_a_compiled_module_of_ones_own_has_what_it_takes_of_edges(module, kind):
     same(compiled_variants(ticket, data)["compiled"](), ticket.logits(data))
 
 
-def test_what_is_timed_has_the_weights(weighted):
+def test_timed_variants_have_the_edge_weights(weighted):
     data, ticket = weighted
     ways = compiled_variants(ticket, data)
     same(ways["sparse weights"](), ticket.logits(data))
@@ -129,7 +129,7 @@ def test_an_exported_program_weighs_edges(name, tmp_path):
     same(torch.from_numpy(session.run(None, inputs)[0]), expected)
 
 
-def test_a_module_of_ones_own_is_exported_with_weights(tmp_path):
+def test_your_own_module_is_exported_with_edge_weights(tmp_path):
     data = own_graph(kind="edge_weight")
     ticket = teddy.find_ticket(data, Weighted, 0.5, 0.5, epochs=2)
     ticket.export(tmp_path / "a.pt2")
@@ -222,7 +222,7 @@ def test_a_changed_graph_is_scored_by_its_weights(weighted):
         there.logits(data)
 
 
-def test_edges_that_are_known_keep_their_fate(weighted):
+def test_known_edges_stay_kept_or_removed(weighted):
     data, ticket = weighted
     later = changed(data)
     there = ticket.transfer(later, "training", original=data)
@@ -256,7 +256,7 @@ def test_a_changed_graph_without_weights_is_refused(weighted):
 
 
 @pytest.mark.parametrize("task", ["multilabel", "regression"])
-def test_whole_neurons_go_whatever_the_task(task):
+def test_whole_neurons_are_removed_for_any_task(task):
     data = own_graph(True, "edge_weight")
     data.y = (data.x[:, :3] > 0.3).long() if task == "multilabel" else data.x[:, 0]
     ticket = teddy.find_ticket(
@@ -278,6 +278,6 @@ def test_whole_neurons_go_whatever_the_task(task):
     same(compiled(), ticket.logits(data))
 
 
-def test_a_module_of_ones_own_has_no_neurons():
+def test_your_own_module_has_no_removable_units():
     with pytest.raises(teddy.InputError, match="a Weighted has no removable hidden units"):
         teddy.find_ticket(own_graph(kind="edge_weight"), Weighted, structure="neurons", epochs=2)

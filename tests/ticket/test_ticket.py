@@ -48,7 +48,7 @@ def test_print_tells_the_result_in_six_lines(ticket):
     assert f"dense model {ticket.info.dense.test:.2f}%" in lines[1]
 
 
-def test_a_ticket_scores_what_it_says(ticket, data):
+def test_a_ticket_has_its_stored_accuracy(ticket, data):
     assert ticket.evaluate(data)["test"] == ticket.info.ticket.test
     assert ticket.evaluate(data)["val"] == ticket.info.ticket.val
     assert ticket.verify(data)["test"] == ticket.info.ticket.test
@@ -111,7 +111,7 @@ def test_the_listing_of_the_edges_does_not_matter(name, data):
         lambda d: d.x.to(torch.bfloat16).float(),
     ],
 )
-def test_what_finds_a_ticket_can_use_it(change, data):
+def test_a_search_returns_a_usable_ticket(change, data):
     data.x, data.y = change(data), data.y[:, None]
     ticket = teddy.find_ticket(data, "gcn", epochs=3, hidden_channels=8)
     assert ticket.evaluate(data)["test"] == ticket.info.ticket.test
@@ -161,7 +161,7 @@ def test_other_features_are_an_error(ticket, data):
         ticket.predict(data)
 
 
-def test_a_module_of_the_users_own_needs_itself_to_load(data, tmp_path):
+def test_your_own_module_is_needed_to_load(data, tmp_path):
     torch.manual_seed(0)
     module = nn.ModuleList([pyg.GCN(12, 8, num_layers=2, out_channels=3, norm="batch_norm")])[0]
     ticket = teddy.find_ticket(data, module, 0.5, 0.6, epochs=5)
@@ -177,7 +177,7 @@ def test_a_module_of_the_users_own_needs_itself_to_load(data, tmp_path):
         teddy.Ticket.load(path, model=pyg.GCN(12, 9, num_layers=2, out_channels=3))
 
 
-def test_a_header_without_what_was_added_later_is_read(ticket):
+def test_a_header_without_later_keys_is_read(ticket):
     plain = ticket.info.to_dict()
     del plain["inductive"], plain["classes"]
     assert type(ticket.info).from_dict(plain) == ticket.info

@@ -121,7 +121,7 @@ def test_ids_that_were_numbers_and_are_names_now_are_the_same(ticket, data, adde
     assert int(there.keep.sum()) == int(ticket.keep.sum()) + 2
 
 
-def test_it_says_what_it_recognised(ticket, data, added, removed):
+def test_it_reports_recognised_edges(ticket, data, added, removed):
     there = ticket.transfer(added, "training", original=data)
     assert there.info.transferred["recognised"] == {"nodes": 40, "edges": added.num_edges - 2}
     there = ticket.transfer(removed, "training", original=data)
@@ -202,7 +202,7 @@ def test_a_score_that_draws_draws_with_the_tickets_seed(data, added):
     assert pairs_of(added, ticket.transfer(added)) == expected
 
 
-def test_what_a_rule_needs_is_said(ticket, data, added):
+def test_missing_inputs_of_a_rule_raise_a_clear_message(ticket, data, added):
     with pytest.raises(teddy.InputError, match="expected one of: scored, training, none"):
         ticket.transfer(added, "known")
     with pytest.raises(teddy.InputError, match="is 'training', expected original"):
@@ -221,7 +221,7 @@ def test_an_inductive_ticket_needs_no_transfer(data, added):
         ticket.transfer(added)
 
 
-def test_a_model_that_knows_nodes_by_number_is_refused(data, added):
+def test_a_model_with_labels_as_inputs_is_refused(data, added):
     ticket = teddy.find_ticket(data, "unimp:label_rate=0.5", 0.5, 0.5, epochs=1, hidden_channels=4)
     with pytest.raises(teddy.InputError, match="takes training labels of nodes as inputs"):
         ticket.transfer(added)

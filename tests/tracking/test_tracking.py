@@ -114,7 +114,7 @@ def test_a_search_that_fails_ends_its_run():
 
 
 @pytest.mark.parametrize("method", ["teddy", "ugs"])
-def test_a_search_that_goes_on_is_told_as_a_whole(method, tmp_path):
+def test_a_resumed_search_is_tracked_as_a_whole(method, tmp_path):
     def stop(phase, epoch, share):
         if phase == "sparse" and epoch.index == 1:
             raise KeyboardInterrupt
@@ -142,7 +142,7 @@ def test_of_several_processes_the_first_tracks(monkeypatch):
     assert notes.told == []
 
 
-def test_what_can_not_track_is_refused_before_the_work(monkeypatch):
+def test_invalid_trackers_are_refused_before_any_training(monkeypatch):
     with pytest.raises(InputError, match="track is int, expected an object with start, log"):
         find(3)
     with pytest.raises(InputError, match="track is the class Notes, expected an object"):

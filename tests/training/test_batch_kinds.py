@@ -546,7 +546,7 @@ def no_authors(graph):
         ("hetero", no_authors, "a batch of the loader has no n_id"),
     ],
 )  # fmt: skip
-def test_a_loader_that_does_not_fit_is_one_line(kind, loader, message, tmp_path):
+def test_an_unsupported_loader_raises_a_clear_message(kind, loader, message, tmp_path):
     with pytest.raises(teddy.InputError, match=message):
         find(kind, tmp_path / "x", loader, epochs=1)
 

@@ -78,7 +78,7 @@ def test_a_search_that_was_ended_anywhere_gives_the_same_ticket(settings, tmp_pa
     assert find(tmp_path / "again", folder, 0, **settings) == whole  # not an epoch was left
 
 
-def test_what_is_damaged_is_done_again(tmp_path):
+def test_damaged_files_are_computed_again(tmp_path):
     whole, folder = find(tmp_path / "whole"), tmp_path / "folder"
     with pytest.raises(EndedError):
         find(tmp_path / "x", folder, 14)  # in the second training
@@ -146,7 +146,7 @@ def test_two_searches_at_once_are_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("loader", [None, FunctionLoader(lambda graph: [graph])])
-def test_a_training_goes_on_from_its_file(tmp_path, loader):
+def test_a_training_resumes_from_its_file(tmp_path, loader):
     data, config = small_graph(), TrainConfig(epochs=6)
 
     def weights(epochs, checkpoint, seed=0):

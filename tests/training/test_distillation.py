@@ -74,7 +74,7 @@ def test_without_strength_it_is_cross_entropy(given):
         ({"divergence": "both"}, "divergence is 'both', expected one of"),
     ],
 )
-def test_what_does_not_fit_is_one_line(given, change, message):
+def test_bad_input_raises_a_clear_message(given, change, message):
     named = dict(zip(("logits", "teacher_logits", "y", "mask"), given, strict=True))
     with pytest.raises(InputError, match=message) as error:
         teddy.distillation_loss(**(named | change))

@@ -91,7 +91,7 @@ class Own(nn.Module):
         return self.last(h, edge_index)
 
 
-def test_a_module_of_the_users_own_learns_the_same_weights(tmp_path):
+def test_your_own_module_learns_the_same_weights(tmp_path):
     _, alone = ticket(9, tmp_path, Own)
     one, two = processes(2, lambda *at: ticket(*at, Own), tmp_path)
     assert one[0] == two[0]
@@ -229,7 +229,7 @@ def times(folder):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="sends signals as Linux has them")
-def test_a_job_that_is_killed_anywhere_goes_on_to_the_same_ticket(tmp_path):
+def test_a_job_killed_anywhere_resumes_to_the_same_ticket(tmp_path):
     save_npz(tmp_path / "graph.npz")
     state = tmp_path / "job" / "seed-0"
     job = launch(tmp_path)
@@ -257,7 +257,7 @@ def test_a_job_that_is_killed_anywhere_goes_on_to_the_same_ticket(tmp_path):
     assert (tmp_path / "one.ticket").read_bytes() == (tmp_path / "two.ticket").read_bytes()
 
 
-def test_the_command_line_says_what_is_wrong_in_a_line(tmp_path):
+def test_the_command_line_prints_a_clear_message(tmp_path):
     save_npz(tmp_path / "graph.npz")
     line = refused(run_here("find", "graph.npz", "--loader", "metis", cwd=tmp_path))
     assert line == "teddy: unknown loader 'metis', expected partitions or graphs"

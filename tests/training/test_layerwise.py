@@ -145,7 +145,7 @@ def test_memory_is_that_of_a_block(name):
     assert largest.numel >= 4000 * hidden
 
 
-def test_what_lies_between_layers_and_the_logits_are_on_the_disk(monkeypatch):
+def test_hidden_states_and_logits_are_on_the_disk(monkeypatch):
     made = []
 
     def scratch(rows, columns, kind):

@@ -156,7 +156,7 @@ def test_an_inductive_training_sees_batches_of_its_own_graph():
     assert ticket.evaluate(data)["test"] == pytest.approx(ticket.info.ticket.test)
 
 
-def test_what_a_loader_makes_of_features_is_learned_from():
+def test_features_changed_by_a_loader_are_learned_from():
     data = small_graph()
 
     def blank(graph):
@@ -208,12 +208,12 @@ def test_the_epochs_that_are_validated():
         (lambda g: [], "epoch 0 had 0 batches without training rows"),
     ],
 )
-def test_a_loader_that_gives_something_else_is_one_line(make, message):
+def test_a_loader_of_other_objects_raises_a_clear_message(make, message):
     with pytest.raises(InputError, match=message):
         teddy.find_ticket(small_graph(), "gcn", epochs=1, hidden_channels=4, loader=make)
 
 
-def test_a_loader_that_misses_a_package_is_one_line():
+def test_a_loader_without_its_package_raises_a_clear_message():
     try:
         next(iter(NeighborLoader(small_graph(), [2], batch_size=4)))
         pytest.skip("neighbours can be sampled here")
@@ -236,7 +236,7 @@ def test_a_loader_that_misses_a_package_is_one_line():
         ({"loader": 7}, "loader is 7, expected partitions:parts=32:batch=4, graphs:batch=32, or a"),
     ],
 )
-def test_what_needs_the_whole_graph_says_so(arguments, message):
+def test_methods_that_need_the_whole_graph_refuse_loaders(arguments, message):
     settings = {"model": "gcn", "loader": Partitions(4, 2), **arguments}
     with pytest.raises(InputError, match=message):
         teddy.find_ticket(small_graph(), epochs=1, **settings)

@@ -172,7 +172,7 @@ class Broken(nn.Module):
         (lambda z: z * torch.nan, "loss or logits at epoch 0 are not finite"),
     ],
 )
-def test_a_module_that_misbehaves_is_said_clearly(output, message):
+def test_a_module_that_misbehaves_raises_a_clear_message(output, message):
     with pytest.raises(teddy.InputError, match=message):
         train(Broken(output), small_graph(), TrainConfig(epochs=3))
 

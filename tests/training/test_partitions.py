@@ -106,7 +106,7 @@ def test_a_large_graphs_parts_are_kept(monkeypatch):
         ("partitions:parts=41", "parts is 41, expected at most the 40 nodes"),
     ],
 )
-def test_a_wrong_word_is_one_line(word, message):
+def test_a_wrong_spec_raises_a_clear_message(word, message):
     with pytest.raises(InputError, match=message):
         teddy.find_ticket(small_graph(), "gcn", epochs=1, loader=word)
 

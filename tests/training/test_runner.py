@@ -191,7 +191,7 @@ def test_an_encoder_has_its_own_settings(data, head):
         assert one.equal(other)
 
 
-def test_what_needs_nodes_is_refused(data, head):
+def test_settings_that_need_nodes_are_refused(data, head):
     targets, short = parts_of(data), TrainConfig(epochs=1)
     loader = FunctionLoader(lambda graph: [graph])
     with pytest.raises(InputError, match="does not support mini-batches"):

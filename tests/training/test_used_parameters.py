@@ -64,7 +64,7 @@ def test_a_head_that_is_never_called_is_not_used():
     assert all(value is dict(model.named_parameters())[name] for name, value in used(model))
 
 
-def test_a_lazy_head_that_is_never_called_is_one_line():
+def test_a_lazy_head_that_is_never_called_raises_a_clear_message():
     with pytest.raises(InputError, match=r"'lazy\.weight' of a TwoHeads is lazy and never used"):
         used(TwoHeads(lazy=True))
 

@@ -276,7 +276,7 @@ def test_an_average_of_weights_is_projected_by_itself():
         ({"exclude": ["*.bias"]}, "exclude needs model"),
     ],
 )
-def test_bad_settings_are_one_line(settings, message):
+def test_bad_settings_raise_a_clear_message(settings, message):
     with pytest.raises(teddy.InputError, match=message):
         teddy.L0Projected(torch.optim.SGD(net().parameters(), lr=0.1), 0.5, **settings)
 
