@@ -17,7 +17,7 @@ def make_model() -> GCN:
 
 teacher = make_model()  # the dense model, on the whole graph
 adam = torch.optim.Adam(teacher.parameters(), lr=0.01, weight_decay=5e-4)
-for _ in range(80):
+for _ in range(50):
     adam.zero_grad()
     logits = teacher(data.x, data.edge_index)
     torch.nn.functional.cross_entropy(logits[data.train_mask], data.y[data.train_mask]).backward()
@@ -32,7 +32,7 @@ adam = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
 optimizer = teddy.L0Projected(adam, sparsity=0.9)  # after every step 90% of the weights are 0
 
 best = {"val": 0.0, "test": 0.0}
-for _ in range(80):
+for _ in range(50):
     model.train()
     optimizer.zero_grad()
     logits = model(data.x, data.edge_index)

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,27 @@ settings.load_profile("shared-machine")
 
 #: Models whose layers pass messages: those whose edges can have weights.
 LAYERED = ("gcn", "gat", "gin", "sage", "unimp")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Start each process of pytest-xdist with long tests, so that none is left for the end.
+
+    Long tests of one file stay together and share their fixtures.
+    """
+    processes = getattr(config, "workerinput", {}).get("workercount", 0)
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("long"):
+            files.setdefault(item.path, []).append(item)
+    long_tests = list(files.values())
+    short = iter([item for item in items if not item.get_closest_marker("long")])
+    ordered: list[pytest.Item] = []
+    for number in range(processes):
+        share = [item for tests in long_tests[number::processes] for item in tests]
+        size = (len(items) - len(ordered)) // (processes - number)
+        ordered += [*share, *islice(short, max(size - len(share), 0))]
+    items[:] = [*ordered, *short] if processes else items
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -38,6 +38,7 @@ class NearChecker(doctest.OutputChecker):
         return abs(expected - actual) <= tolerance
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", [page for page in pages() if "\n>>> " in text_of(page)])
 def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -56,6 +57,7 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     assert failed == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(4))
 def test_every_command_is_run_or_parsed(part):
     # In a separate process: what commands load (--load) stays registered.

@@ -17,6 +17,7 @@ from tools.check_docs.blocks import ROOT
 import teddy
 
 pytest.importorskip("mkdocs", reason="needs the extra docs")
+pytestmark = pytest.mark.long
 #: Terms that readers search for, by the page that must have them.
 TERMS = {
     "glossary.html": ["heterophily", "inductive", "dropedge", "lottery ticket", "winning ticket"],

@@ -12,6 +12,7 @@ NOTEBOOK = ROOT / "docs" / "tutorial.ipynb"
 NUMBER = re.compile(r"[-+]?\d+\.\d+(?:e-?\d+)?|\d{1,3}(?:,\d{3})+")
 
 
+@pytest.mark.long
 def test_the_cells_run_and_give_the_stored_outputs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     notebook = read(NOTEBOOK)

@@ -12,6 +12,7 @@ import pytest
 from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 
+from cli.command import run_forked
 from report.rows import sweep
 from teddy.errors import InputError
 from teddy.report import draw, looks, metric_chart, save_chart
@@ -130,17 +131,26 @@ def test_a_pdf_of_many_points_is_small(tmp_path):
     assert pdf.stat().st_size < 200_000
 
 
-def test_the_same_chart_gives_the_same_bytes_in_another_process(tmp_path):
-    code = (
-        "import sys; from report.test_draw import HEATMAP, PANEL\n"
-        "from teddy.report.chart import Chart\n"
-        "from teddy.report import save_chart\n"
-        "save_chart(Chart('both', 'Title', [PANEL, HEATMAP]), sys.argv[1])"
-    )
+def fresh(code, folder):
+    """Run a program in a new process with another order of sets."""
     path = os.pathsep.join(part for part in sys.path if part)
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "7"}
-    command = [sys.executable, "-c", code, str(tmp_path / "there")]
-    subprocess.run(command, env=environment, check=True)
+    subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, check=True)
+
+
+def forked(code, folder):
+    assert run_forked(code=code, cwd=folder).returncode == 0
+
+
+@pytest.mark.parametrize("process", [forked, pytest.param(fresh, marks=pytest.mark.slow)])
+def test_the_same_chart_gives_the_same_bytes_in_another_process(tmp_path, process):
+    code = (
+        "from report.test_draw import HEATMAP, PANEL\n"
+        "from teddy.report.chart import Chart\n"
+        "from teddy.report import save_chart\n"
+        "save_chart(Chart('both', 'Title', [PANEL, HEATMAP]), 'there')"
+    )
+    process(code, tmp_path)
     for here in save_chart(Chart("both", "Title", [PANEL, HEATMAP]), tmp_path / "here"):
         assert here.read_bytes() == (tmp_path / "there" / here.name).read_bytes()
 

@@ -53,7 +53,7 @@ def test_by_size_and_memory(tables, name, rows, memory, engine, why):
 
 def test_the_choice_of_auto_is_not_refused(tmp_path):
     """By as much memory as it is said to take, and no more."""
-    ids = np.arange(300_000) * 10**12
+    ids = np.arange(100_000) * 10**12
     parquet.write_table(pa.table({"source": ids, "target": ids[::-1]}), tmp_path / "in.parquet")
     memory = stream.FIXED + stream.FAR_NODE * ids.size
     options = {"engine": "stream", "memory": memory}

@@ -43,13 +43,13 @@ def agree(rows, sparsity, directed, engines, files=1, suffix=".parquet", score="
         }  # fmt: skip
 
 
-@settings(max_examples=60, **SLOW)
+@settings(max_examples=30, **SLOW)
 @given(rows=edge_rows(), sparsity=SPARSITIES, directed=st.booleans())
 def test_memory_and_stream_are_the_equations(rows, sparsity, directed):
     agree(rows, sparsity, directed, ["memory", "stream"])
 
 
-@settings(max_examples=60, **SLOW)
+@settings(max_examples=30, **SLOW)
 @given(rows=edge_rows(), sparsity=SPARSITIES, directed=st.booleans())
 def test_stream_in_small_steps(small_steps, rows, sparsity, directed):
     agree(rows, sparsity, directed, ["memory", "stream"])
@@ -67,7 +67,7 @@ def test_duckdb_in_small_steps(small_steps, rows, sparsity):
     agree(rows, sparsity, False, ["duckdb"])
 
 
-@settings(max_examples=3, **SLOW)
+@settings(max_examples=2, **SLOW)
 @given(rows=edge_rows(), sparsity=SPARSITIES, directed=st.booleans(), files=st.sampled_from([1, 3]))
 def test_spark_is_the_others(spark, rows, sparsity, directed, files):
     agree(rows, sparsity, directed, ["memory", "stream", "duckdb", "spark"], files)

@@ -110,7 +110,7 @@ def test_the_plain_form_weighs_edges(name):
         torch.testing.assert_close(found, DENSE[name](model, x, matrix(weights=weights)))
 
 
-@pytest.mark.parametrize("name", ["gcn", "gat"])
+@pytest.mark.parametrize("name", [pytest.param("gcn", marks=pytest.mark.slow), "gat"])
 def test_an_exported_program_weighs_edges(name, tmp_path):
     data = own_graph(True, "edge_weight")
     ticket = teddy.find_ticket(data, name, 0.5, 0.5, directed=True, **TINY)
