@@ -16,7 +16,7 @@ from teddy.sweep import run_sweep
 from teddy.sweep.worker import memory_limit
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_failures_are_recorded_and_retried(graph, tmp_path, jobs):
     plugin, switch = tmp_path / "mine.py", tmp_path / "fixed"
     plugin.write_text(
@@ -96,7 +96,8 @@ def test_the_memory_limit_ends_with_its_context():
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
-def test_a_score_from_a_file_is_a_method(graph, tmp_path):
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
+def test_a_score_from_a_file_is_a_method(graph, tmp_path, jobs):
     plugin = tmp_path / "score.py"
     plugin.write_text(
         "from teddy.prune import SCORES\n"
@@ -107,8 +108,7 @@ def test_a_score_from_a_file_is_a_method(graph, tmp_path):
     done = run_forked(
         "sweep", graph, "--load", plugin, "--methods", "id-sum,random", "--models", "gcn",
         "--levels", "1", "--seeds", "1", "--epochs", "2", "--hidden-channels", "4", "--jobs",
-        "2",
-        "--out", "out", "--json", cwd=tmp_path,
+        jobs, "--out", "out", "--json", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["computed"] == 2

@@ -134,10 +134,11 @@ def test_tickets_can_be_kept(graph, tmp_path):
             teddy.Ticket.load(path).verify(data)
 
 
-def test_dask_runs_the_same_tasks(graph, tmp_path):
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_dask_runs_the_same_tasks(graph, tmp_path, jobs):
     pytest.importorskip("distributed")
     grid = grid_of(graph, ["teddy", "random"], [1], [0, 1])
-    outcome = run_sweep(grid, tmp_path / "out", SETTINGS, jobs=2, backend="dask")
+    outcome = run_sweep(grid, tmp_path / "out", SETTINGS, jobs=jobs, backend="dask")
     assert outcome.computed == 4
     run_sweep(grid, tmp_path / "plain", SETTINGS)
     assert results(tmp_path / "out") == results(tmp_path / "plain")

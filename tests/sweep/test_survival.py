@@ -155,7 +155,8 @@ def test_ctrl_c_says_how_to_resume(whole, tmp_path):
     assert results(out) == expected
 
 
-def test_two_processes_share_the_work_and_no_cell_is_written_twice(whole, tmp_path):
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
+def test_two_processes_share_the_work_and_no_cell_is_written_twice(whole, tmp_path, jobs):
     """Every write is logged by a plugin that both load; the second comes into the first's work."""
     graph, expected = whole
     out, log = tmp_path / "out", tmp_path / "log"
@@ -171,7 +172,7 @@ def test_two_processes_share_the_work_and_no_cell_is_written_twice(whole, tmp_pa
         "Folder.write_cell = write_cell\n"
     )
     command = (graph, out, "--load", plugin, "--json", "--jobs")
-    first = start(*command, "2")
+    first = start(*command, jobs)
     wait_for_cells(out, 1, first)
     reports = []
     for process in (first, start(*command, "1")):
