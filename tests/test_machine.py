@@ -30,7 +30,7 @@ def test_without_a_container(tmp_path, monkeypatch):
     assert machine.free_memory() == 1000
 
 
-def test_the_peak_of_memory_begins_anew():
+def test_the_peak_of_memory_is_reset():
     """A list of 80 MB that is gone again, and what came after it."""
     if machine.peak_memory() is None:
         pytest.skip("the system doesn't tell")

@@ -28,7 +28,7 @@ def test_tickets_that_differ_are_named(tmp_path):
     assert same_tickets.compare(old, old) == []
 
 
-def test_every_case_has_a_name_of_its_own():
+def test_every_case_has_a_distinct_name():
     names = [name for name, _, _ in same_tickets.cases()]
     assert len(names) == len(set(names)) > 60
 

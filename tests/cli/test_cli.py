@@ -35,7 +35,7 @@ def test_find_prints_the_documented_json_and_writes_a_ticket(tmp_path):
     assert ticket.info.ticket.test in result["ticket"]["test"]
 
 
-def test_an_inductive_search_says_which_graph_its_edges_are_of(tmp_path):
+def test_an_inductive_search_reports_the_graph_of_its_edges(tmp_path):
     done = run_here("find", *FAST, "--inductive", "--split", "20/40/40", "--out", "a.ticket",
                cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -49,7 +49,7 @@ def test_an_inductive_search_says_which_graph_its_edges_are_of(tmp_path):
     assert info.edges.total < 4552
 
 
-def test_auto_says_which_score_it_has_chosen(tmp_path):
+def test_auto_reports_the_chosen_score(tmp_path):
     auto = ["find", *FAST, "--method", "auto:scores=teddy+cosine", "--model", "gcn"]
     found = run_here(*auto, "--out", "a.ticket", cwd=tmp_path)
     info = json.loads(run_here("inspect", "a.ticket", "--json", cwd=tmp_path).stdout)

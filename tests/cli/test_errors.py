@@ -59,7 +59,7 @@ def test_bad_input_prints_one_line_and_exits_with_2(arguments, words, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_bad_graphs_are_one_line_and_nothing_is_overwritten(tmp_path):
+def test_bad_graphs_print_a_clear_message_and_overwrite_nothing(tmp_path):
     out = tmp_path / "a.ticket"
     out.write_text("the old one")
     x = small_graph().x.numpy().copy()
@@ -148,7 +148,7 @@ def test_ctrl_c_with_a_checkpoint_prints_how_to_resume(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("command", ["sweep", "search", "tune"])
-def test_a_set_of_graphs_is_refused_in_one_line_before_anything_is_trained(command, tmp_path):
+def test_a_set_of_graphs_is_refused_before_any_training(command, tmp_path):
     done = run_here(command, "solubility", "--out", "o", cwd=tmp_path)
     refused(done)
     assert done.stderr == (

@@ -32,7 +32,7 @@ def found(folder):
     return json.loads(done.stdout)
 
 
-def test_find_says_auc_and_hits(folder, found):
+def test_find_prints_auc_and_hits(folder, found):
     assert (found["task"], found["metric"], found["split"]) == (
         "link-prediction",
         "AUC",
@@ -154,7 +154,7 @@ def test_the_file_is_named_where_something_is_wrong_with_it(folder):
     assert "nan.pt: x[3, 2] is nan" in refused(run_here("find", "nan.pt", *LINKS, cwd=folder))
 
 
-def test_auto_says_which_scores_it_has(folder):
+def test_auto_lists_its_scores(folder):
     asked = ["--method", "auto:scores=gain+teddy"]
     line = refused(run_here("find", "citeseer", *LINKS, *asked, cwd=folder))
     assert line.endswith("expected scores=teddy")

@@ -48,7 +48,7 @@ def test_a_task_from_find_to_predict(task, metric, columns, tmp_path):
     np.testing.assert_allclose(np.array(rows[1:], dtype=float)[:, 1:], predicted, rtol=1e-6)
 
 
-def test_json_says_task_metric_and_direction(tmp_path):
+def test_json_has_task_metric_and_direction(tmp_path):
     save_npz(tmp_path / "graph.npz", y=targets("regression"))
     done = run_here(
         "find", "graph.npz", *TINY, "--task", "regression", "--directed", "--json", cwd=tmp_path

@@ -40,7 +40,7 @@ def test_bad_input_prints_a_clear_message_and_writes_nothing(folder):
     assert [path.name for path in folder.iterdir()] == ["run"]
 
 
-def test_without_plotly_it_says_how_to_get_it(folder):
+def test_without_plotly_the_message_names_the_package(folder):
     fake = folder / "fake"
     fake.mkdir()
     (fake / "plotly.py").write_text("raise ModuleNotFoundError('no', name='plotly')")

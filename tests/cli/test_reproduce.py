@@ -54,7 +54,7 @@ def test_tables_figures_and_findings_are_written(made):
     )
 
 
-def test_the_same_again_computes_nothing_and_says_the_same(made):
+def test_a_rerun_computes_nothing_and_prints_the_same(made):
     folder, result = made
     cells = {path: path.stat().st_mtime_ns for path in (folder / "p/sweep/cells").iterdir()}
     table = (folder / "p/extreme/extreme.csv").read_bytes()
@@ -196,7 +196,7 @@ def test_find_and_sweep_make_the_page_directly(tmp_path):
         assert "nowhere" in refused(run_here(command, *FAST, "--report", where, cwd=tmp_path))
 
 
-def test_large_scale_is_of_its_own_sets(tmp_path):
+def test_large_scale_has_its_own_data_sets(tmp_path):
     """By its name only, on the readable ones of arxiv and Reddit; the others are printed."""
     write_arxiv(tmp_path / "sets" / "ogbn_arxiv")
     arguments = ["--quick", "--levels", 5, "--seeds", 1, "--data-dir", "sets", "--out", "out"]

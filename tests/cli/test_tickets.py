@@ -87,7 +87,7 @@ def predictions(done):
     return list(csv.DictReader(done.stdout.splitlines()))
 
 
-def test_predict_refuses_a_changed_graph_unless_it_is_told_how(home, tmp_path):
+def test_predict_refuses_a_changed_graph_without_a_rule(home, tmp_path):
     def line(*arguments):
         return refused(
             run_here("predict", home / "a.ticket", home / "later", *arguments, cwd=tmp_path)

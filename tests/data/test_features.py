@@ -47,7 +47,7 @@ def test_stored_zeros_and_duplicates_do_not_count():
 
 
 @pytest.mark.parametrize("layout", ["dense", "csr"])
-def test_input_that_wants_gradients(layout):
+def test_input_that_requires_gradients(layout):
     x = torch.eye(2, requires_grad=True)
     out = compact(x if layout == "dense" else x.to_sparse_csr())
     assert not out.requires_grad

@@ -239,7 +239,7 @@ def test_progress_sees_every_epoch_of_both_phases():
         ),
     ],
 )
-def test_bad_arguments_are_said_before_the_work(arguments, message):
+def test_bad_arguments_are_refused_before_any_training(arguments, message):
     def fail(phase, epoch):
         raise AssertionError("trained")
 
@@ -247,7 +247,7 @@ def test_bad_arguments_are_said_before_the_work(arguments, message):
         teddy.find_ticket(**({"data": small_graph(), "progress": fail} | arguments))
 
 
-def test_bad_data_are_said_clearly():
+def test_bad_data_raise_a_clear_message():
     data = small_graph()
     data.x[3, 4] = torch.nan
     with pytest.raises(teddy.InputError, match=r"x\[3, 4\] is nan"):

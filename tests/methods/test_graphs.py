@@ -197,7 +197,7 @@ def test_the_order_of_columns_and_of_edges_doesnt_matter(graphs, ticket):
     assert torch.equal(find(shuffled).logits(shuffled), ticket.logits(graphs))
 
 
-def test_a_split_that_isnt_there_is_drawn(graphs):
+def test_a_missing_split_is_drawn(graphs):
     bare = [Data(x=g.x, edge_index=g.edge_index, y=g.y) for g in graphs]
     ticket = find(bare, split_seed=3)
     assert (ticket.info.split, ticket.info.split_seed) == ("80/10/10", 3)
@@ -211,7 +211,7 @@ def test_a_split_that_isnt_there_is_drawn(graphs):
 
 
 @pytest.mark.parametrize("budget", ["each", "all"])
-def test_graphs_in_no_part_are_as_new_ones(graphs, budget):
+def test_graphs_outside_the_split_are_treated_as_new(graphs, budget):
     some = [graph.clone() for graph in graphs]
     left_out = [7, 20, 33]
     for place in left_out:
@@ -227,14 +227,14 @@ def test_graphs_in_no_part_are_as_new_ones(graphs, budget):
     assert torch.equal(without.logits(graphs[:1]), ticket.logits(graphs[:1]))
 
 
-def test_hidden_units_go_whole_and_class_weights_count(graphs):
+def test_whole_hidden_units_are_removed_and_class_weights_count(graphs):
     ticket = find(graphs, "gin", structure="neurons", class_weight="balanced", hidden_channels=16)
     assert ticket.info.config["structure"] == "neurons"
     assert ticket.info.config["class_weight"] == [1.0, 1.0]
     assert ticket.info.config["distill_nodes"] == "training"
 
 
-def test_the_card_says_graphs(ticket):
+def test_the_card_describes_graph_classification(ticket):
     card = model_card(ticket.info, "me/rings")
     assert "graph classification" in card
     assert "edges in 40 graphs" in card
@@ -298,7 +298,7 @@ def test_nothing_of_a_held_out_graph_reaches_training(graphs, model, method, bud
 @pytest.mark.parametrize("budget", ["each", "all"])
 @pytest.mark.parametrize("method", ["teddy", "random", "ugs"])
 @pytest.mark.parametrize("model", ["gcn", made(Nodes)])
-def test_a_ticket_is_the_same_whatever_the_test_graphs_are(graphs, model, method, budget):
+def test_a_ticket_does_not_depend_on_the_test_graphs(graphs, model, method, budget):
     found = searched(graphs, model, method, budget, 6)
     assert searched(changed(graphs, ("test_mask",)), model, method, budget, 6) == found
     tested = [g for g in graphs if g.test_mask]

@@ -407,7 +407,7 @@ def test_the_only_type_with_targets_is_the_target(data, ticket):
     assert find(data, hetero_module(data), target=None).info == ticket.info
 
 
-def test_the_command_line_asks_for_the_module(data, ticket, tmp_path):
+def test_the_command_line_requires_the_module(data, ticket, tmp_path):
     torch.save(data, tmp_path / "graph.pt")
     line = refused(run_here("find", "graph.pt", cwd=tmp_path))
     assert "model gin does not support a HeteroData" in line

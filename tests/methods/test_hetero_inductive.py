@@ -125,7 +125,7 @@ def test_nothing_of_a_held_out_paper_reaches_an_epoch():
     assert transductive != trained(changed(data, ~data["paper"].train_mask), inductive=False)[0]
 
 
-def test_a_ticket_is_the_same_whatever_the_test_papers_are():
+def test_a_ticket_does_not_depend_on_the_test_papers():
     data = library()
     losses, ticket = trained(data)
     other_losses, other = trained(changed(data, data["paper"].test_mask))

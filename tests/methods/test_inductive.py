@@ -88,7 +88,7 @@ def test_an_induced_graph_has_the_edges_between_its_nodes(seed):
     assert torch.equal(select_rows(x, nodes), x[nodes])
 
 
-def test_views_grow_and_know_the_training_edges():
+def test_views_grow_and_keep_the_training_edges():
     data = split_graph()
     graph, _ = Edges.from_columns(data.edge_index, data.num_nodes)
     views = Views.inductive(data, graph, "scored", 0)
@@ -126,7 +126,7 @@ def test_nothing_of_an_unseen_node_reaches_an_epoch(model):
 
 @pytest.mark.parametrize("method", ["teddy", "random", "ugs"])
 @pytest.mark.parametrize("model", MODELS)
-def test_a_ticket_is_the_same_whatever_the_test_nodes_are(model, method):
+def test_a_ticket_does_not_depend_on_the_test_nodes(model, method):
     data = split_graph()
     losses, ticket = trained(data, model, method)
     changed_losses, changed = trained(perturbed(data, data.test_mask), model, method)

@@ -89,7 +89,7 @@ def test_nothing_that_is_held_out_reaches_a_ticket(model, method):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_ticket_is_the_same_whatever_the_test_links_are(model):
+def test_a_ticket_does_not_depend_on_the_test_links(model):
     links = small_links()
     losses, dense, ticket = trained(links, model)
     others, other_dense, changed = trained(perturbed(links, ["test_mask"]), model)
@@ -164,7 +164,7 @@ def test_your_own_modules_learn_links_under_masks_too(tmp_path):
     assert 0 < int(first.any(dim=0).sum()) < 64
 
 
-def test_weights_of_edges_go_along():
+def test_weights_of_edges_are_kept():
     data = small_graph(nodes=60)
     data.edge_weight = (data.edge_index.sum(dim=0) % 5 + 1).float()
     links = teddy.split_links(data, 0.2, 0.2)
@@ -232,7 +232,7 @@ def test_outputs_of_links_are_not_drawn_to_zero():
     assert (drawn.logits(links)[links.test_mask].sigmoid() - 0.5).abs().max() < 0.01
 
 
-def test_gin_learns_links_at_a_rate_of_their_own():
+def test_gin_has_a_separate_learning_rate_for_links():
     def rate(model, **settings):
         ticket = teddy.find_ticket(
             small_links(), model, epochs=2, task="link-prediction", **settings

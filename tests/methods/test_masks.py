@@ -161,7 +161,7 @@ def test_budgets_of_training_graphs_are_exact_and_levels_nested(graphs, model, m
         before = ticket
 
 
-def test_the_lowest_masks_of_each_graph_go(graphs, monkeypatch):
+def test_the_lowest_masks_of_each_graph_are_removed(graphs, monkeypatch):
     """Masks that are given instead of learned: the choice is theirs."""
     problem = graph_problem(graphs)
     values = torch.rand(problem.graph.num_edges, generator=torch.Generator().manual_seed(0)) - 0.5
@@ -290,7 +290,7 @@ def test_weights_of_edges_multiply_the_masks(graphs):
         {"class_weight": "balanced", "inference": "none"},
     ],
 )
-def test_masks_go_with_other_settings(graphs, settings):
+def test_masks_combine_with_other_settings(graphs, settings):
     ticket = find(graphs, **settings)
     train = ticket.info.graphs["parts"]["train"]
     sparsity = ticket.info.graph_sparsity

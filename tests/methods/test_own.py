@@ -160,7 +160,7 @@ def test_a_directed_graph_listed_both_ways_is_the_undirected_one():
     assert tickets[0].info.edges == tickets[1].info.edges
 
 
-def test_an_edge_and_its_reverse_share_one_fate():
+def test_an_edge_and_its_reverse_are_kept_or_removed_together():
     data = own_graph(directed=True, kind="none")
     ticket = teddy.find_ticket(data, "gcn", 0.5, 0.0, **TINY, directed=True)
     graph, _ = Edges.from_columns(data.edge_index, 40)
@@ -265,7 +265,7 @@ def test_masks_of_a_graph_that_grows_with_weights():
     assert ticket.evaluate(data)["test"] == ticket.info.ticket.test
 
 
-def test_a_ticket_that_says_nothing_of_task_and_edges_is_of_classes():
+def test_a_ticket_without_task_and_edge_metadata_is_a_classification():
     data = small_graph()
     ticket = teddy.find_ticket(data, "gcn", 0.4, 0.5, **TINY)
     plain = ticket.info.to_dict()
@@ -375,7 +375,7 @@ def test_attributes_of_a_data_set_change_nothing_for_models_without():
     assert torch.equal(teddy.find_ticket(data, "gcn", 0.4, 0.3, **TINY).logits(data), plain)
 
 
-def test_two_weights_of_an_edge_ask_for_directions():
+def test_two_weights_of_an_edge_require_directed():
     data = own_graph(kind="edge_weight")
     data.edge_weight = torch.arange(float(data.num_edges)) + 1
     with pytest.raises(teddy.InputError, match="directed=True has one for each direction"):

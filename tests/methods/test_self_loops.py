@@ -213,7 +213,7 @@ def test_exports_have_self_loops(tmp_path):
     assert all(weights[s, t] == weight for (s, t), weight in columns if (s, t) in weights)
 
 
-def test_models_of_ours_add_their_own(tmp_path):
+def test_built_in_models_add_their_own_self_loops(tmp_path):
     data = small_graph()
     more = copy.copy(data)
     loops = torch.arange(40).repeat(2, 1)

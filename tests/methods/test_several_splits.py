@@ -82,7 +82,7 @@ def test_inductive_and_regression():
     assert ticket.evaluate(data)["test"] == pytest.approx(ticket.info.ticket.test)
 
 
-def test_a_mask_beside_several_belongs_to_each():
+def test_a_single_mask_applies_to_every_split():
     """As in PyG's WikiCS: 20 splits into training and validation, one test set."""
     data = wide_graph()
     data.test_mask = torch.arange(40) >= 30

@@ -16,7 +16,7 @@ from teddy.weights.units import num_kept_units
 
 @pytest.mark.parametrize("layers", [2, 3])
 @pytest.mark.parametrize("name", ["gcn", "gat", "gin", "sage"])
-def test_as_many_units_are_left_as_there_is_room_for(name, layers):
+def test_the_budget_of_weights_is_filled_with_whole_units(name, layers):
     options = {"hidden_channels": 4 if name == "gat" else 32, "num_layers": layers}
     ticket = teddy.find_ticket(
         small_graph(), name, 0.5, 0.64, epochs=4, structure="neurons", **options
@@ -40,7 +40,7 @@ def test_the_last_unit_stays():
     assert ticket.info.weight_sparsity == 1.0
 
 
-def test_without_sparsity_nothing_goes():
+def test_without_sparsity_nothing_is_removed():
     data = small_graph()
     same = [
         teddy.find_ticket(data, "gin", 0.5, 0.0, epochs=3, hidden_channels=8, structure=structure)
@@ -74,7 +74,7 @@ def test_a_model_without_such_units_is_refused_before_the_work(name):
         )
 
 
-def test_words_that_are_not_known_are_refused():
+def test_unknown_specs_are_refused():
     data = small_graph()
     with pytest.raises(teddy.InputError, match="structure is 'units', expected one of: none, neur"):
         teddy.find_ticket(data, "gcn", structure="units")

@@ -101,7 +101,7 @@ def test_masks_of_an_inductive_heterogeneous_graph_are_of_training_edges(method)
     assert ticket.verify(data)["test"] == ticket.info.ticket.test
 
 
-def test_inductive_tickets_know_their_own_split_of_several():
+def test_inductive_tickets_record_their_split():
     data = small_graph()
     for mask in ("train_mask", "val_mask", "test_mask"):
         data[mask] = torch.stack([data[mask], data[mask].roll(1)], dim=1)

@@ -301,7 +301,7 @@ def test_invalid_teachers_raise_a_clear_message(case):
     assert "\n" not in str(error.value)
 
 
-def test_citeseer_taught_by_a_module_of_pyg(citeseer):
+def test_citeseer_with_a_pyg_module_as_teacher(citeseer):
     data = Data(**{k: citeseer[k] for k in ("edge_index", "y", "train_mask", "val_mask",
                                             "test_mask")}, x=citeseer.x.to_dense())  # fmt: skip
     teacher = taught(data, epochs=40, features=3703, outputs=6)

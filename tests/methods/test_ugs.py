@@ -201,7 +201,7 @@ def test_edges_only_and_weights_only(method):
     assert weights_only.info.weights.kept == num_kept_weights(0.3, weights_only.info.weights.total)
 
 
-def test_everything_can_go():
+def test_every_edge_can_be_removed():
     (ticket,) = METHODS["ugs"].tickets(problem(epochs=1), [SparsityLevel(1.0, 0.9)])
     assert ticket.info.edges.kept == 0
 
@@ -255,7 +255,7 @@ def test_the_published_ugs_on_cora(shared_data):
     assert abs(second - 80.3) <= 2
 
 
-def test_wd_glt_says_how_much_memory_it_needs(monkeypatch, caplog):
+def test_wd_glt_states_its_memory_needs(monkeypatch, caplog):
     from teddy.kernels import jit
     from teddy.methods import wd_glt
 
@@ -305,7 +305,7 @@ def test_a_module_that_takes_no_notice_of_edge_weights_is_refused(name):
         teddy.find_ticket(small_graph(), Deaf, 0.2, 0.2, epochs=2, method="ugs")
 
 
-def test_edge_weights_go_by_name():
+def test_edge_weights_are_passed_by_name():
     class ByName(Weighted):
         def forward(self, x, edge_index, batch=None, *, edge_weight=None):
             assert batch is None
@@ -320,6 +320,6 @@ def test_masks_of_half_precision():
     assert ticket.info.edges.kept < ticket.info.edges.total
 
 
-def test_levels_that_hardly_differ_have_rounds_of_their_own():
+def test_levels_that_hardly_differ_have_separate_rounds():
     one, other = find("ugs", [SparsityLevel(0.05, 0.0), SparsityLevel(0.05, 1e-10)])
     assert one.info.weights.kept == other.info.weights.total

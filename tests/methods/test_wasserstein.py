@@ -87,7 +87,7 @@ def test_any_scale_and_place(scale):
     )
 
 
-def test_points_that_coincide_have_no_gradient_of_their_own():
+def test_coinciding_points_have_no_gradient():
     x = torch.zeros(5, 3, dtype=torch.float64, requires_grad=True)
     distance = sinkhorn_distance(x, torch.zeros(4, 3, dtype=torch.float64))
     distance.backward()

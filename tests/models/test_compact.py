@@ -63,7 +63,7 @@ def test_a_unit_of_sage_stays_for_either_weight():
     assert torch.equal(small.neighbour_weights[0][:, :8], model.neighbour_weights[0][:, :8])
 
 
-def test_heads_go_whole():
+def test_whole_heads_are_removed():
     model = GAT(4, 3, hidden_channels=2, heads=4)
     zero(model.weights[1], slice(2, 4))  # nothing sees head 1
     zero(model.weights[0], slice(None), slice(6, 8))  # head 3 is zero

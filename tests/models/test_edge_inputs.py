@@ -139,7 +139,7 @@ def test_gcn_with_weights_is_that_of_pyg():
     torch.testing.assert_close(model(x, ARCS, WEIGHTS), h)
 
 
-def test_weights_that_cannot_be_are_said_clearly():
+def test_invalid_weights_raise_a_clear_message():
     model, x = model_of("gcn"), features()
     with pytest.raises(InputError, match=r"edge_weight has shape \[2\], expected \[7\]"):
         model(x, ARCS, torch.ones(2))

@@ -49,7 +49,7 @@ def double_graph(seed=0):
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("name", LAYERED)
-def test_an_edge_of_weight_0_is_not_there(name, compiled, monkeypatch):
+def test_an_edge_of_weight_0_carries_no_message(name, compiled, monkeypatch):
     if not compiled:
         monkeypatch.setattr(jit, "numba", None)
     data = double_graph()

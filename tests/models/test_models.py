@@ -232,6 +232,6 @@ def test_the_sizes_are_the_papers():
         ({"heads": 2}, "no option 'heads', expected one of: hidden_channels, num_layers, dropout"),
     ],
 )
-def test_bad_options_are_said_clearly(options, message):
+def test_bad_options_raise_a_clear_message(options, message):
     with pytest.raises(teddy.InputError, match=message):
         build_model("gcn", 4, 2, **options)

@@ -265,7 +265,7 @@ def test_any_graph_gives_finite_logits(graph, hops):
         ({"dropout": 1.0}, "dropout is 1.0, expected 0 or more and below 1"),
     ],
 )
-def test_bad_options_are_said_clearly(options, message):
+def test_bad_options_raise_a_clear_message(options, message):
     with pytest.raises(teddy.InputError, match=message) as error:
         NAGphormer(4, 2, **options)
     assert "\n" not in str(error.value)

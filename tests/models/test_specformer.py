@@ -249,7 +249,7 @@ def test_it_learns_and_every_weight_can_be_pruned():
         ({"dropout": 1.0}, "dropout is 1.0"),
     ],
 )
-def test_bad_options_are_said_clearly(options, message):
+def test_bad_options_raise_a_clear_message(options, message):
     with pytest.raises(teddy.InputError, match=message):
         Specformer(4, 2, **options)
 

@@ -102,6 +102,6 @@ def test_a_node_without_edges_has_its_residual_only():
         ("unimpp", "unknown model 'unimpp'"),
     ],
 )
-def test_bad_options_are_said_clearly(word, message):
+def test_bad_options_raise_a_clear_message(word, message):
     with pytest.raises(teddy.InputError, match=message):
         build_model(word, 3, 2)

@@ -42,7 +42,7 @@ def test_transformers_are_held_against_masks_and_dense():
     assert judged("transformers", rows)[0]["transformers-stable"] is None  # without UGS
 
 
-def test_unseen_nodes_have_a_sweep_of_their_own():
+def test_unseen_nodes_have_a_separate_sweep():
     entry = REPRODUCTIONS["inductive"]
     folder, settings = entry.sweep(Scope(folder=Path("p")))
     assert folder == Path("p/sweep-inductive")

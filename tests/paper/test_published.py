@@ -85,7 +85,7 @@ def test_cells_without_a_number(paper):
     assert absent == [0, 0, 0, 10, 10, 0, 10, 10, 0]
 
 
-def test_numbers_of_the_text_are_there(paper):
+def test_numbers_of_the_text_are_in_the_paper(paper):
     text = plain(paper)
     for row in ROWS:
         if row.place.startswith("Section"):

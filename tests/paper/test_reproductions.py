@@ -50,14 +50,14 @@ def test_every_reproduction_works_without_results(name, tmp_path):
 
 @pytest.mark.parametrize("name", REPRODUCTIONS)
 @pytest.mark.parametrize("scope", [Scope(), Scope.quick_scope()], ids=["full", "quick"])
-def test_grids_are_of_known_methods_and_hold_no_cell_twice(name, scope):
+def test_grids_have_known_methods_and_distinct_cells(name, scope):
     cells = [cell for grid in REPRODUCTIONS[name].grids(scope) for cell in grid.cells]
     assert len(cells) == len(set(cells))
     for method in {cell.method for cell in cells}:
         assert str(MethodSpec.parse(method)) == method
 
 
-def test_ours_stands_beside_the_papers():
+def test_our_result_is_listed_beside_the_papers():
     rows = [row("cora", "gin", "teddy", 40, test, seed) for seed, test in enumerate((76.0, 80.0))]
     found = dict(
         zip(
@@ -273,7 +273,7 @@ def test_energies_are_kept_and_a_damaged_file_is_computed_again(tmp_path, tiny_g
     assert (read_changes(tiny_graph, scope)[1] == first[1]).all()
 
 
-def test_files_say_the_same_as_the_tables(tmp_path):
+def test_files_match_the_tables(tmp_path):
     entry = REPRODUCTIONS["extreme"]
     rows = [row("citeseer", "gin", "teddy", 20, 70.123456789)]
     result = entry.make(Results(rows), SCOPE)

@@ -252,7 +252,7 @@ def test_features_of_other_widths_matter_to_scores_that_look_at_them():
 
 @given(st.integers(0, 10_000), sparsities, sparsities)
 @settings(max_examples=25)
-def test_the_lowest_values_of_each_graph_go(seed, lower, higher):
+def test_the_lowest_values_of_each_graph_are_removed(seed, lower, higher):
     """Any values, such as magnitudes of masks: by (value, md5), nested, exact in each graph."""
     graphs = drawn_graphs(seed)
     batch = Batch.from_data_list(graphs)

@@ -314,7 +314,7 @@ def test_invalid_arguments_raise():
 
 
 @given(hetero_graphs(), scopes, sparsities, sparsities, st.integers(0, 1000))
-def test_the_lowest_values_of_each_relation_go(data, scope, lower, higher, seed):
+def test_the_lowest_values_of_each_relation_are_removed(data, scope, lower, higher, seed):
     """Any values, such as magnitudes of masks; what is gone stays gone in a later round."""
     graph, _ = relation_edges(data, scope)
     generator = torch.Generator().manual_seed(seed)

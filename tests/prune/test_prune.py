@@ -60,7 +60,7 @@ def test_budgets_are_nested(graph, p, method):
 
 
 @given(graph=edge_lists(), p=st.floats(0, 1), method=st.sampled_from(METHODS))
-def test_the_lowest_scores_go(graph, p, method):
+def test_the_lowest_scores_are_removed(graph, p, method):
     edge_index, num_nodes = graph
     scores = teddy.edge_scores(edge_index, method, num_nodes=num_nodes)
     keep = teddy.prune_edges(edge_index, p, method, num_nodes=num_nodes)

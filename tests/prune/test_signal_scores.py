@@ -316,7 +316,7 @@ def test_labels_spread_equally_to_equal_nodes():
     assert len(scores[12:].unique()) == 1
 
 
-def test_many_edges_are_looked_at_in_parts(monkeypatch):
+def test_many_edges_are_processed_in_chunks(monkeypatch):
     rng = np.random.default_rng(1)
     edges, signals = torch.from_numpy(rng.integers(0, 30, (2, 90))), signals_of(30)
     expected = {n: teddy.edge_scores(edges, n, num_nodes=30, **some(signals, n)) for n in NAMES}

@@ -346,7 +346,7 @@ def test_networkit_scores_do_not_depend_on_threads_and_set_them_back(networkit, 
 
 
 @pytest.mark.parametrize("name", NETWORKIT)
-def test_without_networkit_the_message_says_how_to_get_it(monkeypatch, name):
+def test_without_networkit_the_message_names_the_package(monkeypatch, name):
     monkeypatch.setitem(sys.modules, "networkit", None)  # the import fails
     with pytest.raises(teddy.InputError) as caught:
         teddy.prune_edges(torch.tensor([[0, 1], [1, 2]]), 0.5, name)

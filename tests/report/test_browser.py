@@ -127,7 +127,7 @@ def test_methods_are_switched_by_keyboard(browser, report):
         assert "random" in traces(page, "metric")
 
 
-def test_without_any_method_each_section_says_so(browser, report):
+def test_without_any_method_each_section_is_empty(browser, report):
     with opened(browser, report) as page:
         for box in page.locator("#methods input").all():
             box.uncheck(force=True)

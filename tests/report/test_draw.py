@@ -95,7 +95,7 @@ def test_a_heat_map_has_its_numbers_in_an_ink_that_reads():
     assert image.norm.vmin == -image.norm.vmax == -4.0
 
 
-def test_heat_maps_of_amounts_have_scales_of_their_own_and_no_sign():
+def test_heat_maps_of_amounts_have_separate_scales_and_no_sign():
     maps = [
         Heatmap("", "", "", ["1", "2"], ["a"], [[70.0, 72.0]]),
         Heatmap("", "", "", ["1", "2"], ["a"], [[80.0, 80.0]]),

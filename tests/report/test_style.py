@@ -44,7 +44,7 @@ def contrast(one, two):
 
 
 @pytest.mark.parametrize("sight", SIGHT)
-def test_main_methods_are_told_apart_by_colour(sight):
+def test_main_methods_have_distinct_colours(sight):
     seen = {name: lab(SIGHT[sight] @ linear(look.colour)) for name, look in looks(MAIN).items()}
     for one, two in combinations(MAIN, 2):
         assert np.linalg.norm(seen[one] - seen[two]) > 20, (one, two)
@@ -76,7 +76,7 @@ def test_colours_are_seen_on_light_and_dark(ground):
         assert contrast(look.colour, ground) > 2.6, name
 
 
-def test_every_registered_method_has_a_colour_of_its_own():
+def test_every_registered_method_has_a_distinct_colour():
     found = looks(METHODS)
     assert len({look.colour for look in found.values()}) == len(found)
 
@@ -89,7 +89,7 @@ def test_variants_share_the_colour_and_nothing_else():
     assert found["ugs:distill=0"].dash == found["teddy:distill=0"].dash
 
 
-def test_looks_do_not_depend_on_order_or_company():
+def test_looks_do_not_depend_on_other_labels():
     labels = ["mine", "teddy", "yours", "teddy:distill=0"]
     assert looks(labels) == looks(labels[::-1])
     assert looks(["teddy", "ugs"])["ugs"] == looks(["ugs"])["ugs"]

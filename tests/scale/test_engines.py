@@ -100,7 +100,7 @@ def test_massive_ties_in_rounds(monkeypatch):
 
 @settings(max_examples=30, **SLOW)
 @given(rows=edge_rows(text=False), sparsity=SPARSITIES)
-def test_as_prune_edges(rows, sparsity):
+def test_engines_keep_the_edges_of_prune_edges(rows, sparsity):
     """Engines keep the same edges as Python does of an ``edge_index``."""
     low = min((min(row) for row in rows), default=0)
     step = min((abs(a - b) for a, b in rows if a != b), default=1)

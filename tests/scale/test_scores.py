@@ -95,7 +95,7 @@ def test_rows_without_edges_and_of_one(score, sparsity):
 
 @pytest.mark.parametrize("score", [name for name in SCORES if name != "random"])
 @pytest.mark.parametrize("sparsity", [0.1, 0.37, 0.64, 0.9])
-def test_as_prune_edges(tmp_path, score, sparsity):
+def test_engines_keep_the_edges_of_prune_edges(tmp_path, score, sparsity):
     rows = [(a + 7, b + 7) for a, b in skewed(rows=3000)]
     table, out = write(tmp_path / "in.parquet", rows), str(tmp_path / "out.parquet")
     sparsify_table(table, out, sparsity, score=score, engine="stream")

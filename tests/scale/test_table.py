@@ -262,7 +262,7 @@ def test_a_later_file_of_other_columns(tmp_path):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_file_by_two_names_is_there_twice(tmp_path, engine):
+def test_a_file_with_two_names_is_read_twice(tmp_path, engine):
     write(tmp_path / "in", ROWS[:2], files=2)
     (tmp_path / "in/2.parquet").symlink_to(tmp_path / "in/1.parquet")
     done = sparsify(tmp_path / "in", tmp_path / "out.parquet", engine=engine)

@@ -142,7 +142,7 @@ class LooksEverywhere(nn.Module):
         return h - h.mean(dim=0)
 
 
-def test_a_module_that_looks_at_the_whole_graph_is_refused():
+def test_a_module_that_needs_the_whole_graph_is_refused():
     edges, x, _ = graph(7)
     with pytest.raises(InputError, match="differ from a pass over the whole graph"):
         Server(LooksEverywhere(), x, edges.edge_index)

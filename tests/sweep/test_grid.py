@@ -87,7 +87,7 @@ def test_the_strength_of_distillation():
     assert strength("ugs", tuned=True) == 0.0
 
 
-def test_weights_may_have_a_level_of_their_own():
+def test_weights_may_have_their_own_level():
     spec = MethodSpec.parse("teddy:weight_level=40")
     assert str(spec) == "teddy:weight_level=40"
     level = spec.level(SparsityLevel.from_schedule(20))
@@ -97,7 +97,7 @@ def test_weights_may_have_a_level_of_their_own():
     )
 
 
-def test_a_method_leaves_the_nodes_of_the_settings_alone_unless_it_says_which():
+def test_a_method_overrides_distill_nodes_only_if_given():
     settings = Settings(TrainConfig(distill_nodes="training", distill=5.0))
     assert MethodSpec.parse("teddy").applied(settings) == settings
     own = MethodSpec.parse("teddy:distill_nodes=all").applied(settings)

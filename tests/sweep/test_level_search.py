@@ -72,7 +72,7 @@ def test_the_staircase_is_the_whole_frontier(heights):
 
 @pytest.mark.parametrize("walk", [bisect_levels, trace_frontier])
 @pytest.mark.parametrize("shared", [0.0, 0.9])
-def test_a_search_is_as_often_wrong_as_it_says_at_most(walk, shared):
+def test_a_search_keeps_its_error_rate(walk, shared):
     """Everything lies at the tolerance, all but the dense pair: any answer is wrong."""
     runs, rng, rule = 600, np.random.default_rng(0), SequentialTest(0.2, 0.5, 1 - ERROR, seeds=5)
     wrong = 0

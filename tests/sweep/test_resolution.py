@@ -113,7 +113,7 @@ def test_a_folder_and_a_table_of_an_earlier_version_are_read(graph, tmp_path):
     assert (again.computed, again.missing) == (0, 0)
 
 
-def test_a_row_that_says_how_many_nodes_were_tested_speaks_for_the_others():
+def test_test_rows_of_one_row_fill_the_others():
     rows = [{"dataset": "a", "split": "public", "test": 50.0} for _ in range(3)]
     rows[1]["test_rows"] = 40
     assert [row["test_rows"] for row in with_test_rows(rows)] == [40, 40, 40]
@@ -121,7 +121,7 @@ def test_a_row_that_says_how_many_nodes_were_tested_speaks_for_the_others():
 
 
 @pytest.mark.parametrize("nodes", [7, 257, 1000, 1331, 48603, 2213091])
-def test_the_number_of_nodes_is_told_from_accuracies(nodes):
+def test_the_number_of_nodes_is_inferred_from_accuracies(nodes):
     right = np.random.default_rng(0).integers(1, nodes, 12)
     rows = [{"dataset": "a", "split": "public", "test": 100.0 * k / nodes} for k in right.tolist()]
     rows.append({"dataset": "a", "split": "20/40/40", "test": 50.0, "last_test": None})

@@ -44,7 +44,7 @@ def test_levels_of_edges_and_weights_can_differ(graph, tmp_path):
     assert row["weights_kept"] / row["weights_total"] > 0.7
 
 
-def test_training_nodes_can_be_the_only_ones_that_are_taught(graph, tmp_path):
+def test_distillation_can_be_limited_to_training_nodes(graph, tmp_path):
     methods = ["teddy", "teddy:distill_nodes=training", "teddy:distill=0"]
     rows = run_sweep(Grid([graph], ["gcn"], methods, [5], [0]), tmp_path / "o", SETTINGS).rows
     assert len(rows) == 3

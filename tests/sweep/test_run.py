@@ -181,7 +181,7 @@ def test_bad_input_raises_a_clear_message_and_writes_nothing(arguments, message,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_registered_method_is_there():
+def test_built_in_methods_are_registered():
     assert {"teddy", "ugs", "wd-glt", "random", "degree-high", "degree-low", "two-hop",
             "local-degree", "forest-fire", "k-neighbor"} <= set(METHODS)  # fmt: skip
 

@@ -170,7 +170,7 @@ def test_the_frontier_is_walked(searched):
     assert best.graph_sparsity + best.weight_sparsity == pytest.approx(most, abs=1e-5)
 
 
-def test_cells_that_are_there_are_used_and_change_nothing(searched, tmp_path):
+def test_existing_cells_are_used_and_change_nothing(searched, tmp_path):
     fresh = searched(Made(falls_after(17)), "fresh")
     grid = Grid(["citeseer"], ["gin"], ["teddy"], range(1, 41), range(2))
     Made(falls_after(17))(grid, tmp_path / "used")
@@ -327,7 +327,7 @@ def test_the_command_prints_a_table_and_writes_requested_files(graph, tmp_path):
     assert len(result["answers"][0]["test"]["ticket"]) == result["answers"][0]["seeds"]
 
 
-def test_the_command_says_when_there_is_nothing(graph, tmp_path):
+def test_the_command_reports_that_no_level_was_accepted(graph, tmp_path):
     arguments = [*COMMAND, "--tolerance", 0, "--seeds", 2, "--ticket", "a.ticket", "--out", "x"]
     done = run_here("search", graph, *arguments, "--frontier", "--plot", "a.pdf", cwd=tmp_path)
     assert done.returncode == 1
@@ -351,7 +351,7 @@ def test_the_command_says_when_there_is_nothing(graph, tmp_path):
         (["--method", "tedy"], "tedy"),
     ],
 )
-def test_the_command_refuses_in_a_line(tmp_path, arguments, message):
+def test_the_command_refuses_with_a_clear_message(tmp_path, arguments, message):
     done = run_here("search", "citeseer", *arguments, "--out", "x", cwd=tmp_path)
     assert message in refused(done)
     assert not list(tmp_path.iterdir())

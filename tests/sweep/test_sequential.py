@@ -56,7 +56,7 @@ def test_equal_differences_of_few_seeds_are_no_certainty(value):
     assert SequentialTest(NODE, 0.5, seeds=2).decide([value] * 2, ERROR / 7).verdict == "undecided"
 
 
-def test_equal_differences_of_many_seeds_say_something():
+def test_equal_differences_of_many_seeds_are_decisive():
     assert SequentialTest(NODE, 0.5, seeds=10).decide([0.0] * 10, ERROR / 7).verdict == "accepted"
     assert SequentialTest(NODE, 0.5, seeds=10).decide([-1.0] * 10, ERROR / 7).verdict == "rejected"
 
@@ -75,7 +75,7 @@ def verdicts(rule, share, mean, deviation, node=0.0):
 
 @pytest.mark.parametrize("seeds", [2, 5, 10])
 @pytest.mark.parametrize(("deviation", "node"), [(1.0, 0.0), (1.0, NODE), (0.1, NODE), (0.3, 0.25)])
-def test_at_the_tolerance_it_errs_as_often_as_it_says_at_most(seeds, deviation, node):
+def test_at_the_tolerance_it_keeps_its_error_rate(seeds, deviation, node):
     # -0.5 is half way between two nodes of 0.2, and two nodes of 0.25.
     rule = SequentialTest(node or 1e-9, 0.5, 1 - ERROR, seeds)
     found = verdicts(rule, ERROR, -0.5, deviation, node)
@@ -110,6 +110,6 @@ def test_invalid_settings_are_refused(settings, message):
         SequentialTest(**{"resolution": NODE, **settings})
 
 
-def test_there_are_no_other_looks():
+def test_other_numbers_of_seeds_are_refused():
     with pytest.raises(InputError, match="got 7 differences"):
         SequentialTest(NODE, seeds=10).decide([0.0] * 7, ERROR)

@@ -63,7 +63,7 @@ def test_a_missing_method_raises_a_clear_message():
         summarize(rows("a", 1, [81.0]), against="ugs")
 
 
-def test_the_command_says_it_all(tmp_path):
+def test_the_command_prints_all_sections(tmp_path):
     graph = save_npz(tmp_path / "graph.npz")
     grid = ["--methods", "teddy,random", "--models", "gcn", "--levels", "0,1-2", "--seeds",
             "2", "--epochs", "3", "--hidden-channels", "8", "--out", "runs"]  # fmt: skip

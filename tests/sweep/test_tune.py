@@ -107,7 +107,7 @@ def test_a_damaged_store_raises_a_clear_message(search, tmp_path):
         tune(search, out, 2, SETTINGS)
 
 
-def test_lr_and_weight_decay_have_dense_models_of_their_own(search, tmp_path):
+def test_lr_and_weight_decay_have_separate_dense_models(search, tmp_path):
     both = TuningSpec(
         search.dataset, "gcn", level=search.level, seeds=(0,), names=("lr", "weight_decay")
     )

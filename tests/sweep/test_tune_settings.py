@@ -16,7 +16,7 @@ pytest.importorskip("optuna")
 BASE = {"epochs": 3, "hidden_channels": 8, "split": "30/30/40"}
 
 
-def test_a_value_that_is_tried_goes_before_settings_and_options(graph, tmp_path, monkeypatch):
+def test_a_tried_value_overrides_settings_and_options(graph, tmp_path, monkeypatch):
     seen = []
 
     def watched(model, data, config, **named):

@@ -26,7 +26,7 @@ ALLOWED = {"ticket/info.py"}
 
 
 @pytest.mark.parametrize("folder", ABOVE)
-def test_nothing_asks_for_the_kind_of_problem(folder):
+def test_no_module_branches_on_the_kind_of_problem(folder):
     found = []
     for file in sorted((SOURCE / folder).rglob("*.py")):
         name = file.relative_to(SOURCE).as_posix()

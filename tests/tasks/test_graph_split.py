@@ -147,7 +147,7 @@ def test_batches_are_looked_at_too():
 # The bundled set
 
 
-def test_solubility_is_as_its_file_says():
+def test_solubility_matches_its_file():
     data = teddy.load_dataset("solubility")
     assert (data.num_graphs, data.split, data.name) == (1282, "public", "solubility")
     assert [int(data[key].sum()) for key in MASKS] == [820, 205, 257]

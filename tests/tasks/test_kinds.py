@@ -190,7 +190,7 @@ def test_weights_in_a_task_object_are_refused():
         teddy.find_ticket(small_graph(), "gcn", task=task, **FAST)
 
 
-def test_three_parts_of_a_link_split_are_told_how_to_be_joined():
+def test_three_parts_of_a_link_split_are_refused_with_a_remedy():
     data = small_graph()
     with pytest.raises(teddy.InputError, match=r"data is a tuple.*teddy.links_of\(\*data\)"):
         teddy.find_ticket((data, data, data), "gcn", task="link-prediction", **FAST)

@@ -98,7 +98,7 @@ def test_the_loss_is_binary_cross_entropy_and_bernoulli_divergences(divergence):
     assert float(found) == pytest.approx(loss + 3.0 * taught, rel=1e-6)
 
 
-def test_a_task_comes_back_from_its_facts():
+def test_a_task_is_restored_from_its_metadata():
     task = LINKS.fit(torch.zeros(2, 1), torch.tensor([True, False]))
     assert task_from(task.to_dict()) == task
     assert task.to_dict() == {"name": "link-prediction", "metric": "AUC"}

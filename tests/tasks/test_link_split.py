@@ -106,7 +106,7 @@ def test_a_split_depends_on_the_graph_and_the_seed_only():
     assert data.edge_index.equal(small_graph().edge_index)  # the caller's stays as it is
 
 
-def test_weights_and_attributes_go_with_their_edges():
+def test_weights_and_attributes_follow_their_edges():
     data = small_graph()
     low, high = data.edge_index.min(dim=0).values, data.edge_index.max(dim=0).values
     data.edge_weight = (100 * low + high).float()

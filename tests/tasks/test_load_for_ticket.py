@@ -97,7 +97,7 @@ def test_loaded_data_must_match_the_ticket(change, expected, tmp_path):
     assert str(caught.value) == f"graph.npz: {expected}"
 
 
-def test_a_class_that_is_not_known(tmp_path):
+def test_an_unknown_class_is_refused(tmp_path):
     with pytest.raises(InputError) as caught:
         load_to_predict(write(tmp_path), classes=["0", "2"])
     assert str(caught.value) == (

@@ -55,6 +55,6 @@ def test_the_objective_equals_equation_9(seed, temperature, weight):
         ({"distill_nodes": "test"}, "distill_nodes is 'test', expected one of: all, training"),
     ],
 )
-def test_bad_settings_are_said_clearly(settings, message):
+def test_bad_settings_raise_a_clear_message(settings, message):
     with pytest.raises(teddy.InputError, match=message):
         TrainConfig(**settings)

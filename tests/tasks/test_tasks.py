@@ -227,7 +227,7 @@ def test_balanced_weights():
         ("regression", "balanced", "task regression does not support class weights"),
     ],
 )
-def test_bad_class_weights_are_said_clearly(task, weight, message):
+def test_bad_class_weights_raise_a_clear_message(task, weight, message):
     data = small_graph()
     with pytest.raises(teddy.InputError, match=message):
         teddy.find_ticket(data, "gcn", task=task, class_weight=weight, epochs=1, hidden_channels=4)

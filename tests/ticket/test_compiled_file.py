@@ -97,7 +97,7 @@ class Attributed(nn.Module):
 
 
 @pytest.mark.parametrize("make", [TwoGCN, NormedSAGE, Attributed])
-def test_your_own_module_comes_again(make, tmp_path):
+def test_your_own_compiled_module_is_saved_and_loaded(make, tmp_path):
     torch.manual_seed(0)
     data = small_graph()
     source, target = data.edge_index

@@ -40,7 +40,7 @@ def then(file):
     return torch.from_numpy(np.load((FOLDER / file).with_suffix(".npy")))
 
 
-def test_there_are_files_of_every_kind():
+def test_every_kind_of_file_is_covered():
     assert {Path(file).stem for file in FILES} == {
         "nodes", "inductive", "learned", "links", "graphs", "hetero"
     }  # fmt: skip

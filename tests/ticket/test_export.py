@@ -153,7 +153,7 @@ def test_a_module_that_cannot_be_exported_raises_a_clear_message(module, data, t
     assert list(tmp_path.iterdir()) == []
 
 
-def test_models_without_a_plain_form_are_said_so(data, tmp_path):
+def test_models_without_a_plain_form_raise_a_clear_message(data, tmp_path):
     ticket = teddy.find_ticket(data, "nagphormer", 0.5, 0.6, epochs=2, hidden_channels=8)
     with pytest.raises(teddy.InputError, match="a NAGphormer cannot be exported"):
         ticket.export(tmp_path / "a.onnx")

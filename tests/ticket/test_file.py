@@ -92,7 +92,7 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("how", FORGERIES)
-def test_a_signed_file_that_makes_no_sense_is_an_error_of_one_line(how, ticket, tmp_path):
+def test_an_inconsistent_file_with_a_valid_checksum_raises_a_clear_message(how, ticket, tmp_path):
     path = tmp_path / "a.ticket"
     ticket.save(path)
     forge(path, FORGERIES[how])
@@ -199,7 +199,7 @@ def test_killed_while_writing_leaves_nothing_that_looks_finished(tmp_path):
         ("format", "ticket format 99, expected 1"),
     ],
 )
-def test_a_damaged_file_is_an_error_of_one_line(ticket, tmp_path, how, message):
+def test_a_damaged_file_raises_a_clear_message(ticket, tmp_path, how, message):
     path = tmp_path / "a.ticket"
     ticket.save(path)
     damage(path, how)

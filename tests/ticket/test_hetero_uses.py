@@ -148,7 +148,7 @@ def test_a_module_that_cant_be_smaller_runs_as_it_is(data):
     assert compiled.num_weights == sum(p.numel() for p in ticket.model.parameters())
 
 
-def test_weights_of_edges_go_along(tmp_path):
+def test_weights_of_edges_are_kept(tmp_path):
     data = library()
     for kind in (WRITES, CITES):
         source, target = data[kind].edge_index

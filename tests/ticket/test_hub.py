@@ -67,7 +67,7 @@ def files(hub, name="me/x", branch="main"):
     return repository.commits[repository.branches[branch]]
 
 
-def test_a_ticket_comes_back_as_it_was(hub, ticket, saved):
+def test_a_ticket_round_trips(hub, ticket, saved):
     url = ticket.push_to_hub("me/x")
     assert url == f"{hub.url}/me/x/commit/{hub.repositories['me/x'].branches['main']}"
     assert files(hub)[FILE] == saved.read_bytes()
@@ -100,7 +100,7 @@ def test_the_card_matches_the_header(hub, ticket):
     assert r"# gcn on a\|b: 'c' \*d\*" in text
 
 
-def test_a_revision_is_a_branch_of_its_own(hub, ticket):
+def test_a_revision_is_a_separate_branch(hub, ticket):
     ticket.push_to_hub("me/x", revision="v2")
     assert files(hub) == {}
     assert FILE in files(hub, branch="v2")
@@ -126,7 +126,7 @@ def test_a_public_repository_is_not_taken_for_private(hub, ticket):
     assert hub.repositories["me/x"].commits == commits
 
 
-def test_failures_are_one_line_and_nothing_is_committed(hub, ticket, monkeypatch):
+def test_failures_raise_a_clear_message_and_commit_nothing(hub, ticket, monkeypatch):
     def line(repo="me/x", **settings):
         with pytest.raises(InputError) as error:
             ticket.push_to_hub(repo, **settings)

@@ -36,7 +36,7 @@ def ticket(links):
     )
 
 
-def test_it_comes_back_from_its_file(links, ticket, tmp_path):
+def test_it_round_trips_through_its_file(links, ticket, tmp_path):
     ticket.save(tmp_path / "a.ticket")
     again = teddy.Ticket.load(tmp_path / "a.ticket")
     assert again.info == ticket.info
@@ -45,7 +45,7 @@ def test_it_comes_back_from_its_file(links, ticket, tmp_path):
     assert again.verify(links) == ticket.evaluate(links)
 
 
-def test_headers_of_before_there_were_links_are_read(ticket):
+def test_headers_older_than_link_prediction_are_read(ticket):
     plain = json.loads(json.dumps(ticket.info.to_dict()))
     del plain["links"]
     assert TicketInfo.from_dict(plain).links is None
@@ -69,7 +69,7 @@ def test_predictions_are_of_the_links_that_are_asked(links, ticket):
         ticket.evaluate(pairs)
 
 
-def test_the_whole_graph_is_split_as_the_ticket_says(data, links, ticket):
+def test_the_whole_graph_is_split_as_recorded_in_the_ticket(data, links, ticket):
     assert ticket.logits(data).equal(ticket.logits(links))
     assert ticket.evaluate(data) == ticket.evaluate(links)
     assert ticket.edge_index(data).equal(ticket.edge_index(links))
@@ -111,7 +111,7 @@ def test_exports_give_outputs_of_nodes(links, ticket, tmp_path):
     torch.testing.assert_close(logits, ticket.logits(links), atol=1e-5, rtol=1e-4)
 
 
-def test_a_table_of_edges_has_their_own_weights_whichever_graph_comes(data, tmp_path):
+def test_an_exported_table_has_the_weights_of_its_edges(data, tmp_path):
     data = copy.copy(data)
     low, high = data.edge_index.min(dim=0).values, data.edge_index.max(dim=0).values
     data.edge_weight = 100.0 * low + high + 1
@@ -141,7 +141,7 @@ def test_a_changed_graph_is_refused(links, ticket):
         ticket.transfer(links)
 
 
-def test_the_card_says_links(ticket):
+def test_the_card_describes_link_prediction(ticket):
     card = model_card(ticket.info, "me/links")
     assert "name: link prediction" in card
     assert "| test hits@50 % |" in card

@@ -55,7 +55,7 @@ def test_another_class_with_the_same_parameters_is_refused(saved):
             teddy.Ticket.load(path, model)
 
 
-def test_a_renamed_class_is_loaded_as_the_message_says(saved):
+def test_a_renamed_class_is_loaded_as_the_message_suggests(saved):
     class New(Own):
         pass
 

@@ -129,7 +129,7 @@ def test_the_command_line_takes_the_pruned_graph(inductive, tmp_path):
         assert "expected the whole graph" in refused(done)
 
 
-def test_the_command_line_tells_pruned_graphs_of_a_set(tmp_path):
+def test_the_command_line_distinguishes_pruned_graphs(tmp_path):
     graphs = rings_and_trees()
     ticket = teddy.find_ticket(graphs, "gcn", 0.5, 0.5, **TINY, task="graph-classification")
     ticket.save(tmp_path / "a.ticket")

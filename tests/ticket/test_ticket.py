@@ -39,7 +39,7 @@ def test_repr_is_one_short_line(ticket):
     assert len(repr(ticket)) < 130
 
 
-def test_print_tells_the_result_in_six_lines(ticket):
+def test_print_shows_the_result_in_six_lines(ticket):
     lines = str(ticket).splitlines()
     labels = ["Ticket for data: model gcn, method teddy, seed 0", "test accuracy", "edges kept"]
     labels += ["weights kept   48 of 120 (60.0% removed)", "MACs", "use it"]
@@ -60,7 +60,7 @@ def test_verify_notices_another_split(ticket, data):
         ticket.verify(data)
 
 
-def test_applying_it_keeps_its_edges_whatever_their_order(ticket, data):
+def test_apply_does_not_depend_on_the_order_of_edges(ticket, data):
     data.edge_weight = data.edge_index[0] + 0.01 * data.edge_index[1]  # by direction
     order = torch.randperm(data.num_edges, generator=torch.Generator().manual_seed(0))
     shuffled = data.clone()
@@ -128,7 +128,7 @@ def test_evaluate_looks_at_each_mask(ticket, data):
         assert ticket.evaluate(data)[name] == pytest.approx(expected)
 
 
-def test_bad_data_for_a_ticket_are_said_clearly(ticket, data):
+def test_bad_data_for_a_ticket_raise_a_clear_message(ticket, data):
     data.x[3, 4] = torch.nan
     with pytest.raises(teddy.InputError, match=r"x\[3, 4\] is nan"):
         ticket.predict(data)
@@ -136,7 +136,7 @@ def test_bad_data_for_a_ticket_are_said_clearly(ticket, data):
         ticket.predict("citeseer")
 
 
-def test_a_model_of_ours_given_as_a_module_loads_without_it(data, tmp_path):
+def test_a_built_in_model_given_as_a_module_loads_without_it(data, tmp_path):
     ticket = teddy.find_ticket(
         data, build_model("gcn", 12, 3, hidden_channels=8), 0.5, 0.6, epochs=3
     )

@@ -55,7 +55,7 @@ def test_without_a_rule_another_graph_stays_an_error(ticket, added, removed):
             ticket.predict(changed)
 
 
-def test_new_edges_stay_and_others_keep_their_fate(ticket, data, added):
+def test_new_edges_are_kept_and_others_are_unchanged(ticket, data, added):
     there = ticket.transfer(added, "training", original=data)
     expected = pairs_of(data, ticket) | {frozenset((40, 0)), frozenset((40, 7))}
     assert pairs_of(added, there) == expected
@@ -96,7 +96,7 @@ def test_a_graph_that_is_the_same_keeps_its_ticket(rule, ticket, data):
 
 @settings(max_examples=15)
 @given(order=st.permutations(range(40)), gone=st.integers(0, 5))
-def test_nodes_are_known_by_their_ids(found, order, gone):
+def test_nodes_are_matched_by_their_ids(found, order, gone):
     """Reordered, with removed and new nodes: other edges are kept or removed as before."""
     data = small_graph()
     data.node_ids = [f"n{i}" for i in range(40)]
@@ -150,7 +150,7 @@ def test_ids_may_be_in_any_sequence(of, ticket, data, added):
         (range(40), torch.zeros(41, 1), "node_ids is a Tensor, expected a list"),
     ],
 )
-def test_nodes_that_can_not_be_told_are_refused(before, now, problem, found, added):
+def test_ambiguous_nodes_are_refused(before, now, problem, found, added):
     data = small_graph()
     for graph, ids in ((data, before), (added, now)):
         if ids is not None:
@@ -170,7 +170,7 @@ def test_a_table_without_node_ids_has_the_numbers_as_ids(found, added):
     assert pairs_of(changed, there) == expected
 
 
-def test_it_is_a_ticket_that_can_be_saved_and_says_where_it_is_from(ticket, added, tmp_path):
+def test_it_can_be_saved_and_records_its_origin(ticket, added, tmp_path):
     there = ticket.transfer(added, "scored")
     there.save(tmp_path / "a.ticket")
     again = teddy.Ticket.load(tmp_path / "a.ticket")

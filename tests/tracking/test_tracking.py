@@ -47,7 +47,7 @@ def find(track, tmp_path=None, **settings):
     return teddy.find_ticket(small_graph(), "gcn", 0.1, 0.1, track=track, **SMALL | settings)
 
 
-def test_a_search_is_told_from_start_to_finish(tmp_path):
+def test_a_search_is_tracked_from_start_to_finish(tmp_path):
     notes, seen = Notes(), []
     ticket = find(notes, method="ugs", progress=lambda *values: seen.append(values))
     assert [what for what, *_ in notes.told] == ["start", *["log"] * 15, "finish"]

@@ -168,7 +168,7 @@ def test_a_process_that_is_gone_is_noticed(tmp_path):
         (FunctionLoader(lambda g: [g]), "together is 1, expected at least 2: a batch for"),
     ],
 )
-def test_processes_that_have_nothing_to_share_say_so(loader, message, tmp_path):
+def test_unsupported_loaders_of_several_processes_raise_a_clear_message(loader, message, tmp_path):
     def work(rank, folder):
         return ticket(rank, folder, loader=loader)
 

@@ -73,7 +73,7 @@ def test_parts_of_a_real_graph_are_balanced_and_cut_few_edges(citeseer):
     assert float(across) < 0.1  # drawn at random it would be 0.97
 
 
-def test_epochs_are_drawn_anew_and_the_same_from_the_same_seed(citeseer):
+def test_each_epoch_is_drawn_again_and_a_seed_repeats_them(citeseer):
     batches = Partitions(parts=8, batch=2).load(citeseer)
     one, again, other = epoch(batches), epoch(batches), epoch(batches, 1)
     assert all(torch.equal(a.rows, b.rows) for a, b in zip(one, again, strict=True))

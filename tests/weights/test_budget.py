@@ -221,7 +221,7 @@ def test_the_state_has_the_sparsity_and_the_progress_of_the_schedule():
     assert resumed.sparsity == 0.6
 
 
-def test_a_schedule_holds_for_groups_of_their_own_sparsity():
+def test_a_schedule_applies_to_groups_with_their_own_sparsity():
     weight = nn.Parameter(torch.randn(100, 10))
     groups = [{"params": [weight], "sparsity": 0.8}]
     optimizer = teddy.L0Projected(

@@ -125,7 +125,7 @@ def test_compiled_it_is_smaller_and_equal(make):
         assert torch.equal(value, before[name])
 
 
-def test_layers_know_their_new_sizes():
+def test_layers_have_their_new_sizes():
     torch.manual_seed(2)
     data, ticket = found(NormedSAGE())
     small = ticket.compile(data).model
@@ -153,7 +153,7 @@ def test_lazy_modules_are_sized_first():
     assert ticket.compile(data).num_weights < ticket.info.weights.total
 
 
-def test_a_module_that_cannot_be_smaller_runs_as_it_is_and_says_so():
+def test_a_module_that_cannot_be_smaller_runs_unchanged_with_a_note():
     class Fixed(TwoGCN):
         def forward(self, x, edge_index):
             h = self.first(x, edge_index).relu()
@@ -184,7 +184,7 @@ def test_saved_and_loaded_it_compiles_the_same(tmp_path):
     assert torch.equal(a(), b())
 
 
-def test_citeseer_with_a_module_of_its_own(citeseer):
+def test_citeseer_with_your_own_module(citeseer):
     torch.manual_seed(7)
     settings = {"epochs": 15, "distill": 10.0}
     data, ticket = found(TwoGCN(3703, 32, 6), citeseer, **settings)

@@ -96,7 +96,7 @@ def test_projecting_twice_changes_nothing(net, p):
     assert all(torch.equal(a, b) for a, b in zip(once, weights, strict=True))
 
 
-def test_a_weight_that_went_with_its_unit_does_not_count_at_the_other_end():
+def test_a_weight_removed_with_its_unit_does_not_count_in_the_next_layer():
     first, middle = torch.tensor([[3.0, 1.0]]), torch.tensor([[0.0, 1.0], [9.0, 0.0]])
     last = torch.tensor([[1.0], [1.0]])
     first[0] = torch.tensor([30.0, 1.0])  # unit 0 of the first layer is the larger, unit 1 goes
