@@ -24,8 +24,8 @@ class Molecules(torch.nn.Module):
 
 
 settings = {"graph_sparsity": 0.2, "weight_sparsity": 0.5, "task": "graph-classification"}
-own = teddy.find_ticket(data, Molecules, epochs=60, **settings)
-gcn = teddy.find_ticket(data, "gcn", epochs=60, hidden_channels=64, readout="mean", **settings)
+own = teddy.find_ticket(data, Molecules, epochs=100, **settings)
+gcn = teddy.find_ticket(data, "gcn", epochs=100, hidden_channels=64, readout="mean", **settings)
 for name, ticket in {"own": own, "gcn": gcn}.items():
     info = ticket.info
     print(f"{name}: dense {info.dense.test:.1f}%, ticket {info.ticket.test:.1f}%, {info.edges}")

@@ -90,6 +90,7 @@ if __name__ == "__main__":
     plugin = ["--load", __file__, "--task", "edge-regression"]
     sweep = ["sweep", folder / "ratings.npz", "--models", "sage", "--methods", "teddy,random"]
     few = ["--levels", "0,5", "--seeds", "3", "--epochs", "60", "--hidden-channels", "32"]
+    few += ["--jobs", "1"]  # trainings of a second each
     page = ["report", folder / "sweep", "--out", folder / "report.html"]
     for words in ([*sweep, *plugin, *few, "--out", folder / "sweep"], page):
         subprocess.run([sys.executable, "-m", "teddy", *map(str, words)], check=True)

@@ -54,6 +54,14 @@ def interruptible() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def seeding_of_missing_devices() -> None:
+    """Seed no device that is missing: torch formats the whole stack for each of these calls."""
+    for device in (torch.cuda, torch.xpu, torch.mtia):
+        if not device.is_available():
+            device.manual_seed_all = lambda seed: None
+
+
+@pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """No test reads or writes the user's cache."""
     os.environ["TEDDY_CACHE"] = str(tmp_path_factory.mktemp("cache"))

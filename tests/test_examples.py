@@ -6,6 +6,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -16,6 +17,7 @@ from teddy.tasks import TASKS
 from teddy.weights import count_nonzero
 
 FOLDER = Path(__file__).parents[1] / "examples"
+MAIN = sys.modules["__main__"]
 
 
 def metric_of(ticket):
@@ -78,7 +80,8 @@ def test_the_graph_that_the_readme_prunes():
 def run_loaded(command, check):
     """Run a script's ``python -m teddy ...`` in a process that has loaded the library."""
     assert (command[:3], check) == ([sys.executable, "-m", "teddy"], True)
-    done = run_forked(*command[3:])
+    with patch.dict(sys.modules, {"__main__": MAIN}):  # a new process would import the script
+        done = run_forked(*command[3:])
     assert done.returncode == 0, done.stderr
     print(done.stdout)
 

@@ -171,7 +171,7 @@ def test_a_ticket_with_stored_training_edges_needs_the_training_nodes():
     data = split_graph()
     _, ticket = trained(data, inference="training")
     bare = Data(x=data.x, edge_index=data.edge_index)
-    with pytest.raises(teddy.InputError, match="expected train_mask"):
+    with pytest.raises(teddy.InputError, match="data have no train_mask, expected one"):
         ticket.predict(bare)
     other = data.clone()
     other.train_mask = data.val_mask

@@ -128,7 +128,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
     (tmp_path / "search.json").write_text("{")
     with pytest.raises(InputError, match=r"search.json: file is damaged"):
         find(tmp_path / "x", tmp_path)
-    with pytest.raises(InputError, match="can't be made"):
+    with pytest.raises(InputError, match="can't be created"):
         find(tmp_path / "x", tmp_path / "thesis.tex")
 
 
