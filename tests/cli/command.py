@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import io
 import math
 import multiprocessing
@@ -16,9 +17,13 @@ from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import numpy as np
+import typer.main
 
 from conftest import small_graph
 from teddy.cli import progress
+
+#: Typer builds the commands anew for each call, which takes longer than most of the calls.
+typer.main.get_command = functools.cache(typer.main.get_command)
 
 FAST = ["--epochs", "4", "--hidden-channels", "16"]
 DOCUMENTED = (

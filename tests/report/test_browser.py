@@ -237,8 +237,15 @@ def test_downloads_have_the_data(browser, report):
         assert content["settings"] == METADATA["settings"]
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        ("light", 390),
+        ("dark", 1280),
+        pytest.param("dark", 390, marks=pytest.mark.slow),
+        pytest.param("light", 1280, marks=pytest.mark.slow),
+    ],
+)
 def test_it_fits_a_phone_and_a_desk_in_light_and_dark(browser, report, width, scheme):
     viewport = {"width": width, "height": 844}
     with opened(browser, report, viewport=viewport, color_scheme=scheme) as page:
@@ -252,7 +259,7 @@ def test_it_fits_a_phone_and_a_desk_in_light_and_dark(browser, report, width, sc
         assert overflow(page) <= 0
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_the_verdict_is_on_a_phone_without_scrolling_sideways(browser, tmp_path, scheme):
     rows = [
         {**line, "dataset": "a-data-set-with-a-very-long-name-in-one-word", "metric": "AUC",
@@ -360,7 +367,7 @@ def test_without_javascript_the_comparison_can_be_read(browser, report):
         assert "above" in page.locator(".forest:visible").first.text_content()
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.slow)])
 def test_labels_of_charts_do_not_overlap(browser, report, width):
     with opened(browser, report, viewport={"width": width, "height": 844}) as page:
         texts = page.evaluate("""() => [...document.querySelectorAll(".chart, .forest")]
@@ -380,7 +387,13 @@ def test_labels_of_charts_do_not_overlap(browser, report, width):
         assert overlaps == []
 
 
-@pytest.mark.parametrize("case", POOR)
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=[pytest.mark.slow] if case in ("one cell", "links") else [])
+        for case in POOR
+    ],
+)
 def test_poor_sweeps_still_make_a_page(browser, tmp_path, case):
     rows = POOR[case]
     with opened(browser, write_page(rows, {}, tmp_path / "report.html")) as page:
@@ -396,7 +409,14 @@ def test_poor_sweeps_still_make_a_page(browser, tmp_path, case):
         assert "sweep.json" in reasons
 
 
-@pytest.mark.parametrize("name", ["</script><b>", "<img src=x onerror=window.evil=1>", "%{x}<b>"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "<img src=x onerror=window.evil=1>",
+        "%{x}<b>",
+        pytest.param("</script><b>", marks=pytest.mark.slow),
+    ],
+)
 def test_a_method_called_by_markup_is_text_everywhere(browser, tmp_path, name):
     rows = [
         row(method, i, s, gain=s / 10, metric=name)

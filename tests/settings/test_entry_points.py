@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -220,6 +221,9 @@ def sparse_training(files, tmp_path, monkeypatch):
         return train(model, data, config, **named)
 
     monkeypatch.setattr(problem_module, "train", watched)
+    # A study in memory: the tables of one on the disk take longer than its training.
+    study = lambda optuna, folder: optuna.create_study(direction="maximize")  # noqa: E731
+    monkeypatch.setattr(import_module("teddy.sweep.tune"), "_study", study)
     for file in files.iterdir():
         (tmp_path / file.name).symlink_to(file)
     monkeypatch.chdir(tmp_path)
