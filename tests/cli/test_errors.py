@@ -152,7 +152,7 @@ def test_a_set_of_graphs_is_refused_before_any_training(command, tmp_path):
     done = run_here(command, "solubility", "--out", "o", cwd=tmp_path)
     refused(done)
     assert done.stderr == (
-        "teddy: solubility: is a set of graphs, expected one graph for the task classification; "
+        "teddy: solubility: is a set of graphs, expected one graph for the task classification, "
         "or the task graph-classification\n"
     )
     assert not (tmp_path / "o").exists()

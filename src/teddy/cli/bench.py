@@ -81,8 +81,7 @@ def bench(
     Examples:
         teddy bench my.ticket
         teddy bench my.ticket --serving
-        teddy bench citeseer --models gcn,gat
-        teddy bench pubmed --hidden-channels 64 --epochs 40 --json
+        teddy bench citeseer --models gcn,gat --json
     """
     check_names([subject], split_list(models or ""), task=settings.get("task"), load=load)
     from teddy.ticket.file import is_ticket
