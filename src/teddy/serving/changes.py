@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from teddy.errors import InputError
 from teddy.models import GNN
 from teddy.serving.answers import Answers, SubgraphAnswers
-from teddy.serving.checks import Nodes, as_edges, as_new_features, as_nodes, check_values
-from teddy.serving.graph import ServedGraph
+from teddy.serving.checks import Nodes, as_edges, as_new_features, as_nodes, as_values
+from teddy.serving.graph import Array, ServedGraph
 from teddy.serving.workspace import SharedLock
 
 #: Source and target of messages.
@@ -97,17 +97,21 @@ class ChangingGraph:
         with self._lock.writing():
             first = self.graph.num_nodes
             self._append(x)
-            added: list[tuple[int, int]] = []
+            added: _Messages = []
             try:
                 added = self._add_edges(edge_index, values)
                 queries = np.arange(first, self.graph.num_nodes)
                 if not queries.size:
-                    return torch.empty(0, self.num_outputs)
+                    return self._no_logits()
                 with self.graph.workspaces.take(self.graph.num_nodes) as workspace:
                     return self._answers.outputs(queries, workspace)
             finally:
                 self._remove(added)
                 self.graph.drop_nodes(first)
+
+    def _no_logits(self) -> Tensor:
+        dtype = next((weight.dtype for weight in self.model.parameters()), torch.float32)
+        return torch.empty(0, self.num_outputs, dtype=dtype)
 
     def _append(self, x: Tensor) -> Tensor:
         if isinstance(self._answers, SubgraphAnswers) and self._answers.node_values:
@@ -119,43 +123,64 @@ class ChangingGraph:
         self._answers.changed(np.arange(first, first + count))
         return torch.arange(first, first + count)
 
-    def _add_edges(self, edge_index: Tensor, values: Mapping[str, Tensor]) -> list[tuple[int, int]]:
+    def _add_edges(self, edge_index: Tensor, values: Mapping[str, Tensor]) -> _Messages:
         """Add edges and return their messages that are new."""
         edges = as_edges(edge_index, self.graph)
-        check_values(values, edges.shape[1], self.graph)
-        column = dict(zip(map(tuple, edges.T.tolist()), range(edges.shape[1]), strict=True))
-        added = []
-        for source, target in self.graph.directions(edges):
-            if self.graph.is_removed(source, target):
-                continue
-            if source == target and isinstance(self.model, GNN):
-                continue
-            number = column.get((source, target), column.get((target, source), 0))
-            if self.graph.add_message(source, target, values, number):
-                added.append((source, target))
+        values = as_values(values, edges.shape[1], self.graph)
+        columns = self._columns(edges, values)
+        added: _Messages = []
+        try:
+            for source, target in self.graph.directions(edges):
+                if self.graph.is_removed(source, target):
+                    continue
+                if source == target and isinstance(self.model, GNN):
+                    continue
+                column = columns[self.graph.key(source, target)]
+                if self.graph.add_message(source, target, values, column):
+                    added.append((source, target))
+        except BaseException:  # such as Ctrl-C
+            self._remove(added)
+            raise
         self._touch(added)
         return added
 
-    def _remove(self, messages: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    def _columns(self, edges: Array, values: Mapping[str, Tensor]) -> dict[tuple[int, int], int]:
+        """Return the first column of each edge, or raise if another has other values."""
+        columns: dict[tuple[int, int], int] = {}
+        for column, (source, target) in enumerate(edges.T.tolist()):
+            first = columns.setdefault(self.graph.key(source, target), column)
+            for name, value in values.items():
+                if first != column and not torch.equal(value[first], value[column]):
+                    raise InputError(
+                        f"{name} of edge {source}, {target} has two values, expected one"
+                    )
+        return columns
+
+    def _remove(self, messages: _Messages) -> _Messages:
         """Remove messages and return those that there were."""
-        removed = [(a, b) for a, b in messages if self.graph.rows.remove(b, a)]
-        self._touch(removed)
+        removed: _Messages = []
+        try:
+            for source, target in messages:
+                if self.graph.remove_message(source, target):
+                    removed.append((source, target))
+        finally:  # degrees are right after Ctrl-C, too
+            self._touch(removed)
         return removed
 
-    def _count(self, messages: list[tuple[int, int]]) -> int:
+    def _count(self, messages: _Messages) -> int:
         """Number of edges that some messages belong to."""
         if self.graph.directed:
             return len(messages)
         return len({(min(pair), max(pair)) for pair in messages})
 
-    def _touch(self, messages: list[tuple[int, int]]) -> None:
+    def _touch(self, messages: _Messages) -> None:
         self._answers.changed(np.unique(np.array(messages, np.int64).reshape(-1)))
 
     def _new_features(self, x: Tensor) -> Tensor:
         """Features of new or changed nodes, as the network takes them."""
-        x = as_new_features(x, self._width)
+        x = as_new_features(x, self._width, self.graph.features.dtype)
         if self._order is not None:
             x = x[:, self._order]
         if self._kept is not None:
             x = x[:, self._kept]
-        return x.to(self.graph.features.dtype)
+        return x

@@ -18,11 +18,12 @@ from teddy.models.layered import AttentionGNN, LayeredGNN
 from teddy.serving.answers import (
     Answers,
     AttentionAnswers,
-    LinearAnswers,
     SubgraphAnswers,
     TokenAnswers,
 )
 from teddy.serving.graph import ServedGraph
+from teddy.serving.linear import LinearAnswers
+from teddy.sparsity import check_count
 from teddy.training.adapters import ModuleAdapter
 
 # Nodes whose answers are compared with a full pass, to learn how far a module looks.
@@ -81,26 +82,53 @@ def smaller_module(model: nn.Module, adapter: Callable[[nn.Module], ModuleAdapte
 def answers_of_module(
     whole: ModuleAdapter, graph: ServedGraph, node_values: Mapping[str, Tensor], hops: int | None
 ) -> SubgraphAnswers:
-    """Answers of a module from as few hops as equal a pass over the whole graph."""
-    layers = sum(isinstance(part, MessagePassing) for part in whole.network.modules())
-    generator = np.random.default_rng(0)
-    nodes = generator.permutation(graph.num_nodes)[:_COMPARED]
-    expected = whole.evaluation_outputs()[torch.from_numpy(nodes)]
-    tries = [hops] if hops is not None else range(layers, layers + _MORE_HOPS + 1)
-    off = 0.0
+    """Answers of a module from as few hops as equal a pass over the whole graph.
+
+    A number of hops is proved by a node whose neighbourhood goes on beyond them. Without one, it is
+    one more than the message passings of a pass, since a change of the graph may bring such a node.
+    """
+    if hops is not None:
+        check_count(hops, "hops")
+    outputs, passings = _counted_pass(whole)
+    shuffled = np.random.default_rng(0).permutation(graph.num_nodes)
+    linked = graph.rows.arrays[1][shuffled] > 0
+    nodes = shuffled[np.argsort(~linked, kind="stable")][:_COMPARED]
+    expected = outputs[torch.from_numpy(nodes)]
+    tries = range(max(passings, 1), passings + _MORE_HOPS + 1) if hops is None else [hops]
+    scale = max(1.0, float(expected.abs().max())) if nodes.size else 1.0
     for number in tries:
-        answers = SubgraphAnswers(whole, graph, max(number, 1), node_values)
+        answers = SubgraphAnswers(whole, graph, number, node_values)
         # One by one: what a node lacks may be in the neighbourhood of another.
-        parts = [torch.zeros(0, expected.size(1))]
-        for node in nodes:
+        rows, ends = [expected[:0]], True
+        for node in nodes[:, None]:
             with graph.workspaces.take(graph.num_nodes) as workspace:
-                parts.append(answers.outputs(np.array([node]), workspace))
-        off = float((torch.cat(parts) - expected).abs().max()) if nodes.size else 0.0
-        if off <= _TOLERANCE * max(1.0, float(expected.abs().max()) if nodes.size else 1.0):
-            answers.num_outputs = expected.size(1)
+                rows.append(answers.outputs(node, workspace))
+                workspace.clear()
+                *_, inner, outer = graph.levels(workspace, node, number + 1)
+                ends = ends and inner == outer
+        off = float((torch.cat(rows) - expected).abs().max()) if nodes.size else 0.0
+        if off <= _TOLERANCE * scale and (hops is not None or number > passings or not ends):
+            answers.num_outputs = outputs.size(1)
             return answers
     raise InputError(
-        f"outputs of a {type(whole.network).__name__} from {max(number, 1)} hops differ from a "
+        f"outputs of a {type(whole.network).__name__} from {number} hops differ from a "
         f"pass over the whole graph by {off:.1e}, expected a module that looks at a node's "
         "neighbourhood alone, or more hops (hops=...); else use predict(data)"
     )
+
+
+def _counted_pass(whole: ModuleAdapter) -> tuple[Tensor, int]:
+    """Outputs of a pass over the whole graph, and how many times messages are passed in it."""
+    passings = 0
+
+    def count(*_: object) -> None:
+        nonlocal passings
+        passings += 1
+
+    parts = [part for part in whole.network.modules() if isinstance(part, MessagePassing)]
+    hooks = [part.register_propagate_forward_pre_hook(count) for part in parts]
+    try:
+        return whole.evaluation_outputs(), max(passings, len(parts))
+    finally:
+        for hook in hooks:
+            hook.remove()

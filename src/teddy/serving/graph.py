@@ -46,9 +46,11 @@ class ServedGraph:
         self.directed, self.workspaces = directed, Workspaces()
         source, target = (end.numpy() for end in edge_index)
         order = np.lexsort((source, target))
+        if bool(((np.diff(source[order]) == 0) & (np.diff(target[order]) == 0)).any()):
+            raise InputError("edge_index has a message twice, expected each once (use coalesce)")
         self.values = {name: value[torch.from_numpy(order)] for name, value in values.items()}
         entry: Array | None = None
-        self._numbered = weighted is None
+        self._numbered, self._free = weighted is None, list[int]()
         if weighted is None:  # numbers of messages
             entry = np.arange(order.size)
         elif weighted:
@@ -103,12 +105,34 @@ class ServedGraph:
         if self.rows.find(target, source) >= 0:
             return False
         if self._numbered:
-            number = next(iter(self.values.values())).size(0)
-            for name, known in self.values.items():
-                new = values[name][column : column + 1].to(known.dtype)
-                self.values[name] = torch.cat([known, new])
-            return self.rows.add(target, source, number)
+            return self.rows.add(target, source, self._store(values, column))
         return self.rows.add(target, source, float(values["edge_weight"][column]))
+
+    def remove_message(self, source: int, target: int) -> bool:
+        """Remove a message if it is there; return whether it was."""
+        place = self.rows.find(target, source)
+        if place >= 0 and self._numbered and self.values:
+            self._free.append(int(self.rows.arrays[3][place]))
+        return place >= 0 and self.rows.remove(target, source)
+
+    def _store(self, values: Mapping[str, Tensor], column: int) -> int:
+        """Store the values of a message where no message has its own; return its number."""
+        if not self._free:
+            count = next(iter(self.values.values())).size(0)
+            room = max(count, 16)
+            self.values = {
+                name: torch.cat([known, known.new_zeros(room, *known.shape[1:])])
+                for name, known in self.values.items()
+            }
+            self._free = list(range(count, count + room))[::-1]
+        number = self._free.pop()
+        for name, known in self.values.items():
+            known[number] = values[name][column]
+        return number
+
+    def key(self, source: int, target: int) -> tuple[int, int]:
+        """The edge that a message belongs to."""
+        return (source, target) if self.directed else (min(source, target), max(source, target))
 
     def directions(self, edges: Array) -> list[tuple[int, int]]:
         """Source and target of each message of some edges."""

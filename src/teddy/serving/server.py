@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import os
-import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from teddy.errors import InputError
+from teddy.graph.canonical import check_edges, check_rows
 from teddy.models import GNN
+from teddy.models.module_call import copy_uncached
 from teddy.serving.changes import ChangingGraph
 from teddy.serving.checks import Nodes, as_nodes
 from teddy.serving.choose import (
@@ -26,8 +25,6 @@ from teddy.serving.graph import ServedGraph
 from teddy.serving.workspace import SharedLock
 from teddy.tasks import Classification, Task
 from teddy.training.adapters import ModuleAdapter
-
-_servers: weakref.WeakSet[Server] = weakref.WeakSet()
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,8 @@ class Server(ChangingGraph):
     Args:
         model: A built-in model but Specformer, or a module with ``forward(x, edge_index)`` whose
             output at a node depends on its neighbourhood alone; it is copied.
-        x: Features ``[N, F]``, dense or sparse; dense ones in a memory-mapped file stay there.
+        x: Features ``[N, F]``, dense or sparse. Dense ones are shared, not copied, so that a
+            memory-mapped file stays on disk: change them by :meth:`set_features` only.
         edge_index: The kept edges, both directions of each, or as messages run if ``directed``.
         edge_values: Values of messages by name, such as ``edge_weight``.
         node_values: Values of nodes that a module takes, by name.
@@ -101,8 +99,12 @@ class Server(ChangingGraph):
     ) -> None:
         if not isinstance(edge_index, Tensor):
             raise InputError("cannot serve a HeteroData, expected a graph of one node type")
-        model = copy.deepcopy(model).cpu().eval().requires_grad_(False)
-        x, edge_index = x.detach().cpu(), edge_index.cpu()
+        model = copy_uncached(model).cpu().eval()
+        for parameter in model.parameters():
+            parameter.requires_grad_(False)
+        x = x.detach().cpu()
+        edge_index = check_edges(edge_index, x.size(0)).cpu()
+        check_rows(edge_values or {}, edge_index.size(1))
         edge_values = {name: value.detach().cpu() for name, value in (edge_values or {}).items()}
         self._order, self._kept, self._width = order, None, tuple(x.shape[1:])
         self.task = Classification() if task is None else task
@@ -134,7 +136,6 @@ class Server(ChangingGraph):
             self._answers = answers_of_module(whole, graph, node_values or {}, hops)
             self.num_outputs = self._answers.num_outputs
         self.graph = graph
-        _servers.add(self)
 
     @property
     def num_nodes(self) -> int:
@@ -157,7 +158,7 @@ class Server(ChangingGraph):
         with self._lock.reading():
             queries = as_nodes(nodes, self.graph)
             if not queries.size:
-                return torch.empty(0, self.num_outputs)
+                return self._no_logits()
             with self.graph.workspaces.take(self.graph.num_nodes) as workspace:
                 return self._answers.outputs(queries, workspace)
 
@@ -179,12 +180,3 @@ class Server(ChangingGraph):
     def __repr__(self) -> str:
         name = type(self.model).__name__
         return f"Server({name}, nodes={self.num_nodes}, messages={self.graph.rows.nnz})"
-
-
-def _forget_locks() -> None:
-    """Give each server of a forked process a lock that nobody holds."""
-    for server in list(_servers):
-        server._lock = SharedLock()
-
-
-os.register_at_fork(after_in_child=_forget_locks)

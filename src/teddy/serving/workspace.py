@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+_locks: weakref.WeakSet[SharedLock] = weakref.WeakSet()
 
 
 class Workspace:
@@ -89,6 +92,7 @@ class SharedLock:
 
     def __init__(self) -> None:
         self._changed, self._readers, self._writing = threading.Condition(), 0, False
+        _locks.add(self)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -126,3 +130,12 @@ class SharedLock:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__()  # type: ignore[misc]
+
+
+def _release() -> None:
+    """Release all locks of a forked process: the threads that held them are not in it."""
+    for lock in list(_locks):
+        lock.__setstate__({})
+
+
+os.register_at_fork(after_in_child=_release)
