@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import teddy
-from conftest import small_graph
 from serving.test_answers import graph, masked_model
 from teddy.serving import Server
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
 
-from teddy.serving.service import Described, Limits, create_app
+from teddy.serving import gate
+from teddy.serving.schema import Described, Limits
+from teddy.serving.service import create_app
 
 
 def make_app(limits=None, ids=None, weighted=False):
@@ -150,6 +142,49 @@ def test_large_bodies_are_refused_before_they_are_read():
         assert "larger than 1000 bytes" in json.loads(body)["detail"]
 
 
+def test_ids_that_are_numbers_are_never_taken_for_positions():
+    app, server = make_app(ids=[str(number + 10) for number in range(40)])
+    status, found = post(app, "/predict", {"nodes": [12, "12"], "probabilities": True})
+    assert status == 200
+    torch.testing.assert_close(torch.tensor(found["probabilities"]), server.predict_proba([2, 2]))
+    status, found = post(app, "/predict", {"nodes": [3]})
+    assert (status, found) == (422, {"detail": "the graph has no node with the id '3'"})
+    assert post(app, "/predict/new", {"nodes": [{"x": [0] * 6, "neighbours": [3]}]})[0] == 422
+
+
+def test_a_lone_surrogate_is_refused():
+    app, _ = make_app()
+    status, body = request(app, "POST", "/predict", b'{"nodes": ["\\ud800"]}')
+    assert (status, json.loads(body)["detail"]) == (422, "the graph has no node with the id '?'")
+
+
+def test_every_status_is_documented():
+    app, _ = make_app()
+    status, body = request(app, "POST", "/predict", b"9\xff")
+    assert (status, json.loads(body)) == (400, {"detail": "There was an error parsing the body"})
+    answers = app.openapi()["paths"]["/predict"]["post"]["responses"]
+    assert {"200", "400", "408", "413", "422"} <= set(answers)
+
+
+def test_a_body_that_never_comes_is_refused(monkeypatch):
+    monkeypatch.setattr(gate, "_BODY_SECONDS", 0.05)
+    sent = []
+
+    async def never():
+        await asyncio.sleep(60)
+
+    async def send(message):
+        sent.append(message)
+
+    app, _ = make_app()
+    scope = {
+        "type": "http", "method": "POST", "path": "/predict", "headers": [], "query_string": b"",
+    }  # fmt: skip
+    asyncio.run(app(scope, never, send))
+    assert sent[0]["status"] == 408
+    assert (b"connection", b"close") in sent[0]["headers"]
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
@@ -196,59 +231,3 @@ def test_metrics_count_requests_by_path():
     assert "secret" not in text
     assert json.loads(request(app, "GET", "/ready")[1]) == {"status": "ready"}
     assert json.loads(request(app, "GET", "/")[1])["nodes"] == 40
-
-
-def ask(port, path, content=None):
-    data = None if content is None else json.dumps(content).encode()
-    made = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data=data)
-    made.add_header("content-type", "application/json")
-    with urllib.request.urlopen(made, timeout=10) as answer:
-        return json.load(answer)
-
-
-@pytest.fixture
-def service(tmp_path):
-    """A real service of two processes."""
-    data = small_graph()
-    ticket = teddy.find_ticket(data, "gcn", epochs=2, hidden_channels=8)
-    ticket.save(tmp_path / "a.ticket")
-    torch.save(data, tmp_path / "data.pt")
-    command = [sys.executable, "-m", "teddy", "serve", "a.ticket", "data.pt"]
-    command += ["--port", "0", "--workers", "2"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    line = process.stderr.readline()
-    while line and "http://" not in line:
-        line = process.stderr.readline()
-    yield process, int(line.rpartition(":")[2]), ticket.predict(data), tmp_path
-    process.kill()
-    process.wait()
-
-
-def test_a_service_of_two_processes(service):
-    process, port, expected, folder = service
-    found = ask(port, "/predict", {"nodes": list(range(40))})["predictions"]
-    assert [int(value) for value in found] == expected.tolist()
-    children = subprocess.run(
-        ["ps", "--ppid", str(process.pid), "-o", "pid="], capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert len(children) == 2
-    os.kill(int(children[0]), signal.SIGKILL)
-    assert "started again" in process.stderr.readline()
-    stop = time.monotonic() + 60
-    answered = 0
-    while answered < 10 and time.monotonic() < stop:
-        try:
-            answered += ask(port, "/health") == {"status": "ok"}
-        except (urllib.error.URLError, ConnectionError):
-            time.sleep(0.1)
-    assert answered == 10
-    busy = subprocess.run(
-        [sys.executable, "-m", "teddy", "serve", "a.ticket", "data.pt", "--port", str(port)],
-        cwd=folder, capture_output=True, text=True,
-    )  # fmt: skip
-    assert busy.returncode == 2
-    assert f"cannot listen on 127.0.0.1:{port}" in busy.stderr.splitlines()[-1]
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=60) == 0
-    with socket.socket() as again:
-        assert again.connect_ex(("127.0.0.1", port)) != 0

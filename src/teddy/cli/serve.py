@@ -69,7 +69,8 @@ def serve(
     shown = f"[{address}]" if ":" in address else address
 
     def make_app() -> object:
-        from teddy.serving.service import Described, Limits, create_app
+        from teddy.serving.schema import Described, Limits
+        from teddy.serving.service import create_app
 
         metadata = {
             "ticket": Path(ticket).name, "dataset": info.dataset, "method": info.method,

@@ -6,10 +6,8 @@ FastAPI checks requests and describes them (OpenAPI); uvicorn speaks HTTP.
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from fastapi import FastAPI, Request, Response
@@ -24,87 +22,19 @@ from prometheus_client import (
     generate_latest,
     multiprocess,
 )
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 from torch import Tensor
 
 from teddy.errors import InputError
+from teddy.serving.gate import Gate, problem
+from teddy.serving.schema import Answer, Described, Limits, NewNode, NewQuery, Problem, Query
 from teddy.serving.server import Server
 
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
-_INDEX = Field(ge=0, le=2**63 - 1)
 # Nodes of an answer that is computed at once, without a thread of its own.
 _SMALL = 256
 _PATHS = {
     "/", "/health", "/ready", "/metrics", "/predict", "/predict/new", "/openapi.json", "/docs",
 }  # fmt: skip
-Number = Annotated[float, Field(allow_inf_nan=False)]
-NodeId = Annotated[StrictInt, _INDEX] | StrictStr
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Largest requests that are answered.
-
-    Attributes:
-        nodes: Nodes of a request.
-        body: Bytes of its body.
-    """
-
-    nodes: int = 10_000
-    body: int = 16 << 20
-
-
-@dataclass(frozen=True)
-class Described:
-    """What a service tells of its ticket.
-
-    Attributes:
-        metadata: Name and numbers, as JSON.
-        classes: Names of the classes, where they have any.
-        node_ids: Ids of the nodes, where they have any, in the order of their numbers.
-    """
-
-    metadata: Mapping[str, Any]
-    classes: Sequence[str] | None = None
-    node_ids: Sequence[str] | None = None
-
-
-class Query(BaseModel):
-    """Nodes of the graph."""
-
-    model_config = ConfigDict(extra="forbid")
-    nodes: list[NodeId] = Field(description="Numbers of nodes, or their ids.", examples=[[0, 7]])
-    probabilities: bool = Field(False, description="Whether to return probabilities, too.")
-
-
-class NewNode(BaseModel):
-    """A node that is not in the graph."""
-
-    model_config = ConfigDict(extra="forbid")
-    x: list[Number] = Field(description="Its features.")
-    neighbours: list[NodeId] = Field([], description="Nodes of the graph that it is joined to.")
-    weights: list[Number] | None = Field(None, description="Weights of these edges.")
-
-
-class NewQuery(BaseModel):
-    """Nodes that are not in the graph, which stays as it is."""
-
-    model_config = ConfigDict(extra="forbid")
-    nodes: list[NewNode]
-    probabilities: bool = Field(False, description="Whether to return probabilities, too.")
-
-
-class Answer(BaseModel):
-    """Predictions in the order of the request."""
-
-    predictions: list[Any]
-    probabilities: list[Any] | None = None
-
-
-class Problem(BaseModel):
-    """A request that cannot be answered: one sentence."""
-
-    detail: str
 
 
 def create_app(server: Server, described: Described, limits: Limits | None = None) -> FastAPI:
@@ -117,6 +47,7 @@ def create_app(server: Server, described: Described, limits: Limits | None = Non
     """
     limits = limits or Limits()
     numbers = {str(name): number for number, name in enumerate(described.node_ids or ())}
+    numeric = any(name.lstrip("-").isdecimal() for name in numbers)
     registry = CollectorRegistry()
     requests = Counter(
         "teddy_requests", "Requests by path and status.", ["path", "status"], registry=registry
@@ -127,7 +58,7 @@ def create_app(server: Server, described: Described, limits: Limits | None = Non
     )  # fmt: skip
     app = FastAPI(
         title="TEDDY", description="Predictions of a graph lottery ticket.", version="1",
-        responses={413: {"model": Problem}, 422: {"model": Problem}},
+        responses={status: {"model": Problem} for status in (400, 408, 413, 422)},
     )  # fmt: skip
 
     def measured(path: str, status: int, duration: float) -> None:
@@ -135,28 +66,26 @@ def create_app(server: Server, described: Described, limits: Limits | None = Non
         requests.labels(path, status).inc()
         seconds.labels(path).observe(duration)
 
-    app.add_middleware(_Gate, limit=limits.body, measured=measured)
+    app.add_middleware(Gate, limit=limits.body, measured=measured)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         parts = [str(part) for part in first["loc"] if part != "body" and "-" not in str(part)]
         if first["type"] == "json_invalid":
-            return _problem(422, 'the body is not JSON, expected an object such as {"nodes": [0]}')
-        return _problem(422, f"{'.'.join(parts) or 'body'}: {first['msg']}")
+            return problem(422, 'the body is not JSON, expected an object such as {"nodes": [0]}')
+        return problem(422, f"{'.'.join(parts) or 'body'}: {first['msg']}")
 
     @app.exception_handler(InputError)
     async def refused(request: Request, error: InputError) -> JSONResponse:
-        return _problem(422, str(error))
+        return problem(422, str(error))
 
     def number(node: int | str) -> int:
-        if isinstance(node, str):
-            if node not in numbers:
-                raise InputError(f"the graph has no node with the id '{node[:80]}'")
-            return numbers[node]
-        if numbers and str(node) in numbers:  # ids that are numbers
-            return numbers[str(node)]
-        return node
+        if isinstance(node, int) and not numeric:
+            return node
+        if str(node) not in numbers:
+            raise InputError(f"the graph has no node with the id '{str(node)[:80]}'")
+        return numbers[str(node)]
 
     def answer(logits: Tensor, probabilities: bool) -> JSONResponse:
         if not bool(torch.isfinite(logits).all()):
@@ -244,55 +173,6 @@ def _logits_of_new(server: Server, nodes: Sequence[NewNode], number: Any) -> Ten
     x = torch.tensor([node.x for node in nodes]).view(len(nodes), -1)
     edges = torch.tensor([source, target], dtype=torch.long)
     return server.logits_of_new(x, edges, **values)
-
-
-class _Gate:
-    """ASGI middleware: refuses bodies that are too large, and measures every request."""
-
-    def __init__(self, app: Any, limit: int, measured: Callable[[str, int, float], None]) -> None:
-        self.app, self.limit, self.measured = app, limit, measured
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        started, status = time.perf_counter(), 500
-
-        async def noted(message: Any) -> None:
-            nonlocal status
-            status = message.get("status", status)
-            await send(message)
-
-        body = await self._body(scope, receive)
-        if body is None:
-            text = f"the body is larger than {self.limit} bytes, expected a smaller request"
-            await _problem(413, text)(scope, receive, noted)
-        else:
-            parts = [{"type": "http.request", "body": body, "more_body": False}]
-
-            async def again() -> Any:
-                return parts.pop() if parts else await receive()
-
-            await self.app(scope, again, noted)
-        self.measured(scope["path"], status, time.perf_counter() - started)
-
-    async def _body(self, scope: Any, receive: Any) -> bytes | None:
-        """The whole body; None: it is too large, or the client has gone."""
-        length = dict(scope["headers"]).get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > self.limit:
-            return None
-        body, more = b"", True
-        while more:
-            message = await receive()
-            body += message.get("body", b"")
-            more = message.get("more_body", False) and message["type"] == "http.request"
-            if len(body) > self.limit:
-                return None
-        return body
-
-
-def _problem(status: int, detail: str) -> JSONResponse:
-    return JSONResponse({"detail": " ".join(detail.split())[:500]}, status_code=status)
 
 
 def _collected(registry: CollectorRegistry) -> CollectorRegistry:
