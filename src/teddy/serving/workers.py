@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from types import FrameType
@@ -23,6 +24,7 @@ from teddy.errors import InputError
 _GRACE = 10
 # A worker that lives shorter than this many seconds is started again after a pause.
 _SHORT_LIFE = 1.0
+_STOPS = (signal.SIGTERM, signal.SIGINT)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -55,6 +57,8 @@ def run(make_app: Callable[[], Any], listener: socket.socket, workers: int = 1) 
         workers: Number of processes.
     """
     if workers == 1:
+        for number in _STOPS:
+            signal.signal(number, _leave)
         _serve(make_app, listener)
         return
     with tempfile.TemporaryDirectory(prefix="teddy-serve-") as folder:
@@ -64,6 +68,10 @@ def run(make_app: Callable[[], Any], listener: socket.socket, workers: int = 1) 
             _Parent(make_app, listener, workers).run()
         finally:
             del os.environ["PROMETHEUS_MULTIPROC_DIR"]
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(0)
 
 
 def _serve(make_app: Callable[[], Any], listener: socket.socket) -> None:
@@ -83,30 +91,37 @@ class _Parent:
         self.make_app, self.listener = make_app, listener
         self.workers, self.stopping = workers, False
         self.started: dict[int, float] = {}
+        self.pipe = os.pipe()  # its end tells workers that the parent was killed
 
     def run(self) -> None:
         """Keep the workers running until a signal stops them."""
-        handlers = {
-            number: signal.signal(number, self._stop) for number in (signal.SIGTERM, signal.SIGINT)
-        }
+        handlers = {number: signal.signal(number, self._stop) for number in _STOPS}
         try:
             for _ in range(self.workers):
-                self._start()
+                if not self.stopping:
+                    self._start()
             while self.started:
                 self._wait()
         finally:
             for number, handler in handlers.items():
                 signal.signal(number, handler)
+            for end in self.pipe:
+                os.close(end)
 
     def _start(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)  # until the child is noted
         child = os.fork()
         if child:
             self.started[child] = time.monotonic()
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
             return
         code = 1
         try:
-            for number in (signal.SIGTERM, signal.SIGINT):
+            for number in _STOPS:
                 signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
+            os.close(self.pipe[1])
+            threading.Thread(target=self._watch, daemon=True).start()
             torch.set_num_threads(1)  # each worker has a core; threads do not survive a fork
             _serve(self.make_app, self.listener)
             code = 0
@@ -116,6 +131,11 @@ class _Parent:
             print(f"teddy: a worker failed ({type(error).__name__}: {error})", file=sys.stderr)
         finally:
             os._exit(code)
+
+    def _watch(self) -> None:
+        """Stop this worker when the parent has ended, however it did."""
+        os.read(self.pipe[0], 1)
+        os.kill(os.getpid(), signal.SIGTERM)
 
     def _wait(self) -> None:
         """Wait for a worker to end, and start it again unless all are to stop."""
