@@ -20,10 +20,16 @@ from torch_geometric.data import Data
 settings.register_profile(
     "shared-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
 )
-settings.load_profile("shared-machine")
+settings.register_profile("quick", settings.get_profile("shared-machine"), max_examples=30)
 
 #: Models whose layers pass messages: those whose edges can have weights.
 LAYERED = ("gcn", "gat", "gin", "sage", "unimp")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw fewer examples where the slow tests are left out."""
+    quick = getattr(config.option, "markexpr", "") == "not slow"
+    settings.load_profile("quick" if quick else "shared-machine")
 
 
 @pytest.hookimpl(trylast=True)

@@ -169,12 +169,13 @@ def test_datasets_lists_every_data_set(tmp_path):
 
 
 def test_bench_times_kernels_and_torch(tmp_path):
-    timed = run_here("bench", "--models", "gcn", "--epochs", "3", "--json", cwd=tmp_path)
+    small = ["bench", "--models", "gcn", "--epochs", "3", "--hidden-channels", "64"]
+    timed = run_here(*small, "--json", cwd=tmp_path)
     rows = json.loads(timed.stdout)["rows"]
     assert {row["model"] for row in rows} == {"gcn"}
     assert rows[0]["threads"] == 1
     assert all(row["torch_ms"] > 0 for row in rows)
-    for_people = run_here("bench", "--models", "gcn", "--epochs", "3", cwd=tmp_path)
+    for_people = run_here(*small, cwd=tmp_path)
     assert "plain torch" in for_people.stdout
     assert "expected one of" in refused(run_here("bench", "--models", "gcm", cwd=tmp_path))
     assert "expected a whole number from 3" in refused(

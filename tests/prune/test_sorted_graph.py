@@ -67,7 +67,7 @@ def test_both_paths_agree(num_nodes, num_pairs, seed, loops, by_column, p, metho
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("method", METHODS)
 def test_many_edges_hubs_and_threads(method, threads):
-    edges = sorted_list(3000, 100_000, 0, loops=20)
+    edges = sorted_list(3000, 40_000, 0, loops=20)
     hub = torch.arange(1, 3000)  # a degree that a byte can't hold
     star = torch.stack([torch.zeros_like(hub), hub])
     simple, _ = Edges.from_columns(torch.cat([edges, star], dim=1), 3000)

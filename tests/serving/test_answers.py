@@ -51,7 +51,7 @@ def close(ours, reference):
 
 @pytest.mark.parametrize("kernels", [True, False])
 @pytest.mark.parametrize("name", MODELS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     queries=st.lists(st.integers(0, 39), max_size=12),

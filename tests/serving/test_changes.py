@@ -98,7 +98,7 @@ def apply(server, reference, change, seed):
 
 
 @pytest.mark.parametrize("name", MODELS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     changes=st.lists(CHANGE, min_size=1, max_size=12),

@@ -195,7 +195,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     st.sampled_from(["/predict", "/predict/new", "/", "/health", "/x", "/%00", "/openapi.json"]),
     st.sampled_from(["POST", "GET", "PUT", "BREW"]),
