@@ -4,7 +4,8 @@ A sparse subgraph and a sparse GNN that together do as well as the dense pair, f
 *TEDDY: Trimming Edges with Degree-based Discrimination strategY* (ICLR 2024).
 
 Subpackages, in the order data flows; each imports only from those before it: kernels, store, graph,
-data, prune, weights, models, tasks, training, ticket, tracking, methods, sweep, scale, report, cli.
+data, prune, weights, models, tasks, training, serving, ticket, tracking, methods, sweep, scale,
+report, cli.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-LANGUAGES = {"bibtex", "sh", "python", "text", "csv", "json", "math"}
+LANGUAGES = {"bibtex", "dockerfile", "sh", "python", "text", "csv", "json", "math"}
 OPENING = re.compile(r"^```(\w*)(?: (\S+))?$")
 SPAN = re.compile(r"`((?:teddy |make |torchrun |pip install |python -m |python tools/)[^`]*)`")
 ASSIGNMENT = re.compile(r"^(?:export )?([A-Z_]+)=(\S+)")

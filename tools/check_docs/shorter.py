@@ -38,6 +38,7 @@ ALL_SMALL = ("sweep", "search", "tune")
 #: Reasons why commands with a word are parsed only.
 PARSED = {
     "push": "writes to the Hugging Face Hub",
+    "serve": "runs until it is stopped",
     "hub:": "reads from the Hugging Face Hub",
     "wandb:": "needs an account",
     "--module": "takes a ticket of your own module",

@@ -1,0 +1,70 @@
+"""Fill the tables of docs/serving.md from docs/results/bench_serving.json.
+
+python -m benchmarks.serving --json docs/results/bench_serving.json
+python tools/make_serving_results.py
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from teddy.store.atomic import write_atomically
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "serving.md"
+RESULTS = ROOT / "docs" / "results" / "bench_serving.json"
+BEGIN, END = "<!-- made by tools/make_serving_results.py -->", "<!-- end -->"
+COLUMNS = (
+    "graph", "edges", "nodes", "1 node: p50", "p99", "64 nodes: p50", "p99", "1,024 nodes: p50",
+)  # fmt: skip
+
+
+def main() -> None:
+    write_atomically(PAGE, filled(PAGE.read_text()).encode())
+
+
+def filled(text: str) -> str:
+    """Return the page with its tables filled in."""
+    before, rest = text.split(BEGIN)
+    return f"{before}{BEGIN}\n{tables()}\n{END}{rest.split(END)[1]}"
+
+
+def read_rows() -> list[dict[str, Any]]:
+    """Return the measured rows."""
+    rows: list[dict[str, Any]] = json.loads(RESULTS.read_text())["rows"]
+    return rows
+
+
+def tables() -> str:
+    """Return a table for each data set, in Markdown."""
+    rows, parts = read_rows(), []
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        found = {(r["graph"], r["batch"]): r for r in rows if r["dataset"] == dataset}
+        lines = [COLUMNS, ["---"] * len(COLUMNS)]
+        for graph in dict.fromkeys(graph for graph, _ in found):
+            lines.append(table_row(graph, [found[graph, batch] for batch in (1, 64, 1024)]))
+        table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        parts.append(f"**{dataset}**\n\n{table}")
+    return "\n\n".join(parts)
+
+
+def table_row(graph: str, rows: list[dict[str, Any]]) -> list[str]:
+    """Return a row: counts for 64 nodes, then milliseconds or how many times as fast as dense."""
+    one, some, many = rows
+    counts = [f"{some[name]:,.0f}" if name in some else "" for name in ("edges", "nodes")]
+    cells = [(one, "p50"), (one, "p99"), (some, "p50"), (some, "p99"), (many, "p50")]
+    return [graph, *counts, *(cell(row, name) for row, name in cells)]
+
+
+def cell(row: dict[str, Any], name: str) -> str:
+    """Return milliseconds, and for a pruned graph how many times as fast as dense."""
+    milliseconds = f"{row[f'{name}_ms']:.3g} ms"
+    if row["graph"] == "dense":
+        return milliseconds
+    return f"{row[f'{name}_faster']:.3g}x"
+
+
+if __name__ == "__main__":
+    main()
