@@ -1,7 +1,10 @@
-"""Fill the tables of docs/serving.md from docs/results/bench_serving.json.
+"""Fill the tables of docs/serving.md from stored results in docs/results.
 
 python -m benchmarks.serving --json docs/results/bench_serving.json
 python tools/make_serving_results.py
+
+The accuracies are the ``summary`` of ``teddy sweep --summary --json`` without the seconds; the page
+has the command of the sweep.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ from teddy.store.atomic import write_atomically
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "serving.md"
 RESULTS = ROOT / "docs" / "results" / "bench_serving.json"
-BEGIN, END = "<!-- made by tools/make_serving_results.py -->", "<!-- end -->"
+ACCURACY = ROOT / "docs" / "results" / "serving_accuracy.json"
+BEGIN, END = "<!-- made by tools/make_serving_results.py: {} -->", "<!-- end -->"
 COLUMNS = (
     "graph", "edges", "nodes", "1 node: p50", "p99", "64 nodes: p50", "p99", "1,024 nodes: p50",
 )  # fmt: skip
@@ -27,8 +31,11 @@ def main() -> None:
 
 def filled(text: str) -> str:
     """Return the page with its tables filled in."""
-    before, rest = text.split(BEGIN)
-    return f"{before}{BEGIN}\n{tables()}\n{END}{rest.split(END)[1]}"
+    for name, table in (("latency", latency_tables()), ("accuracy", accuracy_table())):
+        begin = BEGIN.format(name)
+        before, rest = text.split(begin)
+        text = f"{before}{begin}\n{table}\n{END}{rest.split(END, 1)[1]}"
+    return text
 
 
 def read_rows() -> list[dict[str, Any]]:
@@ -37,7 +44,7 @@ def read_rows() -> list[dict[str, Any]]:
     return rows
 
 
-def tables() -> str:
+def latency_tables() -> str:
     """Return a table for each data set, in Markdown."""
     rows, parts = read_rows(), []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
@@ -48,6 +55,19 @@ def tables() -> str:
         table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
         parts.append(f"**{dataset}**\n\n{table}")
     return "\n\n".join(parts)
+
+
+def accuracy_table() -> str:
+    """Return the accuracies on arxiv-surrogate, in Markdown."""
+    rows: list[dict[str, Any]] = json.loads(ACCURACY.read_text())
+    lines = ["| edges | test accuracy | to dense, 95% interval |", "| --- | --- | --- |"]
+    lines.append(f"| dense | {rows[0]['dense']:.1f} | |")
+    for row in sorted(rows, key=lambda row: (row["graph_sparsity"], -row["mean"])):
+        name = f"{row['method'].partition(':')[0]} {row['graph_sparsity']:.0%}"
+        low, high = (row["difference"][end] for end in ("low", "high"))
+        difference = f"{row['difference']['mean']:+.1f} ({low:+.1f} to {high:+.1f})"
+        lines.append(f"| {name} | {row['mean']:.1f} ± {row['deviation']:.1f} | {difference} |")
+    return "\n".join(lines)
 
 
 def table_row(graph: str, rows: list[dict[str, Any]]) -> list[str]:
@@ -61,7 +81,7 @@ def table_row(graph: str, rows: list[dict[str, Any]]) -> list[str]:
 def cell(row: dict[str, Any], name: str) -> str:
     """Return milliseconds, and for a pruned graph how many times as fast as dense."""
     milliseconds = f"{row[f'{name}_ms']:.3g} ms"
-    if row["graph"] == "dense":
+    if row["graph"] == "dense" or row["graph"].startswith("PyG"):
         return milliseconds
     return f"{row[f'{name}_faster']:.3g}x"
 
