@@ -100,6 +100,30 @@ def test_values_of_another_length():
         Server(masked_model("gcn", 1), x, edges.edge_index, {"edge_weight": weight})
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"model": None}, "model is a NoneType, expected a module"),
+        ({"x": torch.rand(40, 4)}, r"x has shape \[40, 4\], expected \[N, 6\]"),
+        ({"x": torch.rand(40)}, r"x has shape \[40\], expected \[N, 6\]"),
+        ({"edge_values": {"edge_attr": torch.rand(2, 3)}}, "a GCN does not take edge_attr"),
+        ({"edge_values": {"edge_weight": torch.rand(2, 1)}}, "edge_weight has several columns"),
+        (
+            {
+                "model": masked_model("nagphormer", 1),
+                "edge_values": {"edge_weight": torch.rand(2)},
+            },
+            "a NAGphormer does not take edge_weight, expected nothing",
+        ),
+    ],
+)
+def test_wrong_inputs_of_a_new_server(wrong, message):
+    inputs = {"model": masked_model("gcn", 1), "x": torch.rand(40, 6)}
+    inputs |= {"edge_index": torch.tensor([[0, 1], [1, 0]]), **wrong}
+    with pytest.raises(InputError, match=message):
+        Server(**inputs)
+
+
 def test_an_interrupted_change_changes_nothing(monkeypatch):
     served = make_server()
     before, add_message, calls = served.logits(EVERY), served.graph.rows.add, []

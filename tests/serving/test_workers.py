@@ -117,6 +117,17 @@ def test_workers_end_with_a_killed_parent():
     assert workers == []
 
 
+def test_workers_that_fail_at_once_end_the_service():
+    script = PARENT.replace("    time.sleep(60)", "    raise OSError('no room')")
+    script = script.replace("workers._serve =", "workers._SHORT_LIFE = 0.5\nworkers._serve =")
+    done = subprocess.run(
+        [sys.executable, "-c", script, "2"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode != 0
+    assert "a worker failed (OSError: no room)" in done.stderr
+    assert done.stderr.strip().endswith("workers end as soon as they start, see the errors above")
+
+
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_all_with_success(count, number):

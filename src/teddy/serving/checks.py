@@ -8,14 +8,32 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from teddy.errors import InputError
+from teddy.models import GNN
 from teddy.serving.graph import ServedGraph
 
 Array = NDArray[Any]
 #: Numbers of nodes.
 Nodes: TypeAlias = Tensor | Sequence[int] | Array
+
+
+def check_inputs(model: nn.Module, x: Tensor, edge_values: Mapping[str, Tensor]) -> None:
+    """Raise unless a network is a module, and takes these features and values of messages."""
+    name = type(model).__name__
+    if not isinstance(model, nn.Module):
+        raise InputError(f"model is a {name}, expected a module")
+    if not isinstance(model, GNN):
+        return
+    if x.dim() != 2 or x.size(1) != model.in_channels:
+        raise InputError(f"x has shape {list(x.shape)}, expected [N, {model.in_channels}]")
+    known = [] if model.by_node else ["edge_weight"]
+    if unknown := sorted(set(edge_values).difference(known)):
+        expected = " or ".join([*known, "nothing"])
+        raise InputError(f"a {name} does not take {', '.join(unknown)}, expected {expected}")
+    if any(value.dim() != 1 for value in edge_values.values()):
+        raise InputError("edge_weight has several columns, expected shape [E]")
 
 
 def as_nodes(nodes: Nodes, graph: ServedGraph) -> Array:

@@ -14,7 +14,7 @@ from teddy.graph.canonical import check_edges, check_rows
 from teddy.models import GNN
 from teddy.models.module_call import copy_uncached
 from teddy.serving.changes import ChangingGraph
-from teddy.serving.checks import Nodes, as_nodes
+from teddy.serving.checks import Nodes, as_nodes, check_inputs
 from teddy.serving.choose import (
     answers_of_model,
     answers_of_module,
@@ -99,6 +99,7 @@ class Server(ChangingGraph):
     ) -> None:
         if not isinstance(edge_index, Tensor):
             raise InputError("cannot serve a HeteroData, expected a graph of one node type")
+        check_inputs(model, x, edge_values or {})
         model = copy_uncached(model).cpu().eval()
         for parameter in model.parameters():
             parameter.requires_grad_(False)

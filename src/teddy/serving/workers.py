@@ -24,6 +24,8 @@ from teddy.errors import InputError
 _GRACE = 10
 # A worker that lives shorter than this many seconds is started again after a pause.
 _SHORT_LIFE = 1.0
+# So many of these in a row end the service.
+_MOST_SHORT_LIVES = 5
 _STOPS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -89,7 +91,7 @@ class _Parent:
 
     def __init__(self, make_app: Callable[[], Any], listener: socket.socket, workers: int) -> None:
         self.make_app, self.listener = make_app, listener
-        self.workers, self.stopping = workers, False
+        self.workers, self.stopping, self.short_lives = workers, False, 0
         self.started: dict[int, float] = {}
         self.pipe = os.pipe()  # its end tells workers that the parent was killed
 
@@ -107,6 +109,8 @@ class _Parent:
                 signal.signal(number, handler)
             for end in self.pipe:
                 os.close(end)
+        if self.short_lives == _MOST_SHORT_LIVES:
+            raise InputError("workers end as soon as they start, see the errors above")
 
     def _start(self) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)  # until the child is noted
@@ -147,13 +151,18 @@ class _Parent:
         started = self.started.pop(child, None)
         if started is None or self.stopping:
             return
+        short = time.monotonic() - started < _SHORT_LIFE
+        self.short_lives = self.short_lives + 1 if short else 0
+        if self.short_lives == _MOST_SHORT_LIVES:
+            self._stop()
+            return
         print(f"teddy: worker {child} ended (status {status}), started again", file=sys.stderr)
-        if time.monotonic() - started < _SHORT_LIFE:
+        if short:
             time.sleep(_SHORT_LIFE)
         if not self.stopping:
             self._start()
 
-    def _stop(self, number: int, frame: FrameType | None) -> None:
+    def _stop(self, number: int = 0, frame: FrameType | None = None) -> None:
         self.stopping = True
         for child in list(self.started):
             try:
