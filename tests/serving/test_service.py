@@ -219,6 +219,19 @@ def test_no_request_is_an_error_of_the_service(path, method, body):
 APP = make_app()
 
 
+def test_errors_of_the_service_are_counted(monkeypatch):
+    app, server = make_app()
+
+    def broken(nodes):
+        raise RuntimeError
+
+    monkeypatch.setattr(server, "logits", broken)
+    with pytest.raises(RuntimeError):
+        post(app, "/predict", {"nodes": [1]})
+    text = request(app, "GET", "/metrics")[1].decode()
+    assert 'teddy_requests_total{path="/predict",status="500"} 1.0' in text
+
+
 def test_metrics_count_requests_by_path():
     app, _ = make_app()
     post(app, "/predict", {"nodes": [1]})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi.responses import JSONResponse
@@ -31,26 +31,29 @@ class Gate:
             status = message.get("status", status)
             await send(message)
 
-        refused, body = None, b""
+        try:
+            await self._answer(scope, receive, noted)
+        finally:  # errors of the service are measured, too
+            self.measured(scope["path"], status, time.perf_counter() - started)
+
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
         try:
             async with asyncio.timeout(_BODY_SECONDS):
                 body = await self._body(scope, receive)
         except OverflowError:
             text = f"the body is larger than {self.limit} bytes, expected a smaller request"
-            refused = problem(413, text)
+            await problem(413, text)(scope, receive, send)
+            return
         except TimeoutError:
-            refused = problem(408, f"the body took more than {_BODY_SECONDS:.0f} seconds to arrive")
-            refused.headers["connection"] = "close"
-        if refused is not None:
-            await refused(scope, receive, noted)
-        else:
-            parts = [{"type": "http.request", "body": body, "more_body": False}]
+            text = f"the body took more than {_BODY_SECONDS:.0f} seconds to arrive"
+            await problem(408, text, {"connection": "close"})(scope, receive, send)
+            return
+        parts = [{"type": "http.request", "body": body, "more_body": False}]
 
-            async def again() -> Any:
-                return parts.pop() if parts else await receive()
+        async def again() -> Any:
+            return parts.pop() if parts else await receive()
 
-            await self.app(scope, again, noted)
-        self.measured(scope["path"], status, time.perf_counter() - started)
+        await self.app(scope, again, send)
 
     async def _body(self, scope: Any, receive: Any) -> bytes:
         """Return the whole body, or raise OverflowError if it is too large."""
@@ -67,7 +70,7 @@ class Gate:
         return bytes(body)
 
 
-def problem(status: int, detail: str) -> JSONResponse:
+def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """Return an answer to a request that is refused: one sentence."""
     text = " ".join(detail.split())[:500].encode("utf-8", "replace").decode()  # lone surrogates
-    return JSONResponse({"detail": text}, status_code=status)
+    return JSONResponse({"detail": text}, status, headers)
