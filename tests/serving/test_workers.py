@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ import torch
 
 import teddy
 from conftest import small_graph
+from teddy.serving.workers import listen
 
 pytest.importorskip("fastapi")
 pytest.importorskip("prometheus_client")
@@ -77,6 +79,25 @@ def test_a_service_of_two_processes(service):
     assert process.wait(timeout=60) == 0
     with socket.socket() as again:
         assert again.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_answers_do_not_wait_for_acknowledgements():
+    listener = listen("127.0.0.1", 0)
+    delays = []
+
+    async def note(reader, writer):
+        connection = writer.get_extra_info("socket")
+        delays.append(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 0)
+        writer.close()
+
+    async def connect():
+        async with await asyncio.start_server(note, sock=listener):
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            await reader.read()
+            writer.close()
+
+    asyncio.run(connect())
+    assert delays == [False]
 
 
 PARENT = """
