@@ -42,16 +42,15 @@ def table() -> str:
     """Return test accuracies of GIN at levels of the paper's Table 1, in Markdown."""
     with EXTREME.open() as file:
         rows = {(r["dataset"], r["method"], int(r["simulation"])): r for r in csv.DictReader(file)}
-    lines = [["GIN", "TEDDY", "random edges", "paper"], ["---"] * 4]
+    lines = [["GIN", "dense", "TEDDY", "random edges", "paper"], ["---"] * 5]
     for dataset in dict.fromkeys(key[0] for key in rows):
-        dense = rows[dataset, "dense", 0]
-        name = f"{display_name(dataset)}, dense {accuracy(dense)}: distilled"
-        lines.append([name, distilled(dataset), "", f"dense {float(dense['paper']):.1f}"])
+        dense = accuracy(rows[dataset, "dense", 0])
+        lines.append([f"{display_name(dataset)}, 0%", dense, distilled(dataset), "the same", ""])
         for level in LEVELS:
             ours, random = (rows[dataset, method, level] for method in ("teddy", "random"))
-            name = f"{schedule_sparsity(level):.0%} removed"
+            name = f"{display_name(dataset)}, {schedule_sparsity(level):.0%}"
             scores = [accuracy(ours), accuracy(random), f"{float(ours['paper']):.1f}"]
-            lines.append([name, *scores])
+            lines.append([name, "", *scores])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
