@@ -140,7 +140,7 @@ def test_workers_end_with_a_killed_parent():
 
 def test_workers_that_fail_at_once_end_the_service():
     script = PARENT.replace("    time.sleep(60)", "    raise OSError('no room')")
-    script = script.replace("workers._serve =", "workers._SHORT_LIFE = 0.5\nworkers._serve =")
+    script = script.replace("workers._serve =", "workers._SHORT_LIFE = 0.01\nworkers._serve =")
     done = subprocess.run(
         [sys.executable, "-c", script, "2"], capture_output=True, text=True, timeout=60
     )

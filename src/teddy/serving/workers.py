@@ -24,8 +24,8 @@ from teddy.errors import InputError
 _GRACE = 10
 # A worker that lives shorter than this many seconds is started again after a pause.
 _SHORT_LIFE = 1.0
-# So many of these in a row end the service.
-_MOST_SHORT_LIVES = 5
+# The service ends after so many errors in a row of workers that lived for less than a minute.
+_MOST_FAILURES = 5
 _STOPS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -92,7 +92,7 @@ class _Parent:
 
     def __init__(self, make_app: Callable[[], Any], listener: socket.socket, workers: int) -> None:
         self.make_app, self.listener = make_app, listener
-        self.workers, self.stopping, self.short_lives = workers, False, 0
+        self.workers, self.stopping, self.failures = workers, False, 0
         self.started: dict[int, float] = {}
         self.pipe = os.pipe()  # its end tells workers that the parent was killed
 
@@ -110,7 +110,7 @@ class _Parent:
                 signal.signal(number, handler)
             for end in self.pipe:
                 os.close(end)
-        if self.short_lives == _MOST_SHORT_LIVES:
+        if self.failures == _MOST_FAILURES:
             raise InputError("workers end as soon as they start, see the errors above")
 
     def _start(self) -> None:
@@ -152,13 +152,14 @@ class _Parent:
         started = self.started.pop(child, None)
         if started is None or self.stopping:
             return
-        short = time.monotonic() - started < _SHORT_LIFE
-        self.short_lives = self.short_lives + 1 if short else 0
-        if self.short_lives == _MOST_SHORT_LIVES:
+        life = time.monotonic() - started
+        failed = os.waitstatus_to_exitcode(status) == 1 and life < 60
+        self.failures = self.failures + 1 if failed else 0
+        if self.failures == _MOST_FAILURES:
             self._stop()
             return
         print(f"teddy: worker {child} ended (status {status}), started again", file=sys.stderr)
-        if short:
+        if life < _SHORT_LIFE:
             time.sleep(_SHORT_LIFE)
         if not self.stopping:
             self._start()
