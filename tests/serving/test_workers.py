@@ -149,8 +149,7 @@ def test_workers_that_fail_at_once_end_the_service():
     assert done.stderr.strip().endswith("workers end as soon as they start, see the errors above")
 
 
-@pytest.mark.parametrize("count", [1, 2])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(("count", "number"), [(1, signal.SIGTERM), (2, signal.SIGINT)])
 def test_a_signal_ends_all_with_success(count, number):
     process, _ = parent(count)
     process.send_signal(number)
