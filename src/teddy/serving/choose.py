@@ -84,7 +84,7 @@ def answers_of_module(
 ) -> SubgraphAnswers:
     """Answers of a module from as few hops as equal a pass over the whole graph.
 
-    A number of hops is proved by a node whose neighbourhood goes on beyond them. Without one, it is
+    A number of hops is proved by a node whose neighbourhood extends beyond them. Without one, it is
     one more than the message passings of a pass, since a change of the graph may bring such a node.
     """
     if hops is not None:

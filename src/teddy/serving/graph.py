@@ -84,7 +84,7 @@ class ServedGraph:
         self.rows.truncate(first)
 
     def is_removed(self, first: int, second: int) -> bool:
-        """Whether an edge is one that was pruned."""
+        """Return whether an edge was pruned."""
         key = (min(first, second) << 32) | max(first, second)
         place = int(np.searchsorted(self._removed, key))
         return place < self._removed.size and int(self._removed[place]) == key
@@ -119,12 +119,12 @@ class ServedGraph:
         """Store the values of a message where no message has its own; return its number."""
         if not self._free:
             count = next(iter(self.values.values())).size(0)
-            room = max(count, 16)
+            spare = max(count, 16)
             self.values = {
-                name: torch.cat([known, known.new_zeros(room, *known.shape[1:])])
+                name: torch.cat([known, known.new_zeros(spare, *known.shape[1:])])
                 for name, known in self.values.items()
             }
-            self._free = list(range(count, count + room))[::-1]
+            self._free = list(range(count, count + spare))[::-1]
         number = self._free.pop()
         for name, known in self.values.items():
             known[number] = values[name][column]

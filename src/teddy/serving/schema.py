@@ -28,7 +28,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Described:
-    """What a service tells of its ticket.
+    """Description of a service's ticket.
 
     Attributes:
         metadata: Name and numbers, as JSON.

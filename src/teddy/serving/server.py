@@ -33,7 +33,7 @@ class Gathered:
 
     Attributes:
         nodes: Nodes whose features are read.
-        edges: Messages that are summed; each is counted once, whatever the layers.
+        edges: Messages that are summed; each is counted once for all layers.
     """
 
     nodes: int

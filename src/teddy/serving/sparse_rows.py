@@ -16,7 +16,7 @@ _LEAST_PLACES = 4
 
 
 class SparseRows:
-    """A sparse matrix by rows, with room to grow.
+    """A sparse matrix by rows, with spare capacity.
 
     A row that is full moves to the end of the entries and gets twice its places there. When half of
     all places lie unused, the entries are written anew. So a change costs time in proportion to the
@@ -157,7 +157,7 @@ class SparseRows:
 
 
 def _grown(array: Array, size: int) -> Array:
-    """The array with room for more: twice its size, if that is not enough."""
+    """Return the array with capacity for a size; twice its own size if that is more."""
     if array.size >= size:
         return array
     larger = np.zeros(max(size, 2 * array.size), array.dtype)

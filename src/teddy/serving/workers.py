@@ -24,7 +24,7 @@ from teddy.errors import InputError
 _GRACE = 10
 # A worker that lives shorter than this many seconds is started again after a pause.
 _SHORT_LIFE = 1.0
-# The service ends after so many errors in a row of workers that lived for less than a minute.
+# The service ends after that many errors in a row of workers that lived for less than a minute.
 _MOST_FAILURES = 5
 _STOPS = (signal.SIGTERM, signal.SIGINT)
 
