@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -47,6 +48,16 @@ class Registry(dict[str, T]):
 
     def __missing__(self, name: str) -> T:
         raise unknown_name(self.kind, str(name), self)
+
+
+def short_class(path: str) -> str:
+    """Class path as messages show it: without the module that a loaded file becomes.
+
+    Example:
+        >>> short_class(f"teddy_plugin_{64 * '0'}.Mine"), short_class("torch.nn.Linear")
+        ('Mine', 'torch.nn.Linear')
+    """
+    return re.sub(r"^teddy_plugin_[0-9a-f]+\.", "", path)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

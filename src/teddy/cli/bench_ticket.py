@@ -11,6 +11,8 @@ from typing import Any
 
 import typer
 
+from teddy.registry import short_class
+
 #: Label of a row of the table.
 WORDS = {
     "dense": "dense",
@@ -76,7 +78,7 @@ def bench_ticket(
 
 
 def _model(spec: Mapping[str, Any]) -> str:
-    return str(spec.get("name") or spec["class"])
+    return str(spec.get("name") or short_class(spec["class"]))
 
 
 def _row(timed: Any, dense: Any) -> tuple[Any, ...]:

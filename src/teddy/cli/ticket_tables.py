@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from teddy.cli.printing import print_table, print_text
+from teddy.registry import short_class
 
 if TYPE_CHECKING:
     from teddy.ticket import TicketInfo
@@ -20,7 +21,7 @@ def find_tables(study: Any, result: dict[str, Any]) -> None:
     last = [values["last_test"] for values in metrics]
     print_table(
         f"{result['dataset']} ({describe_split(result['split'], inductive)}), "
-        f"{result['model']}, {result['spec']}, {seeds} seed{'s' * (seeds > 1)}",
+        f"{short_class(result['model'])}, {result['spec']}, {seeds} seed{'s' * (seeds > 1)}",
         ("", "dense", "ticket", "kept, change"),
         [
             *((*row, _share(count)) for row, count in edge_rows(result["edges"], inductive)),
@@ -164,7 +165,7 @@ def inspect_tables(name: str, info: Any, metadata: dict[str, Any]) -> None:
     """Print a ticket's metadata, and the counts that ``--json`` adds to it."""
     from teddy.tasks import kind_from, task_from
 
-    model = info.model.get("name") or info.model["class"]
+    model = info.model.get("name") or short_class(info.model["class"])
     epoch = info.dense.best_epoch  # None: the teacher was not trained here
     print_table(
         f"{name}: {info.method} on {info.dataset} "

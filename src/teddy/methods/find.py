@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,9 +19,10 @@ from teddy.methods.resume import SearchFolder, folder_of, search_settings
 from teddy.methods.sparsity_level import SparsityLevel
 from teddy.methods.spec import MethodSpec
 from teddy.methods.teacher import TeacherLike
-from teddy.models import parse_model
+from teddy.models import MODELS, parse_model
 from teddy.models.source import ModelLike
-from teddy.settings import ENTRIES, Settings, TrainConfig
+from teddy.registry import did_you_mean
+from teddy.settings import ENTRIES, MODEL_ENTRIES, Settings, TrainConfig
 from teddy.store.atomic import StrPath
 from teddy.tasks import Task, parse_task
 from teddy.ticket import Ticket
@@ -142,6 +144,7 @@ def _read(
     for name in rest:
         if name not in ENTRIES and any(name in METHODS[other].options for other in METHODS):
             spec.method.check(**{name: rest[name]})  # it has no such option
+        _check_argument(name)
     values = {**dict(spec.options), **dict(spec.settings)}
     _check_once(keywords, values, str(spec))
     if train is not None:
@@ -150,6 +153,16 @@ def _read(
     spec = MethodSpec.make(spec.name, {**values, **of_method}, spec.only, spec.weight_level)
     parsed_task = type(parsed_task)(**{**parsed_task.options(), **of_task})
     return spec, Settings(train or TrainConfig()).updated(**rest, task=parsed_task)
+
+
+def _check_argument(name: str) -> None:
+    """Raise for a misspelt argument of :func:`find_ticket`; a model checks its own options."""
+    if name in ENTRIES or any(name in model.OPTIONS for model in MODELS.values()):
+        return
+    known = [*inspect.signature(find_ticket).parameters, *ENTRIES, *MODEL_ENTRIES]
+    hint = did_you_mean(name, known)
+    if hint:
+        raise InputError(f"find_ticket has no argument '{name}'{hint}")
 
 
 def _check_once(keywords: Mapping[str, Any], other: Mapping[str, Any], place: str) -> None:

@@ -25,6 +25,7 @@ from teddy.models.compact import fit_sizes
 from teddy.models.identity import class_path, plain_name
 from teddy.models.nagphormer import Hops
 from teddy.models.specformer import Filter
+from teddy.registry import short_class
 from teddy.store.atomic import StrPath
 from teddy.store.tensors import Entry, read_entry, write_entry
 from teddy.tasks.heads import Head, head_from
@@ -187,8 +188,8 @@ def _network(
     spec = with_current_options(header["model"])
     if model is None and "name" not in spec:
         raise InputError(
-            f"{path}: its model is your own module ({spec.get('class')}), expected that module: "
-            "CompiledTicket.load(path, model=...)"
+            f"{path}: its model is your own module ({short_class(str(spec.get('class')))}), "
+            "expected that module: CompiledTicket.load(path, model=...)"
         )
     if model is not None:
         try:

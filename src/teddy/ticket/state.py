@@ -21,6 +21,7 @@ from teddy.models.identity import (
 )
 from teddy.models.module_call import copy_uncached, stop_caching
 from teddy.models.own_module import check_state
+from teddy.registry import short_class
 from teddy.store.atomic import StrPath
 from teddy.ticket.file import Content
 
@@ -44,8 +45,8 @@ def network_from(
     spec = content.info.model
     if model is None and "name" not in spec:
         raise InputError(
-            f"{path}: its model is your own module ({spec.get('class')}), expected that module: "
-            "Ticket.load(path, model=...) (--module FILE.py:NAME)"
+            f"{path}: its model is your own module ({short_class(str(spec.get('class')))}), "
+            "expected that module: Ticket.load(path, model=...) (--module FILE.py:NAME)"
         )
     try:
         if model is None:
