@@ -68,6 +68,12 @@ def seeding_of_missing_devices() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def no_width() -> None:
+    """Tables in pipes are as wide as they need, whatever runs the tests (pytest-xdist sets it)."""
+    os.environ.pop("COLUMNS", None)
+
+
+@pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """No test reads or writes the user's cache."""
     os.environ["TEDDY_CACHE"] = str(tmp_path_factory.mktemp("cache"))

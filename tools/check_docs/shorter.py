@@ -33,7 +33,12 @@ OPTIONS: dict[str, dict[str, str | None]] = {
 #: Words by command with which it computes little, so that it is not shortened.
 CHEAP = {"sweep": {"--summary"}, "reproduce": {"--no-run", "--dry-run"}, "bench": {"my.ticket"}}
 #: Small graphs for commands with many trainings and for data sets that are not bundled.
-SMALL = {"citeseer": "my-graph/", "cora": "other-graph/", "pubmed": "my-graph/"}
+SMALL = {
+    "citeseer": "my-graph/",
+    "arxiv-surrogate": "my-graph/",
+    "cora": "other-graph/",
+    "pubmed": "my-graph/",
+}
 ALL_SMALL = ("sweep", "search", "tune")
 #: Reasons why commands with a word are parsed only.
 PARSED = {

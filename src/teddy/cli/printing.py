@@ -18,7 +18,7 @@ from rich.text import Text
 #: Characters that a terminal would obey: control characters, and those that turn text around.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 #: Columns of a table that is written to a file or a pipe.
-_FILE_WIDTH = 200
+_FILE_WIDTH = 400
 
 
 def printable(text: object) -> str:
