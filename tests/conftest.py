@@ -69,7 +69,7 @@ def seeding_of_missing_devices() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_width() -> None:
-    """Tables in pipes are as wide as they need, whatever runs the tests (pytest-xdist sets it)."""
+    """Tables in pipes are as wide as they need; pytest-xdist sets a width."""
     os.environ.pop("COLUMNS", None)
 
 
