@@ -17,6 +17,7 @@ from teddy.serving import Server
 
 MODELS = ["gcn", "gin", "sage", "gat", "unimp", "nagphormer"]
 WEIGHTED = MODELS[:-1]
+SUMS = ["gcn", "gin", "sage"]
 
 
 def graph(seed, num_nodes=40, num_edges=70, features=6, sparse=False):
@@ -59,8 +60,11 @@ def close(ours, reference):
     sparse=st.booleans(),
     weighted=st.booleans(),
     share=st.sampled_from([0.0, 0.5, 0.9]),
+    store=st.sampled_from([None, True, False]),
 )
-def test_answers_equal_the_full_pass(name, kernels, seed, queries, layers, sparse, weighted, share):
+def test_answers_equal_the_full_pass(
+    name, kernels, seed, queries, layers, sparse, weighted, share, store
+):
     edges, x, weight = graph(seed, sparse=sparse)
     model = masked_model(name, seed, layers=layers, share=share)
     values = {}
@@ -68,10 +72,35 @@ def test_answers_equal_the_full_pass(name, kernels, seed, queries, layers, spars
         values = {"edge_weight": weight[edges.messages.pair]}
     with torch.no_grad():
         reference = model(x, edges.edge_index, **values)
+    store = store if name in SUMS and not sparse else None
     with teddy.kernels.use(kernels):
-        server = Server(model, x, edges.edge_index, values)
+        server = Server(model, x, edges.edge_index, values, store_products=store)
         close(server.logits(queries), reference[queries])
         close(server.logits(torch.arange(40)), reference)
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_products_are_stored_where_few_rows_are_summed(name):
+    """16 features, 32 hidden units: a complete graph reads features, a path products."""
+    model, x = build_model(name, 16, 3, hidden_channels=32), torch.rand(200, 16)
+    path = torch.stack([torch.arange(199), torch.arange(1, 200)])
+    complete = torch.ones(200, 200).triu(1).nonzero().t()
+    for edges, stored in ((path, True), (complete, False)):
+        server = Server(model, x, torch.cat([edges, edges.flip(0)], dim=1))
+        assert (server.graph.features.width != 16) == stored
+
+
+@pytest.mark.parametrize(
+    ("name", "sparse", "store", "message"),
+    [
+        ("gat", False, True, "store_products is not supported for a GAT"),
+        ("gcn", True, False, "expected True or None for sparse features"),
+    ],
+)
+def test_products_that_cannot_be_stored(name, sparse, store, message):
+    x = torch.zeros(4, 6) if sparse else torch.rand(4, 6)
+    with pytest.raises(InputError, match=message):
+        Server(build_model(name, 6, 3), x, torch.tensor([[0], [1]]), store_products=store)
 
 
 def test_a_dense_reference_by_hand():

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from teddy.kernels import jit
-from teddy.kernels.vectors import NARROW, WIDE, added, constant, load, store, zeros
+from teddy.kernels.vectors import NARROW, WIDE, added, constant, load, prefetch, store, zeros
 
 Array = NDArray[Any]
 #: Start and length of each row, then column and weight of each entry.
@@ -23,6 +23,8 @@ RowArrays = tuple[Array, Array, Array, Array]
 _LEAST_ROWS = 64
 # Rows that are summed at once: few enough to stay in the first-level cache.
 _BLOCK = 32
+# Bytes of a line of the cache.
+_LINE = 64
 
 
 def begin(queries: Array, nodes: Array, position: Array) -> int:
@@ -151,23 +153,39 @@ def _aggregate(
     first: int, last: int, start: Array, length: Array, col: Array, weight: Array, nodes: Array,
     left: Array, right: Array, own: Array, source: Array, position: Array, out: Array,
 ) -> None:  # fmt: skip
-    index = np.empty(_longest(first, last, length, nodes), np.int64)
-    factor = np.empty(index.size, out.dtype)
-    for i in range(first, last):
-        node, count = nodes[i], 0
-        begin = start[node]
-        for e in range(begin, begin + length[node]):
-            neighbour = col[e]
-            factor[count] = left[node] * right[neighbour]
-            if weight.size:
-                factor[count] *= weight[e]
-            index[count] = position[neighbour] if position.size else neighbour
-            count += 1
-        if own[node] != 0:
-            factor[count] = own[node]
-            index[count] = position[node] if position.size else node
-            count += 1
-        _sum_rows(index, factor, count, source, out, i)
+    # While a row is summed, what the next one needs is fetched.
+    size = _longest(first, last, length, nodes)
+    index = np.empty((2, size), np.int64)
+    factor = np.empty((2, size), out.dtype)
+    count, before = 0, 0
+    for i in range(first, last + 1):
+        current = i % 2
+        before, count = count, 0
+        if i < last:
+            node = nodes[i]
+            begin = start[node]
+            for e in range(begin, begin + length[node]):
+                neighbour = col[e]
+                factor[current, count] = left[node] * right[neighbour]
+                if weight.size:
+                    factor[current, count] *= weight[e]
+                index[current, count] = position[neighbour] if position.size else neighbour
+                count += 1
+            if own[node] != 0:
+                factor[current, count] = own[node]
+                index[current, count] = position[node] if position.size else node
+                count += 1
+            _fetch(index[current], 0, min(count, _BLOCK), source)
+        if i > first:
+            _sum_rows(index[1 - current], factor[1 - current], before, source, out, i - 1)
+
+
+@jit.compiled
+def _fetch(index: Array, first: int, last: int, source: Array) -> None:
+    """Fetch some rows into the cache."""
+    for k in range(first, last):
+        for c in range(0, source.shape[1], _LINE // source.itemsize):
+            prefetch(source, index[k], c)
 
 
 @jit.compiled
@@ -181,9 +199,13 @@ def _longest(first: int, last: int, length: Array, nodes: Array) -> Any:
 
 @jit.compiled
 def _sum_rows(index: Array, factor: Array, count: int, source: Array, out: Array, row: int) -> None:
-    """Write the weighted sum of some rows; a block of them stays in the cache."""
+    """Write the weighted sum of some rows; a block of them stays in the cache.
+
+    While a block is summed, the next one is fetched.
+    """
     for first in range(0, max(count, 1), _BLOCK):
         last = min(first + _BLOCK, count)
+        _fetch(index, last, min(last + _BLOCK, count), source)
         c = _sum_columns(WIDE, 0, first, last, index, factor, source, out, row)
         c = _sum_columns(NARROW, c, first, last, index, factor, source, out, row)
         _sum_columns(1, c, first, last, index, factor, source, out, row)

@@ -3,8 +3,9 @@
 ``load(array, row, column, lanes)`` reads ``lanes`` adjacent numbers of a matrix,
 ``store(array, row, column, vector)`` writes them, ``zeros(array, lanes)`` is a vector of its type,
 ``added(sum, factor, vector)`` is ``sum + factor * vector``, and ``gated(vector, factor, gate)`` is
-``factor * vector`` where the gate is positive, else 0. ``constant(lanes)`` compiles a kernel for
-each value of an argument. They are defined within kernels only, where numba is installed.
+``factor * vector`` where the gate is positive, else 0. ``prefetch(array, row, column)`` starts to
+load the line of the cache that holds a number. ``constant(lanes)`` compiles a kernel for each value
+of an argument. They are defined within kernels only, where numba is installed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ store: Any = None
 zeros: Any = None
 added: Any = None
 gated: Any = None
+prefetch: Any = None
 
 
 def spread(builder: Any, value: Any, lanes: int) -> Any:
@@ -112,9 +114,25 @@ def _define() -> tuple[Any, ...]:
 
         return vector(vector, vector.dtype, vector), code
 
-    return load, store, zeros, added, gated
+    @extending.intrinsic  # type: ignore[untyped-decorator]
+    def prefetch(typing: Any, array: Any, row: Any, column: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            array_type, byte, word = signature.args[0], ir.IntType(8).as_pointer(), ir.IntType(32)
+            matrix = context.make_array(array_type)(context, builder, args[0])
+            item = cgutils.get_item_pointer(
+                context, builder, array_type, matrix, args[1:3], wraparound=False
+            )
+            kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+            function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+            read, keep, data = (ir.Constant(word, number) for number in (0, 3, 1))
+            builder.call(function, [builder.bitcast(item, byte), read, keep, data])
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp, types.intp), code
+
+    return load, store, zeros, added, gated, prefetch
 
 
 if jit.installed is not None:
     constant = jit.installed.literally
-    load, store, zeros, added, gated = _define()
+    load, store, zeros, added, gated, prefetch = _define()

@@ -32,18 +32,25 @@ _MORE_HOPS = 3
 _TOLERANCE = 1e-4
 
 
-def answers_of_model(model: GNN, graph: ServedGraph) -> Answers:
+def answers_of_model(model: GNN, graph: ServedGraph, store_products: bool | None = None) -> Answers:
     """The way to compute a built-in model for some nodes."""
+    if isinstance(model, LayeredGNN) and not isinstance(model, AttentionGNN):
+        return LinearAnswers(model, graph, store_products)
+    check_no_products(store_products, type(model).__name__)
     if isinstance(model, AttentionGNN):
         return AttentionAnswers(model, graph)
-    if isinstance(model, LayeredGNN):
-        return LinearAnswers(model, graph)
     if model.by_node:
         return TokenAnswers(model, graph)
     raise InputError(
         f"a {type(model).__name__} cannot be served: each of its outputs depends on the whole "
         "graph; use predict(data)"
     )
+
+
+def check_no_products(store_products: bool | None, name: str) -> None:
+    """Raise if products are to be stored for a model whose answers do not use them."""
+    if store_products is not None:
+        raise InputError(f"store_products is not supported for a {name}, expected GCN, GIN or SAGE")
 
 
 def shrunk_model(

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from teddy.errors import InputError
 from teddy.kernels.neighbourhood import aggregate, entries_of
 from teddy.kernels.sparse import SparseMatrix
 from teddy.models.layered import LayeredGNN, LinearTerm
@@ -19,33 +20,56 @@ from teddy.serving.workspace import Workspace
 
 Array = NDArray[Any]
 _EVERY: Array = np.empty(0, np.int32)
+# Multiply-adds of a dense product that take as long as one number of a gathered row, about.
+_MACS_OF_NUMBER = 12
 
 
 class LinearAnswers(Answers):
     r"""Layers that sum neighbours, :math:`\sum_t (l \odot A (r \odot H) + o \odot H) W_t`.
 
     Neighbours are summed before the product with the weight, so that the product is computed for
-    nodes ``L - 1`` hops away, not ``L``. Where features are sparse or wider than the first layer,
-    their products with its weights are stored in place of them.
+    nodes ``L - 1`` hops away, not ``L``. Where features are sparse, wider than the first layer, or
+    few of them are summed, their products with its weights are stored in place of them.
 
     Args:
         model: A GCN, GIN or SAGE.
         graph: The graph; its features are replaced by their products.
+        store_products: Whether to store products; None: where that makes answers faster.
     """
 
-    def __init__(self, model: LayeredGNN, graph: ServedGraph) -> None:
+    def __init__(
+        self, model: LayeredGNN, graph: ServedGraph, store_products: bool | None = None
+    ) -> None:
         super().__init__(graph, model.num_layers)
         self.model = model
         none = torch.empty(0, dtype=next(model.parameters()).dtype)
         layers = [model.linear_terms(index, none) for index in range(self.hops)]
         self._weights = [[_constant(term.weight) for term in layer] for layer in layers]
         self._scales: list[list[tuple[Array, Array, Array] | None]] = []
-        width = sum(weight.size(1) for weight in self._weights[0])
         sparse = isinstance(graph.features, SparseFeatures)
-        self._stored = sparse or graph.features.width > width
+        if store_products is None:
+            store_products = sparse or self._storing_is_faster(layers[0])
+        elif sparse and not store_products:
+            raise InputError("store_products is False, expected True or None for sparse features")
+        self._stored = store_products
         if self._stored:
             graph.features = DenseFeatures(self._products(graph.features.all()))
         self.changed(np.arange(graph.num_nodes))
+
+    def _storing_is_faster(self, terms: list[LinearTerm]) -> bool:
+        """Compare the cost of a node in the first layer, in gathered numbers.
+
+        A node in reach has more neighbours than an average one: ``sum(d^2) / sum(d)``.
+        """
+        degree = self.graph.rows.arrays[1].astype(np.float64)
+        neighbours = float((degree**2).sum() / max(degree.sum(), 1))
+        width = self.graph.features.width
+        stored = direct = 0.0
+        for term, weight in zip(terms, self._weights[0], strict=True):
+            gathered = 1 if term.left is None else neighbours
+            stored += gathered * weight.size(1)
+            direct += gathered * width + width * weight.size(1) / _MACS_OF_NUMBER
+        return stored < direct
 
     def prepared(self, x: Tensor) -> Tensor:
         """Features as they are stored."""

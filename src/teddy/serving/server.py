@@ -18,6 +18,7 @@ from teddy.serving.checks import Nodes, as_nodes, check_inputs
 from teddy.serving.choose import (
     answers_of_model,
     answers_of_module,
+    check_no_products,
     shrunk_model,
     smaller_module,
 )
@@ -65,6 +66,8 @@ class Server(ChangingGraph):
         removed: Pruned edges, int64 ``[2, P]``.
         hops: Hops that a module's output depends on; None: found by comparing answers.
         shrink: Whether to remove dead hidden units and features.
+        store_products: Whether to keep the products of features with the weights of the first layer
+            in memory, in place of the features (GCN, GIN, SAGE); None: where answers are faster.
         order: For each column that the network expects, the column of ``x`` in later changes.
         task: The task, for :meth:`predict`; by default classification.
 
@@ -94,6 +97,7 @@ class Server(ChangingGraph):
         removed: Tensor | None = None,
         hops: int | None = None,
         shrink: bool = True,
+        store_products: bool | None = None,
         order: Tensor | None = None,
         task: Task | None = None,
     ) -> None:
@@ -122,10 +126,11 @@ class Server(ChangingGraph):
                 features, edge_index[:, ~loops], edge_values, weighted, directed, removed
             )
             self._answers, self.num_outputs = (
-                answers_of_model(self.model, graph),
+                answers_of_model(self.model, graph, store_products),
                 model.out_channels,
             )
         else:
+            check_no_products(store_products, type(model).__name__)
             values = {**edge_values, **(node_values or {}), **(graph_values or {})}
 
             def adapter(network: nn.Module) -> ModuleAdapter:

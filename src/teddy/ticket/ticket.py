@@ -198,7 +198,8 @@ class Ticket(TicketEdges):
 
         Args:
             data: Graph, whole or pruned by :meth:`apply`.
-            options: ``hops`` and ``shrink`` of :class:`teddy.serving.Server`.
+            options: ``hops``, ``shrink`` and ``store_products`` of
+                :class:`teddy.serving.Server`.
 
         Raises:
             InputError: if the task does not predict nodes, or the network needs the whole graph.
