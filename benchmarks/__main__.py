@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from benchmarks import minibatch, precompute
+from benchmarks import minibatch, precompute, serving
 from benchmarks.methods import separation, simulations, throughput
 from benchmarks.scaling import doubling, find_memory, large_graph
 from benchmarks.scoring import scoring
@@ -26,7 +26,7 @@ from teddy.kernels import jit
 
 PARTS = (
     "projection", "epochs", "scoring", "large", "doubling", "memory", "methods", "jobs",
-    "precompute", "tables",
+    "precompute", "tables", "serving",
 )  # fmt: skip
 #: Slow parts, run only on request.
 LONG = ("minibatch",)
@@ -114,6 +114,11 @@ def main() -> None:
             print(f"{entry['work']}: {entry.get('refused') or took}", flush=True)
     if "tables" in parts:
         result["tables"] = tables((10**7,), ("memory", "stream", "duckdb"))
+    if "serving" in parts:
+        result["serving"] = []
+        for latency in serving.serving("pubmed", seed=0, share=0.2):
+            print(serving.line(latency), flush=True)
+            result["serving"].append(latency)
     if "minibatch" in parts:
         result["minibatch"] = []
         for entry in minibatch.accuracies():

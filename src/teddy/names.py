@@ -20,7 +20,7 @@ MODELS = ("gcn", "gat", "gin", "sage", "unimp", "nagphormer", "specformer")
 #: Edge scores, see :data:`teddy.prune.SCORES`.
 SCORES = (
     "teddy", "degree-high", "degree-low", "two-hop", "random", "k-neighbor", "local-degree",
-    "forest-fire", "resistance", "gain", "agreement", "k-agreement", "cosine",
+    "forest-fire", "resistance", "gain", "serving", "agreement", "k-agreement", "cosine",
     "label-propagation",
 )  # fmt: skip
 #: Edge scores of tables, see :mod:`teddy.scale.scores`.

@@ -51,7 +51,9 @@ def test_isolated_logits_are_the_same_where_the_dense_model_was_trained_elsewher
     assert torch.equal(isolated_logits(second), expected)
 
 
-@pytest.mark.parametrize("method", ["gain", "agreement", "k-agreement", "label-propagation"])
+@pytest.mark.parametrize(
+    "method", ["gain", "serving", "agreement", "k-agreement", "label-propagation"]
+)
 def test_a_ticket_chosen_by_the_dense_model(method, tmp_path):
     data = small_graph()
     ticket = teddy.find_ticket(data, "gcn", 0.5, 0.5, method=method, **SHORT)

@@ -86,6 +86,20 @@ def reference_gain(pairs, signals):
     return {(i, j): got(i, j) + got(j, i) for i, j in pairs}
 
 
+def walks(pairs, num_nodes):
+    """Number of walks of one or two steps."""
+    A = np.zeros((num_nodes, num_nodes))
+    for i, j in pairs:
+        A[i, j] = A[j, i] = 1
+    return A.sum() + (A @ A).sum()
+
+
+def reference_serving(pairs, signals, num_nodes):
+    gain, all_walks = reference_gain(pairs, signals), walks(pairs, num_nodes)
+    others = {pair: [p for p in pairs if p != pair] for pair in pairs}
+    return {pair: gain[pair] / (all_walks - walks(others[pair], num_nodes)) for pair in pairs}
+
+
 def reference_cosine(pairs, signals):
     x = signals["x"].double().numpy()
 
@@ -115,6 +129,8 @@ def reference_label_propagation(pairs, signals, num_nodes):
 def reference(name, pairs, signals, num_nodes):
     if name == "gain":
         return reference_gain(pairs, signals)
+    if name == "serving":
+        return reference_serving(pairs, signals, num_nodes)
     if name == "label-propagation":
         return reference_label_propagation(pairs, signals, num_nodes)
     if name == "k-agreement":

@@ -7,7 +7,14 @@ from typing import Any
 
 from teddy.cli.printing import print_table, print_text
 from teddy.sparsity import schedule_sparsity
-from teddy.sweep import LevelPair, SearchResult, SparsestPair, TriedPair
+from teddy.sweep import (
+    LevelPair,
+    SearchResult,
+    ServedTicket,
+    ServingSearch,
+    SparsestPair,
+    TriedPair,
+)
 from teddy.sweep.metric import Metric
 from teddy.sweep.statistics import ENOUGH_SEEDS, TOO_FEW
 from teddy.sweep.summary import Summary, best_methods, sparsest_winning
@@ -107,6 +114,65 @@ def _winner(key: tuple[str, ...], winner: Summary) -> tuple[Any, ...]:
 
 def search_tables(result: SearchResult, folder: Path, ticket: str | None) -> None:
     """Print the levels tried, the answer, its test metric and the number of trainings."""
+    metric = result.metric
+    _levels_tried(result)
+    if result.answers:
+        hits = [] if metric.hits is None else [f"dense {metric.hits}", f"ticket {metric.hits}"]
+        print_table(
+            f"Test {metric.name} % of the answer, computed after the search; 95% interval",
+            ("level", "seeds", "dense", "ticket", "difference", *hits),
+            [_test(answer) for answer in result.answers],
+        )
+    print_text(_line(result))
+    trainings = result.tickets + result.dense
+    print_text(
+        f"{trainings} trainings, {result.dense} of them dense; all levels and seeds would be "
+        f"{result.grid}. {result.computed} computed now: {folder}"
+    )
+    if ticket is not None and result.sparsest is not None:
+        point, seed = result.sparsest.tried.point, result.sparsest.seed
+        print_text(f"Ticket (level {point}, seed {seed}): {ticket}")
+
+
+def serving_tables(found: ServingSearch, folder: Path, ticket: str | None) -> None:
+    """Print the levels tried by each method, and the accepted tickets, the cheapest first."""
+    for result in found.searches:
+        _levels_tried(result)
+    rule, metric = found.searches[0].rule, found.searches[0].metric
+    if found.tickets:
+        nodes = f"{found.batch} random node{'s' * (found.batch > 1)}"
+        print_table(
+            f"Accepted tickets, by the messages that a server sums for {nodes}; test "
+            f"{metric.name} %, computed after the search",
+            ("method", "level", "edges", "messages", "nodes", "dense", "ticket", "difference"),
+            [_served(served) for served in found.tickets],
+        )
+    best = found.cheapest
+    print_text(
+        f"No ticket was accepted as at most {rule.tolerance:g} points below dense."
+        if best is None
+        else f"Cheapest: {best.method}, level {best.answer.tried.point}, "
+        f"{best.cost.dense_edges / max(best.cost.edges, 1):.1f} times fewer messages than the "
+        f"dense model. On validation at most {rule.tolerance:g} points below dense."
+    )
+    computed = sum(result.computed for result in found.searches)
+    print_text(f"{computed} cells computed now: {folder}")
+    if ticket is not None and best is not None:
+        print_text(f"Ticket ({best.method}, seed {best.answer.seed}): {ticket}")
+
+
+def _served(served: ServedTicket) -> tuple[Any, ...]:
+    cost, answer = served.cost, served.answer
+    dense, ticket = (f"{sum(v) / len(v):.2f}" for v in (answer.dense, answer.ticket))
+    return (
+        served.method, str(answer.tried.point), f"{-100 * answer.tried.graph_sparsity or 0.0:.1f}%",
+        f"{cost.edges:,.0f} ({cost.dense_edges / max(cost.edges, 1):.1f}x fewer)",
+        f"{cost.nodes:,.0f} ({cost.dense_nodes / max(cost.nodes, 1):.1f}x fewer)",
+        dense, ticket, answer.test,
+    )  # fmt: skip
+
+
+def _levels_tried(result: SearchResult) -> None:
     rule, metric = result.rule, result.metric
     print_table(
         f"{result.dataset}, {result.model}, {result.method}: validation {metric.name}, ticket "
@@ -124,22 +190,6 @@ def search_tables(result: SearchResult, folder: Path, ticket: str | None) -> Non
         print_text(
             f"Sparser levels that are accepted again, by cells of this folder: level {against}"
         )
-    if result.answers:
-        hits = [] if metric.hits is None else [f"dense {metric.hits}", f"ticket {metric.hits}"]
-        print_table(
-            f"Test {metric.name} % of the answer, computed after the search; 95% interval",
-            ("level", "seeds", "dense", "ticket", "difference", *hits),
-            [_test(answer) for answer in result.answers],
-        )
-    print_text(_line(result))
-    trainings = result.tickets + result.dense
-    print_text(
-        f"{trainings} trainings, {result.dense} of them dense; all levels and seeds would be "
-        f"{result.grid}. {result.computed} computed now: {folder}"
-    )
-    if ticket is not None and result.sparsest is not None:
-        point, seed = result.sparsest.tried.point, result.sparsest.seed
-        print_text(f"Ticket (level {point}, seed {seed}): {ticket}")
 
 
 def _line(result: SearchResult) -> str:

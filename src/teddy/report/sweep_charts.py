@@ -73,8 +73,10 @@ def _line(method: str, summaries: Sequence[Summary]) -> Line:
     )
 
 
-def search_chart(result: SearchResult) -> Chart:
+def search_chart(*results: SearchResult) -> Chart:
     """Draw a search of equal levels by sparsity, a search of the frontier by both sparsities.
+
+    Searches of several methods have a panel each.
 
     Example:
         >>> from teddy.sweep import Decision, LevelPair, SequentialTest
@@ -84,12 +86,16 @@ def search_chart(result: SearchResult) -> Chart:
         >>> [mark.label for mark in search_chart(result).panels[0].marks]
         ['accepted', 'bounds']
     """
-    panel = _frontier(result) if result.frontier else _diagonal(result)
-    title = f"{result.dataset}, {result.model}, {result.method}"
-    return Chart("search", title, [panel])
+    first, several = results[0], len(results) > 1
+    title = ", ".join([first.dataset, first.model, *([] if several else [first.method])])
+    panels = [
+        (_frontier if result.frontier else _diagonal)(result, result.method if several else "")
+        for result in results
+    ]
+    return Chart("search", title, panels)
 
 
-def _diagonal(result: SearchResult) -> Panel:
+def _diagonal(result: SearchResult, title: str) -> Panel:
     def removed(tried: TriedPair) -> float:
         return 100 * max(tried.graph_sparsity, tried.weight_sparsity)
 
@@ -98,7 +104,7 @@ def _diagonal(result: SearchResult) -> Panel:
         bounds = [tried.decision.low, tried.decision.high]
         marks.append(Line("bounds", [removed(tried)] * 2, bounds))
     return Panel(
-        "",
+        title,
         "removed (%)",
         f"validation {result.metric.name}, to dense (points)",
         marks,
@@ -107,14 +113,14 @@ def _diagonal(result: SearchResult) -> Panel:
     )
 
 
-def _frontier(result: SearchResult) -> Panel:
+def _frontier(result: SearchResult, title: str) -> Panel:
     marks: list[Line | Points] = [
         *_points(result, lambda t: 100 * t.graph_sparsity, lambda t: 100 * t.weight_sparsity)
     ]
     corners = [answer.tried for answer in result.answers]
     if corners:
         marks.append(Line("frontier", *_steps(corners)))
-    return Panel("", "edges removed (%)", "weights removed (%)", marks)
+    return Panel(title, "edges removed (%)", "weights removed (%)", marks)
 
 
 def _points(

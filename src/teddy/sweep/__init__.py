@@ -4,6 +4,7 @@ A sweep is a folder with one file for each result, so it is crash-safe and resum
 """
 
 from teddy.settings import Settings
+from teddy.sweep.cheapest import ServedTicket, ServingSearch, search_serving
 from teddy.sweep.grid import Grid
 from teddy.sweep.level_search import LevelPair
 from teddy.sweep.results_table import read_table
@@ -23,6 +24,8 @@ __all__ = [
     "Outcome",
     "SearchResult",
     "SequentialTest",
+    "ServedTicket",
+    "ServingSearch",
     "Settings",
     "SparsestPair",
     "Study",
@@ -33,6 +36,7 @@ __all__ = [
     "paired_difference",
     "read_table",
     "run_sweep",
+    "search_serving",
     "search_sparsest",
     "sparsest_winning",
     "summarize",

@@ -18,6 +18,7 @@ OPERATIONS: dict[str, Capabilities] = {
             "link-prediction": "a server predicts nodes",
             "graph-classification": "a server predicts nodes",
             "heterogeneous": "a server takes a graph with one node type",
+            "specformer": "each of its outputs depends on the whole graph",
         }, text="serving of single nodes (Ticket.server)"),
         Capabilities("use", "transfer", {
             "link-prediction": "its links belong to its own graph",

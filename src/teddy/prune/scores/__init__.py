@@ -24,6 +24,7 @@ from teddy.prune.scores.local_degree import local_degree
 from teddy.prune.scores.random import random
 from teddy.prune.scores.resistance import resistance
 from teddy.prune.scores.score import Score, Signals, node_score
+from teddy.prune.scores.serving import serving
 from teddy.prune.scores.teddy import teddy_score
 from teddy.prune.scores.two_hop import two_hop_high_first
 from teddy.registry import Registry
@@ -39,6 +40,7 @@ SCORES.register("local-degree")(local_degree)
 SCORES.register("forest-fire")(forest_fire)
 SCORES.register("resistance")(resistance)
 SCORES.register("gain")(gain)
+SCORES.register("serving")(serving)
 SCORES.register("agreement")(agreement)
 SCORES.register("k-agreement")(k_agreement)
 SCORES.register("cosine")(cosine)
