@@ -97,7 +97,7 @@ def test_a_large_graphs_parts_are_kept(monkeypatch):
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("metis", "unknown loader 'metis', expected partitions or graphs"),
+        ("metis", "unknown loader 'metis', expected one of: partitions, neighbourhoods, graphs"),
         ("partitions:size=3", "partitions has no option 'size', expected one of: parts, batch"),
         ("partitions:parts=two", "option 'parts' of partitions is 'two', expected a whole number"),
         ("partitions:parts=0", "parts is 0, expected a whole number from 1"),

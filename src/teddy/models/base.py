@@ -106,22 +106,38 @@ class GNN(nn.Module, ABC):
     def learn_labels(self, y: Tensor, nodes: Tensor) -> None:
         """Set the labels of these nodes as inputs, if the model has label inputs."""
 
+    #: Whether a message depends on its source's degree, so that ``prepare`` takes ``degree``.
+    uses_source_degree: ClassVar[bool] = False
+
     def prepare(
-        self, x: Features, edge_index: Any, edge_weight: Tensor | None = None
+        self,
+        x: Features,
+        edge_index: Any,
+        edge_weight: Tensor | None = None,
+        degree: Tensor | None = None,
     ) -> tuple[Any, Any]:
-        """Prepare inputs for the layers; prepared ones are returned unchanged."""
+        """Prepare inputs for the layers; prepared ones are returned unchanged.
+
+        Args:
+            x: Features.
+            edge_index: Messages.
+            edge_weight: Their weights, by default 1.
+            degree: Sum of the absolute weights of each node's messages, for a part of a graph that
+                lacks some of them.
+        """
         x = as_features(x)
         if isinstance(edge_index, Tensor):
             pattern = edge_pattern(edge_index, x.shape[0])
+            given = {} if degree is None else {"degree": degree}
             if edge_weight is None:
-                return x, self.structure(pattern)
+                return x, self.structure(pattern, **given)
             if "edge weights" in self.UNSUPPORTED:
                 raise InputError(
                     f"a {type(self).__name__} does not support edge weights, expected data without "
                     "edge_weight, or a model of layers (gcn, gat, gin, sage, unimp)"
                 )
             weights = entry_weights(edge_index, edge_weight, pattern)
-            return x, self.structure(pattern, weights.to(next(self.parameters()).dtype))
+            return x, self.structure(pattern, weights.to(next(self.parameters()).dtype), **given)
         return x, edge_index
 
     def feature_weights(self) -> Units | None:

@@ -36,6 +36,7 @@ class GCN(LayeredGNN):
     """
 
     by_layer: ClassVar[bool] = True
+    uses_source_degree: ClassVar[bool] = True
     PRODUCTS: ClassVar[tuple[str, ...]] = ("weights",)
 
     def __init__(self, in_channels: int, out_channels: int, **options: Any) -> None:
@@ -48,13 +49,25 @@ class GCN(LayeredGNN):
         for weight in self.weights:
             nn.init.xavier_uniform_(weight)
 
-    def adjacency(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
-        r"""Normalise: :math:`D^{-1/2} (A + I) D^{-1/2}`."""
-        if weights is None:
+    def adjacency(
+        self, pattern: Pattern, weights: Tensor | None = None, degree: Tensor | None = None
+    ) -> SparseMatrix:
+        r"""Normalise: :math:`D^{-1/2} (A + I) D^{-1/2}`.
+
+        Args:
+            pattern: Messages.
+            weights: Their weights, by default 1.
+            degree: :math:`D - I`, where messages are missing; by default that of the messages.
+        """
+        if weights is None and degree is None:
             return normalised_adjacency(pattern, self.weights[0].dtype)
         pattern = pattern.with_self_loops
-        values = loop_weights(weights, pattern)
-        scale = row_sums(values.abs(), pattern).rsqrt()
+        if weights is None:
+            values = torch.ones(pattern.nnz, dtype=self.weights[0].dtype, device=pattern.col.device)
+        else:
+            values = loop_weights(weights, pattern)
+        sums = row_sums(values.abs(), pattern) if degree is None else 1 + degree.to(values)
+        scale = sums.rsqrt()
         ends = scale.index_select(0, pattern.row) * scale.index_select(0, pattern.col)
         return SparseMatrix(pattern, values * ends)
 

@@ -83,9 +83,11 @@ class LayeredGNN(GNN):
                 no effect, as if it were absent.
         """
 
-    def structure(self, pattern: Pattern, weights: Tensor | None = None) -> SparseMatrix:
+    def structure(
+        self, pattern: Pattern, weights: Tensor | None = None, **given: Tensor
+    ) -> SparseMatrix:
         """Return the matrix of propagation."""
-        return self.adjacency(pattern, weights)
+        return self.adjacency(pattern, weights, **given)
 
     @abstractmethod
     def layer(self, index: int, h: Input, adjacency: SparseMatrix) -> Tensor:

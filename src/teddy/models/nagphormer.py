@@ -129,12 +129,16 @@ class NAGphormer(GNN):
         return Hops(normalised_adjacency(pattern, weight.dtype), encoding)
 
     def prepare(
-        self, x: Features, edge_index: Any, edge_weight: Tensor | None = None
+        self,
+        x: Features,
+        edge_index: Any,
+        edge_weight: Tensor | None = None,
+        degree: Tensor | None = None,
     ) -> tuple[Features, Any]:
         """Prepare the inputs; dense features become tokens ``[N, K + 1, F + P]``."""
         if isinstance(x, Tensor) and x.dim() == 3:
             return x, edge_index
-        x, structure = super().prepare(x, edge_index, edge_weight)
+        x, structure = super().prepare(x, edge_index, edge_weight, degree)
         if isinstance(x, Tensor):
             x = torch.cat([x, structure.positions], dim=1)
             x = hop_tokens(structure.adjacency, x, self.options["hops"])

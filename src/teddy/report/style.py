@@ -30,7 +30,7 @@ _KNOWN = {
     "local-degree": ("#8a6d1f", "triangle-right"),
     "forest-fire": ("#c2557a", "star"),
     "gain": ("#5f6be0", "diamond"),
-    "serving": ("#b3446c", "square"),
+    "serving": ("#36a14f", "square"),
     "kept": ("#0072b2", "circle"),
     "pruned": ("#b53809", "x"),
     "accepted": ("#0072b2", "circle"),
@@ -40,7 +40,7 @@ _KNOWN = {
     "frontier": ("#06aa71", "square"),
 }
 
-_SPARE = ("#2a8f96", "#8d5a3a", "#d820b0", "#9457b5", "#a35c00", "#5d6b82")
+_SPARE = ("#2a8f96", "#8d5a3a", "#d820b0", "#9457b5", "#b3446c", "#5d6b82")
 _MARKERS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star")
 _DASHES = ("dash", "dot", "dashdot", "longdash")
 
@@ -105,10 +105,11 @@ def class_looks(classes: Iterable[str]) -> dict[str, Look]:
         >>> [look.marker for look in class_looks(["cat", "dog"]).values()]
         ['circle', 'square']
     """
-    colours = [*dict.fromkeys(colour for colour, _ in _KNOWN.values()), *_SPARE]
+    colours = list(dict.fromkeys([*(colour for colour, _ in _KNOWN.values()), *_SPARE]))
+    count = len(colours)
     return {
         name: Look(
-            colours[index % len(colours)], _MARKERS[(index + index // len(colours)) % len(_MARKERS)]
+            colours[index % count], _MARKERS[(index % count + index // count) % len(_MARKERS)]
         )
         for index, name in enumerate(dict.fromkeys(classes))
     }

@@ -133,8 +133,9 @@ class TrainConfig(Config):
             stopping.
         distill_nodes: ``all``, as published, which includes test nodes; or ``training`` only.
         evaluate_every: Epochs between validations; the last epoch is always validated. None: 1.
-        loader: Mini-batches: ``"partitions:parts=32:batch=4"`` (METIS), ``"graphs:batch=32"``
-            for graph classification, or a function that makes any PyG loader of the pruned data,
+        loader: Mini-batches: ``"partitions:parts=32:batch=4"`` (METIS),
+            ``"neighbourhoods:batch=512"`` (exact gradients), ``"graphs:batch=32"`` for graph
+            classification, or a function that makes any PyG loader of the pruned data,
             ``lambda graph: RandomNodeLoader(graph, 8)``. None: a step is on all data.
         tuned: Use the tuned ``distill`` of the data set and model, where there is one.
 
@@ -180,8 +181,8 @@ class TrainConfig(Config):
     )
     loader: Any = setting(  # noqa: RUF009
         None,
-        "Mini-batches: partitions:parts=32:batch=4, or graphs:batch=32 for a set of graphs. "
-        "Processes of torchrun share them.",
+        "Mini-batches: partitions:parts=32:batch=4, neighbourhoods:batch=512 (exact gradients), or "
+        "graphs:batch=32 for a set of graphs. Processes of torchrun share them.",
     )
 
     tuned: bool = setting(

@@ -11,6 +11,7 @@ from teddy.training.function_loader import FunctionLoader
 from teddy.training.loader_specs import LoaderLike, as_loader
 from teddy.training.loaders import Loader
 from teddy.training.loop import TrainResult, train
+from teddy.training.neighbourhoods import Neighbourhoods
 from teddy.training.partitions import Graphs, Partitions
 from teddy.training.seeding import seeded
 
@@ -21,6 +22,7 @@ __all__ = [
     "Graphs",
     "Loader",
     "LoaderLike",
+    "Neighbourhoods",
     "Partitions",
     "TrainConfig",
     "TrainResult",

@@ -7,14 +7,18 @@ from typing import Any
 
 from teddy.errors import InputError
 from teddy.models.identity import function_digest
+from teddy.registry import unknown_name
 from teddy.training.function_loader import FunctionLoader
 from teddy.training.loaders import Loader, NamedLoader
+from teddy.training.neighbourhoods import Neighbourhoods
 from teddy.training.partitions import Graphs, Partitions
 
 #: A spec, a loader, or a function from the pruned data to a PyG loader.
 LoaderLike = str | Loader | Callable[[Any], Iterable[Any]]
 
-LOADERS: dict[str, type[NamedLoader]] = {kind.name: kind for kind in (Partitions, Graphs)}
+LOADERS: dict[str, type[NamedLoader]] = {
+    kind.name: kind for kind in (Partitions, Neighbourhoods, Graphs)
+}
 
 
 def as_loader(loader: LoaderLike | None) -> Loader | None:
@@ -28,24 +32,25 @@ def as_loader(loader: LoaderLike | None) -> Loader | None:
         >>> as_loader("metis")
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: unknown loader 'metis', expected partitions or graphs
+        teddy.errors.InputError: unknown loader 'metis', expected one of: partitions,
+        neighbourhoods, graphs
         >>> as_loader(3)
         Traceback (most recent call last):
         ...
-        teddy.errors.InputError: loader is 3, expected partitions:parts=32:batch=4, graphs:batch=32,
-        or a function from a graph to a loader
+        teddy.errors.InputError: loader is 3, expected partitions:parts=32:batch=4,
+        neighbourhoods:batch=512, graphs:batch=32, or a function from a graph to a loader
     """
     if loader is None or isinstance(loader, Loader):
         return loader
     if isinstance(loader, str):
         name, *options = loader.strip().split(":")
         if name not in LOADERS:
-            raise InputError(f"unknown loader '{name}', expected {' or '.join(LOADERS)}")
+            raise unknown_name("loader", name, LOADERS)
         return LOADERS[name].parse(options)
     if not callable(loader):
         raise InputError(
-            f"loader is {loader}, expected partitions:parts=32:batch=4, graphs:batch=32, or a "
-            "function from a graph to a loader"
+            f"loader is {loader}, expected partitions:parts=32:batch=4, neighbourhoods:batch=512, "
+            "graphs:batch=32, or a function from a graph to a loader"
         )
     return FunctionLoader(loader)
 

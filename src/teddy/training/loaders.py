@@ -8,6 +8,7 @@ from dataclasses import fields
 from itertools import islice
 from typing import Any, ClassVar
 
+from torch import nn
 from torch_geometric.data import Data
 
 from teddy.registry import read_option
@@ -23,6 +24,16 @@ class Loader(ABC):
     """
 
     together: int
+
+    def batches(self, data: Data, network: nn.Module, every_row: bool) -> Iterable[Batch]:
+        """Return the batches for a training; those of most loaders depend on the data only.
+
+        Args:
+            data: Training data.
+            network: The network.
+            every_row: Whether all rows are in the loss, as in distillation, or training rows only.
+        """
+        return self.load(data)
 
     @abstractmethod
     def load(self, data: Data) -> Iterable[Batch]:

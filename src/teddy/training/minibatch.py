@@ -76,7 +76,8 @@ class BatchSteps(Steps):
                 "each process"
             )
         self.together, self.seed = loader.together, seed
-        self.batches: Iterable[Batch] = loader.load(data)
+        self.every_row = self.teacher is not None and config.distill_nodes == "all"
+        self.batches: Iterable[Batch] = loader.batches(data, network, self.every_row)
         self.y, self.trains = data.y.cpu(), data.train_mask.cpu()
         self.task, self.num_outputs = task, task.num_outputs(self.y)
         self.device = next(network.parameters()).device
@@ -126,8 +127,7 @@ class BatchSteps(Steps):
 
     def _has_targets(self, batch: Batch) -> bool:
         """Return whether a batch has training or distilled rows."""
-        distils = self.teacher is not None and self.config.distill_nodes == "all"
-        return bool(self.trains[batch.rows].any()) or (distils and batch.rows.numel() > 0)
+        return bool(self.trains[batch.rows].any()) or (self.every_row and batch.rows.numel() > 0)
 
     def _learn(self, batch: Batch, totals: Totals) -> Tensor:
         """Add the gradients of a batch; return its part of the loss."""

@@ -20,6 +20,7 @@ def serving_values(graph: Edges, signals: Signals, seed: int = 0) -> Tensor:
     a server saves without it.
 
     Example:
+        >>> import torch
         >>> z = torch.tensor([[9.0, 0.0], [9.0, 0.0], [9.0, 0.0]])
         >>> isolated = torch.tensor([[0.0, 9.0], [9.0, 0.0], [0.0, 9.0]])
         >>> path = Edges(3, torch.tensor([[0, 1], [1, 2]]))
