@@ -1,6 +1,8 @@
 """Fill the tables of docs/serving.md from stored results in docs/results.
 
 python -m benchmarks.serving --json docs/results/bench_serving.json
+python -m benchmarks.serving_choices --json docs/results/bench_serving_choices.json \
+    --plot docs/images/serving.png
 python tools/make_serving_results.py
 
 The accuracies are the ``summary`` of ``teddy sweep --summary --json`` without the seconds; the page
@@ -18,8 +20,11 @@ from teddy.store.atomic import write_atomically
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "serving.md"
 RESULTS = ROOT / "docs" / "results" / "bench_serving.json"
+CHOICES = ROOT / "docs" / "results" / "bench_serving_choices.json"
 ACCURACY = ROOT / "docs" / "results" / "serving_accuracy.json"
 BEGIN, END = "<!-- made by tools/make_serving_results.py: {} -->", "<!-- end -->"
+#: Points of accuracy that a choice of edges may lose.
+WITHIN = 1.0
 COLUMNS = (
     "graph", "edges", "nodes", "1 node: p50", "p99", "64 nodes: p50", "p99", "1,024 nodes: p50",
 )  # fmt: skip
@@ -31,7 +36,10 @@ def main() -> None:
 
 def filled(text: str) -> str:
     """Return the page with its tables filled in."""
-    for name, table in (("latency", latency_tables()), ("accuracy", accuracy_table())):
+    tables = {
+        "latency": latency_tables(), "accuracy": accuracy_table(), "choices": choices_table(),
+    }  # fmt: skip
+    for name, table in tables.items():
         begin = BEGIN.format(name)
         before, rest = text.split(begin)
         text = f"{before}{begin}\n{table}\n{END}{rest.split(END, 1)[1]}"
@@ -68,6 +76,42 @@ def accuracy_table() -> str:
         difference = f"{row['difference']['mean']:+.1f} ({low:+.1f} to {high:+.1f})"
         lines.append(f"| {name} | {row['mean']:.1f} ± {row['deviation']:.1f} | {difference} |")
     return "\n".join(lines)
+
+
+def choices_table() -> str:
+    """Return the cheapest choice of edges that loses at most a point, and the one of random edges.
+
+    A table row for each data set, with and without distillation, in Markdown.
+    """
+    rows: list[dict[str, Any]] = json.loads(CHOICES.read_text())["rows"]
+    lines = [
+        "| data set | cheapest choice | to dense | latency | random edges | to dense | latency |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for teaching in ("with distillation", "without distillation"):
+        for name in dict.fromkeys(row["dataset"] for row in rows):
+            near = [
+                row for row in rows
+                if row["dataset"] == name and row[teaching]["difference"] >= -WITHIN
+            ]  # fmt: skip
+            random = [row for row in near if row["score"] == "random"]
+            cells = [*choice_cells(near, teaching), *choice_cells(random, teaching)]
+            lines.append("| " + " | ".join([f"{name}, {teaching}", *cells]) + " |")
+    return "\n".join(lines)
+
+
+def choice_cells(rows: list[dict[str, Any]], teaching: str) -> list[str]:
+    """Return score and sparsity of the fastest row, its accuracy, and how many times as fast."""
+    if not rows:
+        return ["none", "", ""]
+    best = min(rows, key=lambda row: row["p50_ms"])
+    found = best[teaching]
+    interval = f"({found['low']:+.1f} to {found['high']:+.1f})"
+    return [
+        f"{best['score']} {best['graph_sparsity']:.0%}",
+        f"{found['difference']:+.1f} {interval}",
+        f"{best['dense_p50_ms'] / best['p50_ms']:.1f}x",
+    ]
 
 
 def table_row(graph: str, rows: list[dict[str, Any]]) -> list[str]:

@@ -87,6 +87,10 @@ def test_nothing_may_be_accepted(found, tmp_path):
         ("specformer", {}, "serving of single nodes .* does not support model specformer"),
         ("gcn", {"methods": []}, "got no methods"),
         ("gcn", {"batch": 0}, "batch is 0"),
+        ("gcn", {"confidence": -0.5}, "confidence is -0.5"),
+        ("gcn", {"confidence": "0.9"}, "confidence is 0.9"),
+        ("gcn", {"frontier": True}, "frontier is not supported"),
+        ("gcn", {"settings": SETTINGS.updated(task="regression")}, "does not support score gain"),
         ("gcn", {"ticket": "nowhere/a.ticket"}, "there is no folder nowhere"),
         ("gcn", {"settings": SETTINGS.updated(task="link-prediction")}, "a server predicts nodes"),
     ],
@@ -117,7 +121,9 @@ def test_the_command_prints_tickets_by_cost(found, tmp_path):
     assert [ticket["method"] for ticket in printed["tickets"]] == [
         ticket.method for ticket in result.tickets
     ]
-    assert printed["tickets"][0]["edges"] == result.cheapest.cost.edges
+    assert printed["tickets"][0]["cost"]["edges"] == result.cheapest.cost.edges
+    assert printed["tickets"][0]["edges"] == result.cheapest.answer.tried.point.edges
+    assert printed["confidence"] == 0.9
 
 
 @pytest.mark.parametrize(
@@ -127,6 +133,9 @@ def test_the_command_prints_tickets_by_cost(found, tmp_path):
         (["--method", "teddy,random"], "expected one method, or --minimise serving"),
         (["--query-nodes", 4], "query-nodes has no effect"),
         (["--minimise", "serving", "--query-nodes", 0], "query-nodes is 0"),
+        (["--minimise", "serving", "--frontier"], "frontier is not supported with --minimise"),
+        (["--minimise", "serving", "--method", ","], "expected"),
+        (["--minimise", "serving", "--confidence", 1.2], "confidence is 1.2"),
     ],
 )
 def test_wrong_options_are_refused(options, message, tmp_path):

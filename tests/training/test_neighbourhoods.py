@@ -150,7 +150,7 @@ def test_nodes_are_dealt_in_equal_shares(num_train, num_nodes, batch, every_row)
     drawn = torch.cat(rows)
     assert drawn.unique().tolist() == list(range(num_nodes if every_row else num_train))
     assert drawn.numel() == max(num_train, len(rows) if num_train else 0) + sum(others)
-    assert max(r.numel() for r in rows) <= max(batch, 1) + 1
+    assert max(r.numel() for r in rows) <= max(batch, 2)
 
 
 def test_each_epoch_is_drawn_again_and_a_seed_repeats_them(citeseer):
@@ -217,6 +217,65 @@ def test_what_is_not_supported_is_one_line(data, model, spec, more, message):
     model = model if isinstance(model, str) else model()
     with pytest.raises(InputError, match=message):
         teddy.find_ticket(data(), model, loader=f"neighbourhoods:{spec}", epochs=1, **more)
+
+
+class ByHand(nn.Module):
+    """Three layers of sums, without PyG's layers."""
+
+    def __init__(self, zeros=False):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(*size) for size in ((12, 6), (6, 6), (6, 3)))
+        if zeros:
+            nn.init.zeros_(self.layers[-1].weight)
+
+    def forward(self, x, edge_index):
+        for layer in self.layers:
+            x = layer(x).relu() if layer is not self.layers[-1] else layer(x)
+            x = x.index_add(0, edge_index[1], x[edge_index[0]])
+        return x
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_initial_zeros_do_not_hide_what_a_module_reads(zeros):
+    graph = Neighbourhood(each_once(small_graph(nodes=200)))
+    torch.manual_seed(0)
+    module = ByHand(zeros)
+    before = [p.clone() for p in module.parameters()]
+    assert graph.hops_of(module, None) == 3
+    assert all(map(torch.equal, module.parameters(), before))
+
+
+def test_small_components_do_not_hide_what_a_module_reads():
+    """2000 pairs, and a path of 40 nodes."""
+    pairs = torch.arange(4000).view(-1, 2).t()
+    path = 4000 + torch.stack([torch.arange(39), torch.arange(1, 40)])
+    edges = torch.cat([pairs, path], dim=1)
+    data = Data(x=torch.rand(4040, 12), edge_index=torch.cat([edges, edges.flip(0)], dim=1))
+    torch.manual_seed(0)
+    assert Neighbourhood(data).hops_of(ByHand(), None) == 3
+    data.edge_index = data.edge_index[:, data.edge_index[0] < 4000]
+    with pytest.raises(InputError, match="how far a ByHand looks cannot be told"):
+        Neighbourhood(data).hops_of(ByHand(), None)
+    assert Neighbourhood(data).hops_of(ByHand(), 3) == 3
+
+
+def test_batch_norm_is_refused():
+    class Norm(Deep):
+        def __init__(self):
+            super().__init__()
+            self.norm = nn.BatchNorm1d(12)
+
+        def forward(self, x, edge_index):
+            return super().forward(self.norm(x), edge_index)
+
+    with pytest.raises(InputError, match="neighbourhoods do not support BatchNorm1d"):
+        teddy.find_ticket(small_graph(), Norm(), epochs=1, loader="neighbourhoods:batch=9")
+
+
+def test_repeated_messages_count_once():
+    data = each_once(small_graph())
+    repeated = Data(x=data.x, edge_index=torch.cat([data.edge_index, data.edge_index[:, :9]], 1))
+    assert Neighbourhood(repeated).degree.equal(Neighbourhood(data).degree)
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,9 @@ def search(
     if minimise not in _GOALS:
         raise unknown_name("goal of --minimise", minimise, _GOALS)
     serving = minimise == "serving"
-    if not serving and len(methods or [""]) != 1:
+    if serving and frontier:
+        raise InputError("frontier is not supported with --minimise serving, expected one of them")
+    if methods == [] or (not serving and len(methods or [""]) != 1):
         raise InputError(f"method is {method}, expected one method, or --minimise serving")
     if not serving and query_nodes is not None:
         raise InputError("query-nodes has no effect, expected it with --minimise serving only")

@@ -140,7 +140,7 @@ def serving_tables(found: ServingSearch, folder: Path, ticket: str | None) -> No
         _levels_tried(result)
     rule, metric = found.searches[0].rule, found.searches[0].metric
     if found.tickets:
-        nodes = f"{found.batch} random node{'s' * (found.batch > 1)}"
+        nodes = f"{found.batch:,} random node{'s' * (found.batch > 1)}"
         print_table(
             f"Accepted tickets, by the messages that a server sums for {nodes}; test "
             f"{metric.name} %, computed after the search",
@@ -152,8 +152,9 @@ def serving_tables(found: ServingSearch, folder: Path, ticket: str | None) -> No
         f"No ticket was accepted as at most {rule.tolerance:g} points below dense."
         if best is None
         else f"Cheapest: {best.method}, level {best.answer.tried.point}, "
-        f"{best.cost.dense_edges / max(best.cost.edges, 1):.1f} times fewer messages than the "
-        f"dense model. On validation at most {rule.tolerance:g} points below dense."
+        f"{_fewer(best.cost.dense_edges, best.cost.edges)} messages than the dense model. On "
+        f"validation at most {rule.tolerance:g} points below dense, with "
+        f"{found.confidence:.0%} confidence."
     )
     computed = sum(result.computed for result in found.searches)
     print_text(f"{computed} cells computed now: {folder}")
@@ -166,10 +167,18 @@ def _served(served: ServedTicket) -> tuple[Any, ...]:
     dense, ticket = (f"{sum(v) / len(v):.2f}" for v in (answer.dense, answer.ticket))
     return (
         served.method, str(answer.tried.point), f"{-100 * answer.tried.graph_sparsity or 0.0:.1f}%",
-        f"{cost.edges:,.0f} ({cost.dense_edges / max(cost.edges, 1):.1f}x fewer)",
-        f"{cost.nodes:,.0f} ({cost.dense_nodes / max(cost.nodes, 1):.1f}x fewer)",
+        f"{_count(cost.edges)} ({_fewer(cost.dense_edges, cost.edges)})",
+        f"{_count(cost.nodes)} ({_fewer(cost.dense_nodes, cost.nodes)})",
         dense, ticket, answer.test,
     )  # fmt: skip
+
+
+def _count(mean: float) -> str:
+    return f"{mean:,.1f}" if mean < 10 else f"{mean:,.0f}"
+
+
+def _fewer(dense: float, kept: float) -> str:
+    return f"{dense / kept:,.1f} times fewer" if kept else "all fewer"
 
 
 def _levels_tried(result: SearchResult) -> None:

@@ -93,8 +93,8 @@ def answers_of_module(
             *_, inner, outer = graph.levels(workspace, query, number + 1)
         return row, inner == outer
 
-    linked = graph.rows.arrays[1][: graph.num_nodes] > 0
-    number, outputs = find_hops(whole, linked, one_output, "use predict(data)", hops)
+    neighbours = graph.rows.arrays[1][: graph.num_nodes]
+    number, outputs = find_hops(whole, neighbours, one_output, "use predict(data)", hops)
     answers = SubgraphAnswers(whole, graph, number, node_values)
     answers.num_outputs = outputs.size(1)
     return answers

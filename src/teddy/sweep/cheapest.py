@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from teddy.errors import InputError
 from teddy.methods.combination import problem_parts
 from teddy.methods.make_problem import load_data
 from teddy.methods.plugin import read_model
+from teddy.methods.sparsity_level import SparsityLevel
 from teddy.methods.spec import MethodSpec
 from teddy.models.source import ModelSource
 from teddy.settings import Settings
@@ -20,6 +21,7 @@ from teddy.store.atomic import StrPath, check_writable, write_atomically
 from teddy.sweep.candidates import Candidates, Progress
 from teddy.sweep.run import source_of
 from teddy.sweep.search import search_sparsest
+from teddy.sweep.sequential import SequentialTest
 from teddy.sweep.sparsest import SearchResult, SparsestPair
 from teddy.ticket import Ticket
 from teddy.ticket.operations import OPERATIONS
@@ -54,11 +56,13 @@ class ServingSearch:
         searches: The search of each method.
         tickets: The accepted tickets, cheapest first.
         batch: Nodes of a query.
+        confidence: Probability that no accepted ticket is below dense by more than the tolerance.
     """
 
     searches: list[SearchResult]
     tickets: list[ServedTicket]
     batch: int
+    confidence: float
 
     @property
     def cheapest(self) -> ServedTicket | None:
@@ -70,13 +74,14 @@ class ServingSearch:
         return {
             "minimise": "serving",
             "query_nodes": self.batch,
+            "confidence": self.confidence,
             "tickets": [
                 {
                     "method": ticket.method,
                     **ticket.answer.tried.to_dict(),
                     "ticket_seed": ticket.answer.seed,
                     "test": asdict(ticket.answer.test),
-                    **asdict(ticket.cost),
+                    "cost": asdict(ticket.cost),
                 }
                 for ticket in self.tickets
             ],
@@ -109,7 +114,7 @@ def search_serving(
         dataset: Name or path of the graph.
         model: The model.
         out: Folder of a sweep, which is created.
-        methods: The methods, with options.
+        methods: The methods, with options; the same one once.
         batch: Nodes of a query.
         confidence: Probability that no accepted ticket is below dense by more than the tolerance.
         settings: Settings of all trainings.
@@ -126,14 +131,22 @@ def search_serving(
         >>> found.cheapest.method, found.cheapest.cost.edges, found.cheapest.cost.dense_edges
         ('teddy:only=edges', 342.8, 1174.7)
     """
-    settings, specs = settings or Settings(), [MethodSpec.parse(method) for method in methods]
+    settings = settings or Settings()
+    specs = list(dict.fromkeys(MethodSpec.parse(method) for method in methods))
     check_count(batch, "batch")
+    SequentialTest(1.0, confidence=confidence)  # raises if it is no probability
     if not specs:
         raise InputError("got no methods, expected at least one")
+    if options.get("frontier"):
+        raise InputError("frontier is not supported by a search for the cheapest ticket")
     if ticket is not None:
         check_writable(ticket)
     data, made = load_data(source_of(dataset), settings), read_model(model)
-    check_combination([OPERATIONS["serve"], *problem_parts(data, made, settings)])
+    parts = [OPERATIONS["serve"], *problem_parts(data, made, settings)]
+    for spec in specs:
+        level = SparsityLevel(0.5, 0.5)
+        check_combination([*parts, *spec.method.parts(level, **dict(spec.options))])
+    batch = min(batch, data.num_nodes)
     module = ModelSource(made, {}, data).own_module()
     searches, tickets = [], []
     for spec in specs:
@@ -142,17 +155,17 @@ def search_serving(
             dataset, model, out, method=str(spec), settings=settings, progress=named,
             confidence=1 - (1 - confidence) / len(specs), **options,
         )  # fmt: skip
-        searches.append(result)
         jobs, plugins = options.get("jobs", 1), options.get("plugins", ())
         candidates = Candidates(dataset, model, spec, out, settings, jobs, plugins, named)
         for answer in result.answers:
             file = candidates.ticket(answer.tried.point, answer.seed)
             cost = serving_cost(Ticket.load(file, module), data, batch)
             tickets.append((ServedTicket(str(spec), answer, cost), file))
+        searches.append(replace(result, computed=result.computed + candidates.computed))
     tickets.sort(key=lambda pair: (pair[0].cost.edges, pair[0].cost.nodes))
     if ticket is not None and tickets:
         write_atomically(ticket, tickets[0][1].read_bytes())
-    return ServingSearch(searches, [served for served, _ in tickets], batch)
+    return ServingSearch(searches, [served for served, _ in tickets], batch, confidence)
 
 
 def _of_method(progress: Progress, method: str, what: str, done: int, total: int) -> None:

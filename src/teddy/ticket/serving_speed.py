@@ -14,6 +14,8 @@ from teddy.ticket.operations import check_operation
 from teddy.ticket.speed import dense_like
 from teddy.ticket.ticket import DataLike, Ticket
 
+#: The dense model, what a ticket changes step by step, and the ticket.
+WAYS = ("dense", "sparse graph", "sparse weights", "ticket")
 #: Nodes of a query.
 BATCHES = (1, 64, 1024)
 
@@ -119,7 +121,7 @@ def serving_cost(
         >>> serving_cost(ticket, data)
         ServingCost(nodes=161.9, edges=172.05, dense_nodes=667.35, dense_edges=1174.7)
     """
-    servers = server_variants(ticket, data)
+    servers = server_variants(ticket, data, ("dense", "ticket"))
     generator = np.random.default_rng(seed)
     num_nodes = servers["dense"].num_nodes
     queries = [
@@ -134,22 +136,24 @@ def serving_cost(
     return ServingCost(*mean("ticket"), *mean("dense"))
 
 
-def server_variants(ticket: Ticket, data: DataLike) -> dict[str, Server]:
+def server_variants(
+    ticket: Ticket, data: DataLike, ways: Sequence[str] = WAYS
+) -> dict[str, Server]:
     """Servers of the dense model, of what a ticket changes step by step, and of the ticket.
 
     Args:
         ticket: The ticket.
         data: Its graph.
+        ways: Which of them, see :class:`Latency`.
     """
     check_operation("serve", ticket.info)
     dense, task = dense_like(ticket.model), ticket.task
     whole, kept = ticket.view(data, every_edge=True), ticket.view(data)
-    return {
-        "dense": whole.server(dense, task),
-        "sparse graph": kept.server(dense, task),
-        "sparse weights": whole.server(ticket.model, task),
-        "ticket": kept.server(ticket.model, task),
-    }
+    parts = {
+        "dense": (whole, dense), "sparse graph": (kept, dense),
+        "sparse weights": (whole, ticket.model), "ticket": (kept, ticket.model),
+    }  # fmt: skip
+    return {way: parts[way][0].server(parts[way][1], task) for way in ways}
 
 
 def _latencies(

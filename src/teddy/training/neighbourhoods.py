@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from functools import partial
-from typing import ClassVar
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.instancenorm import _InstanceNorm
 from torch_geometric.data import Data
 
 from teddy.errors import InputError
 from teddy.graph.inputs import HeteroInputs
 from teddy.kernels.neighbourhood import begin, entries_of, expand
+from teddy.kernels.pattern import edge_pattern, row_sums
+from teddy.models import MODELS
+from teddy.models.base import entry_weights
 from teddy.models.inputs import input_levels, model_values
 from teddy.models.layered import LayeredGNN
+from teddy.models.module_call import copy_uncached
 from teddy.sparsity import check_count
 from teddy.tasks.batches import Batch, check_divisible, graph_of_node, subgraph
 from teddy.training.adapters import ModuleAdapter
 from teddy.training.loaders import NamedLoader
 from teddy.training.reach import find_hops
+from teddy.training.seeding import seeded
 
 
 @dataclass(frozen=True)
@@ -31,8 +40,9 @@ class Neighbourhoods(NamedLoader):
     Nothing is sampled or cut: without dropout, outputs and gradients of a batch are those of a pass
     over the whole graph. In every epoch the nodes of the loss are dealt into batches at random,
     training nodes and others in equal shares, so that the gradient of a batch is in expectation
-    that of all nodes. In a graph with hubs the neighbourhoods of a batch may be most of the graph;
-    pruned graphs have smaller ones.
+    that of all nodes, up to batches of one node more or less. If there are fewer training nodes
+    than batches, some are in several. In a graph with hubs the neighbourhoods of a batch may be
+    most of the graph; pruned graphs have smaller ones.
 
     Args:
         batch: Most nodes in a batch, without their neighbourhoods.
@@ -58,7 +68,8 @@ class Neighbourhoods(NamedLoader):
     def batches(self, data: Data, network: nn.Module, every_row: bool) -> Iterable[Batch]:
         """Return the batches for a network; rows that are not in the loss are in none."""
         graph = Neighbourhood(data)
-        if isinstance(network, LayeredGNN):
+        if type(network) in MODELS.values():
+            assert isinstance(network, LayeredGNN)
             if 0 < self.hops < network.num_layers:
                 raise InputError(
                     f"hops is {self.hops}, expected at least {network.num_layers}, the layers of "
@@ -66,12 +77,13 @@ class Neighbourhoods(NamedLoader):
                 )
             hops, with_degree = self.hops or network.num_layers, network.uses_source_degree
         else:
+            check_no_batch_norm(network)
             hops, with_degree = graph.hops_of(network, self.hops or None), False
         return NeighbourhoodBatches(graph, self.batch, hops, every_row, with_degree)
 
     def load(self, data: Data) -> Iterable[Batch]:
-        """Return the batches of all nodes, for a network of ``hops`` layers."""
-        return NeighbourhoodBatches(Neighbourhood(data), self.batch, max(self.hops, 1))
+        """Raise, since the batches depend on the network."""
+        raise InputError("neighbourhoods depend on the network, expected batches(data, network)")
 
 
 class NeighbourhoodBatches:
@@ -98,6 +110,8 @@ class NeighbourhoodBatches:
         self.train = trains.nonzero().flatten()
         self.others = (~trains).nonzero().flatten() if every_row else self.train[:0]
         self.count = max(1, -(-(self.train.numel() + self.others.numel()) // batch))
+        if 0 < self.train.numel() < self.count:  # each batch has one of them
+            self.count = max(self.train.numel(), -(-self.others.numel() // max(1, batch - 1)))
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield the batches. Each has as many training nodes as the others, and at least one."""
@@ -142,10 +156,15 @@ class Neighbourhood:
         self.rows = start.numpy(), length.numpy(), col.numpy(), np.empty(0)
         self._nodes = np.empty(num_nodes, np.int64)
         self._position = np.full(num_nodes, -1, np.int32)
-        weight = data.get("edge_weight")
-        strength = torch.ones(source.numel()) if weight is None else weight.cpu().float().abs()
-        no_loop = (source != target).to(strength)
-        self.degree = torch.zeros(num_nodes).index_add_(0, target, strength * no_loop)
+
+    @cached_property
+    def degree(self) -> Tensor:
+        """Sum of the absolute weights of each node's messages, as built-in models see them."""
+        edge_index, weight = self.data.edge_index.cpu(), self.data.get("edge_weight")
+        pattern = edge_pattern(edge_index, self.data.x.size(0))
+        if weight is None:
+            return pattern.crow.diff()
+        return row_sums(entry_weights(edge_index, weight.cpu(), pattern).abs(), pattern)
 
     def around(self, rows: Tensor, hops: int, with_degree: bool = False) -> Data:
         """Return the graph of some nodes and all within some hops, the nodes first.
@@ -155,14 +174,9 @@ class Neighbourhood:
             hops: Hops; messages to the nodes of the last one are left out.
             with_degree: Whether to add ``degree``, that of nodes in the whole graph.
         """
-        nodes, position = self._nodes, self._position
-        inner = count = begin(rows.numpy(), nodes, position)
-        for _ in range(hops):
-            inner, count = count, expand(self.rows, count, nodes, position)
-        near = nodes[:count].copy()
-        entries, target = entries_of(self.rows, near[:inner])
-        source = position[self.rows[2][entries]].astype(np.int64)
-        position[near] = -1
+        with self._near(rows, hops) as (near, inner):
+            entries, target = entries_of(self.rows, near[:inner])
+            source = self._position[self.rows[2][entries]].astype(np.int64)
         number, edge_index = torch.from_numpy(near), torch.from_numpy(np.stack([source, target]))
         part = subgraph(self.data, number, edge_index, self.columns[torch.from_numpy(entries)])
         if with_degree:
@@ -170,19 +184,61 @@ class Neighbourhood:
             part.input_levels = {**input_levels(part), "degree": "nodes"}
         return part
 
+    @contextmanager
+    def _near(self, rows: Tensor, hops: int) -> Iterator[tuple[NDArray[Any], int]]:
+        """Number the nodes within some hops; yield them, and how many are one hop nearer."""
+        inner = count = begin(rows.numpy(), self._nodes, self._position)
+        for _ in range(hops):
+            inner, count = count, expand(self.rows, count, self._nodes, self._position)
+        near = self._nodes[:count].copy()
+        try:
+            yield near, inner
+        finally:
+            self._position[near] = -1
+
     def hops_of(self, network: nn.Module, hops: int | None) -> int:
-        """Return the hops that your own module looks, or raise if it reads the whole graph."""
-        data = self.data
+        """Return the hops that your own module looks, or raise if it reads the whole graph.
+
+        Weights that are zero at the beginning hide what a module looks at, so that it is asked with
+        random changes of them.
+        """
+        data, module = self.data, copy_uncached(network)
+        whole = ModuleAdapter(module, data.x, data.edge_index, model_values(data))
+        with torch.no_grad(), seeded(0, data.x.device):
+            for parameter in module.parameters():
+                if parameter.is_floating_point():
+                    parameter.add_(torch.randn_like(parameter), alpha=0.1)
+            outputs = whole.evaluation_outputs()
 
         def one_output(node: int, number: int) -> tuple[Tensor, bool]:
             row = torch.tensor([node])
+            with self._near(row, number + 1) as (near, inner):
+                ends = inner == near.size
+            if inner == data.x.size(0):  # the whole graph
+                return outputs[row].cpu(), ends
             part = self.around(row, number).to(data.x.device)
-            ends = self.around(row, number + 1).x.size(0) == part.x.size(0)
-            adapter = ModuleAdapter(network, part.x, part.edge_index, model_values(part))
+            adapter = ModuleAdapter(module, part.x, part.edge_index, model_values(part))
             return adapter.evaluation_outputs()[:1].cpu(), ends
 
-        whole = ModuleAdapter(network, data.x, data.edge_index, model_values(data))
-        return find_hops(whole, self.rows[1] > 0, one_output, "use another loader", hops)[0]
+        return find_hops(whole, self.rows[1], one_output, "use another loader", hops)[0]
+
+
+def check_no_batch_norm(network: nn.Module) -> None:
+    """Raise if a module normalises by the rows of a batch, which include neighbours.
+
+    Example:
+        >>> check_no_batch_norm(nn.Sequential(nn.Linear(1, 1), nn.BatchNorm1d(1)))
+        Traceback (most recent call last):
+        ...
+        teddy.errors.InputError: neighbourhoods do not support BatchNorm1d, whose statistics would
+        be those of the neighbours, too, expected LayerNorm, or the loader partitions
+    """
+    for module in network.modules():
+        if isinstance(module, _BatchNorm | _InstanceNorm):
+            raise InputError(
+                f"neighbourhoods do not support {type(module).__name__}, whose statistics would be "
+                "those of the neighbours, too, expected LayerNorm, or the loader partitions"
+            )
 
 
 def _shuffled(nodes: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""How far a module looks: the hops from a node to all that its output depends on."""
+"""Receptive field of a module: the hops from a node to all that its output depends on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from teddy.training.adapters import ModuleAdapter
 #: Output of one node from some hops, and whether nothing lies beyond them.
 OneOutput = Callable[[int, int], tuple[Tensor, bool]]
 
-# Nodes whose outputs are compared with a full pass.
+# Nodes whose outputs are compared with a full pass: those of most neighbours, and random ones.
 _COMPARED = 32
 _MORE_HOPS = 3
 _TOLERANCE = 1e-4
@@ -26,7 +26,7 @@ _TOLERANCE = 1e-4
 
 def find_hops(
     whole: ModuleAdapter,
-    has_neighbours: NDArray[Any],
+    neighbours: NDArray[Any],
     one_output: OneOutput,
     instead: str,
     hops: int | None = None,
@@ -38,7 +38,7 @@ def find_hops(
 
     Args:
         whole: The module on the whole graph.
-        has_neighbours: bool ``[N]``.
+        neighbours: Number of neighbours of each node.
         one_output: Output of a node from some hops. Nodes are asked one by one: what a node lacks
             may be in the neighbourhood of another.
         instead: What to do with a module that has no such number, for the message.
@@ -50,22 +50,41 @@ def find_hops(
     if hops is not None:
         check_count(hops, "hops")
     outputs, passings = _counted_pass(whole)
-    shuffled = np.random.default_rng(0).permutation(has_neighbours.size)
-    nodes = shuffled[np.argsort(~has_neighbours[shuffled], kind="stable")][:_COMPARED]
+    nodes = _compared(neighbours)
     expected = outputs[torch.from_numpy(nodes)]
+    scale = max(float(expected.abs().max()), 1e-30) if nodes.size else 1.0
     tries = range(max(passings, 1), passings + _MORE_HOPS + 1) if hops is None else [hops]
-    scale = max(1.0, float(expected.abs().max())) if nodes.size else 1.0
+    kind = type(whole.network).__name__
     for number in tries:
-        found = [one_output(int(node), number) for node in nodes]
-        rows, ends = torch.cat([expected[:0], *(row for row, _ in found)]), all(e for _, e in found)
-        off = float((rows - expected).abs().max()) if nodes.size else 0.0
-        if off <= _TOLERANCE * scale and (hops is not None or number > passings or not ends):
-            return number, outputs
+        off, ends = 0.0, True
+        for node, row in zip(nodes, expected, strict=True):
+            found, ended = one_output(int(node), number)
+            off, ends = float((found[0] - row).abs().max()), ends and ended
+            if not off <= _TOLERANCE * scale:
+                break
+        else:
+            if hops is not None or not ends or 0 < passings < number:
+                return number, outputs
+            if passings == 0:
+                raise InputError(
+                    f"how far a {kind} looks cannot be told, since no neighbourhood extends beyond "
+                    f"{number} hops, expected hops=... (1 for each time that it reads neighbours, "
+                    "and 1 if it reads their degrees)"
+                )
     raise InputError(
-        f"outputs of a {type(whole.network).__name__} from {number} hops differ from a pass over "
-        f"the whole graph by {off:.1e}, expected a module that looks at a node's neighbourhood "
-        f"alone, or more hops (hops=...); else {instead}"
+        f"outputs of a {kind} from {number} hops differ from a pass over the whole graph by "
+        f"{off:.1e}, expected a module that looks at a node's neighbourhood alone, or more hops "
+        f"(hops=...); else {instead}"
     )
+
+
+def _compared(neighbours: NDArray[Any]) -> NDArray[Any]:
+    """Nodes to compare: half of them with the most neighbours, half at random."""
+    shuffled = np.random.default_rng(0).permutation(neighbours.size)
+    most = shuffled[np.argsort(-neighbours[shuffled], kind="stable")][: _COMPARED // 2]
+    linked = shuffled[np.argsort(neighbours[shuffled] == 0, kind="stable")]
+    others = linked[~np.isin(linked, most)][: _COMPARED - most.size]
+    return np.concatenate([most, others])
 
 
 def _counted_pass(whole: ModuleAdapter) -> tuple[Tensor, int]:
