@@ -53,7 +53,7 @@ class TensorCache:
     """Cache of results computed from tensors, valid while a tensor is alive and unchanged.
 
     Inference tensors are not cached, since they do not count changes. A result must not hold the
-    tensor itself, only views of it, or the tensor would never be freed.
+    tensor itself, or the tensor would never be freed. A view holds it, too, unless it is detached.
 
     Example:
         >>> cache, index = TensorCache(), torch.tensor([2, 1])

@@ -70,7 +70,7 @@ class Edges(Pairs):
         if cached is None:
             edges, count = check_edge_index(edge_index, num_nodes)
             pairs, pair_of_column, in_order = canonical_pairs(edges, count)
-            cached = count, pairs.view_as(pairs), pair_of_column, in_order
+            cached = count, pairs.detach(), pair_of_column, in_order
             _canonical.put(edge_index, num_nodes, cached)
         count, pairs, pair_of_column, in_order = cached
         pair = pair_of_column if in_order else None

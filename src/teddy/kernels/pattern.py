@@ -146,9 +146,9 @@ _patterns = TensorCache()
 
 def cache_pattern(edge_index: Tensor, num_nodes: int) -> None:
     """Cache the pattern of sorted messages in both directions, without self-loops."""
-    # A view, not the tensor itself, which must be free to be released.
+    # A view that does not know its base, which must be free to be released.
     crow = _offsets(edge_index[0], num_nodes)
-    pattern = Pattern(crow, edge_index[1], (num_nodes, num_nodes), symmetric=True)
+    pattern = Pattern(crow, edge_index[1].detach(), (num_nodes, num_nodes), symmetric=True)
     _patterns.put(edge_index, num_nodes, pattern)
 
 
