@@ -4,8 +4,8 @@ A sparse subgraph and a sparse GNN that together do as well as the dense pair, f
 *TEDDY: Trimming Edges with Degree-based Discrimination strategY* (ICLR 2024).
 
 Subpackages, in the order data flows; each imports only from those before it: kernels, store, graph,
-data, prune, weights, models, tasks, training, serving, ticket, tracking, methods, sweep, scale,
-report, cli.
+data, prune, weights, layers, models, tasks, training, serving, ticket, tracking, methods, sweep,
+scale, report, cli.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from teddy.errors import InputError as InputError
     from teddy.graph import graph_health as graph_health
+    from teddy.layers import accelerate as accelerate
     from teddy.methods import find_ticket as find_ticket
     from teddy.methods.auto import Auto as Auto
     from teddy.methods.teddy import Teddy as Teddy
@@ -64,6 +65,7 @@ _HOME = {
     "UGS": "teddy.methods.ugs",
     "WDGLT": "teddy.methods.wd_glt",
     "WeightBudget": "teddy.settings",
+    "accelerate": "teddy.layers",
     "distillation_loss": "teddy.training",
     "edge_scores": "teddy.prune",
     "find_over_seeds": "teddy.sweep",

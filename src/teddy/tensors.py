@@ -68,6 +68,10 @@ class TensorCache:
     def __init__(self) -> None:
         self._results: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
 
+    def __reduce__(self) -> tuple[type[TensorCache], tuple[()]]:
+        """Copy and pickle an empty cache."""
+        return TensorCache, ()
+
     def get(self, tensor: Tensor, key: object) -> Any:
         """Return the result for a key, or None."""
         if not isinstance(tensor, Tensor) or tensor.is_inference() or tensor not in self._results:

@@ -233,7 +233,10 @@ def test_a_loader_without_its_package_raises_a_clear_message():
         ({"model": "nagphormer"}, "model nagphormer does not support mini-batches"),
         ({"model": "specformer"}, "model specformer does not support mini-batches"),
         ({"model": "unimp:label_rate=0.5"}, "does not support mini-batches"),
-        ({"loader": 7}, "loader is 7, expected partitions:parts=32:batch=4, graphs:batch=32, or a"),
+        (
+            {"loader": 7},
+            "loader is 7, expected partitions:parts=32:batch=4, neighbourhoods:batch=512, ",
+        ),
     ],
 )
 def test_methods_that_need_the_whole_graph_refuse_loaders(arguments, message):

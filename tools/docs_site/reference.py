@@ -13,6 +13,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Use a ticket": ("Ticket", "ticket", "serving"),
     "Prune edges": ("prune_edges", "SparsifyEdges", "edge_scores", "graph_health"),
     "Prune weights": ("L0Projected", "project_l0_", "distillation_loss"),
+    "Your own model": ("accelerate",),
     "Methods": ("Teddy", "UGS", "WDGLT", "Auto"),
     "Tasks": (
         "Classification", "Multilabel", "Regression", "LinkPrediction", "GraphClassification",

@@ -90,8 +90,10 @@ def find(
     check_names([dataset], [model], [method], settings.get("task"), load)
     check_sparsity(graph_sparsity, "graph_sparsity")
     check_sparsity(weight_sparsity, "weight_sparsity")
+    from teddy.cli.printing import print_text
     from teddy.cli.progress import resumable, seed_progress
     from teddy.cli.ticket_tables import find_tables
+    from teddy.layers import layer_text
     from teddy.methods.make_problem import load_data
     from teddy.methods.plugin import read_model
     from teddy.methods.resume import SearchFolder
@@ -150,3 +152,6 @@ def find(
         typer.echo(json.dumps(result))
     else:
         find_tables(study, result)
+        layers = study.best.info.config.get("pyg_layers")
+        if layers is not None:
+            print_text(layer_text(layers))

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from teddy.data.features import feature_names
 from teddy.errors import InputError, warn
 from teddy.graph import Edges
+from teddy.layers import layer_fields
 from teddy.methods.dense import DenseResult, accuracy_of
 from teddy.methods.sparsity_level import SparsityLevel
 from teddy.models import GNN, MODELS
@@ -104,6 +105,8 @@ def make_ticket(
         model["frozen"] = frozen
     if unused := sum(p.numel() for name, p in named if name in problem.prunable.unused):
         model["unused"] = unused
+    if not isinstance(network, GNN):
+        where |= layer_fields(network)
     where |= problem.weight_budget.settings(network)
     names, found_on = problem.prepared.get("class_names"), problem.views.found_on
     edges, keep = found_on.edges, problem.views.kept(found_on, choice)

@@ -13,6 +13,7 @@ from torch.nn.parameter import UninitializedParameter
 from teddy.errors import InputError
 from teddy.graph.inputs import HeteroInputs
 from teddy.kernels.pattern import Pattern, edge_pattern
+from teddy.layers import Acceleration
 from teddy.models import GNN
 from teddy.models.base import Features, entry_weights
 from teddy.models.inputs import dense_input, match_dtype
@@ -128,6 +129,7 @@ class BuiltInAdapter(Adapter):
 class ModuleAdapter(Adapter):
     """Forward passes of your own module, over dense features.
 
+    Its layers run on the compiled kernels where they can, see :func:`teddy.layers.accelerate`.
     Caches of layers (``cached=True``) are disabled. Lazy parameters are initialised by one pass.
     Edge weights are multiplied by edge masks.
 
@@ -150,6 +152,7 @@ class ModuleAdapter(Adapter):
         mask_of_edge: Tensor | None = None,
     ) -> None:
         self.network, self.call = stop_caching(network), ModuleCall(network)
+        self.acceleration = Acceleration(network)
         self.x, self.edge_index = dense_input(network, x), edge_index
         self.values, self.masks = match_dtype(values, self.x), masks
         of_node = values.get("graph_of_node")
@@ -181,7 +184,8 @@ class ModuleAdapter(Adapter):
             weights = self.masks.weights(self.network)
             if self.masks.edge_mask is not None:
                 edge_index, values = self._masked_edges(self.masks)
-        outputs = self.call(self.x, edge_index, values, weights)
+        with self.acceleration:
+            outputs = self.call(self.x, edge_index, values, weights)
         rows = self.num_rows
         if not isinstance(outputs, Tensor) or outputs.dim() != 2 or outputs.size(0) != rows:
             got = list(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
