@@ -29,6 +29,9 @@ from teddy.training.runner import Runner
 
 KINDS = ("gcn", "gin", "sage", "gat")
 HIDDEN, HEADS = 512, 8
+#: Around the table of docs/performance.md.
+BEGIN, END = "<!-- made by benchmarks.own_layers -->", "<!-- end -->"
+PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 #: Hidden channels of each head of GAT.
 OF_HEAD = 8
 
@@ -68,12 +71,17 @@ def main() -> None:
     parser.add_argument("--sets", default="citeseer,pubmed,arxiv-surrogate")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--json", type=Path, default=Path("bench_own_layers.json"))
+    parser.add_argument("--page", action="store_true", help="write the table of the page, too")
     options = parser.parse_args()
     torch.set_num_threads(1)
     rows = own_layers(options.sets.split(","), options.repeats)
     result = {"torch": torch.__version__, "pyg": _version(), "rows": rows,
               "machine": platform.machine()}  # fmt: skip
     options.json.write_text(json.dumps(result, indent=1) + "\n")
+    if options.page:
+        before, rest = PAGE.read_text().split(BEGIN)
+        text = "\n".join([f"{before}{BEGIN}", *table(rows), END]) + rest.split(END, 1)[1]
+        PAGE.write_text(text)
 
 
 def own_layers(names: list[str], repeats: int) -> list[dict[str, Any]]:
@@ -134,6 +142,21 @@ def step(logits: Callable[[], torch.Tensor], data: Any, optimizer: Any) -> None:
     optimizer.zero_grad()
     F.cross_entropy(logits()[data.train_mask], data.y[data.train_mask]).backward()
     optimizer.step()
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    """The rows of docs/performance.md, in Markdown."""
+    lines = [
+        "| data set, layers | PyG | accelerated | faster | built-in | accelerated / built-in |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        pyg_ms, fast, built_in = (row[name] for name in ("pyg", "accelerated", "built_in"))
+        lines.append(
+            f"| {row['dataset']}, {row['kind']} | {pyg_ms:,.0f} | {fast:,.0f} | "
+            f"{pyg_ms / fast:.1f}x | {built_in:,.0f} | {fast / built_in:.1f} |"
+        )
+    return lines
 
 
 def line(row: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from benchmarks import weight_budgets
+from benchmarks import own_layers, weight_budgets
 from benchmarks.changed import grown
 from benchmarks.compiled import inference, line
 from benchmarks.heterophily import SCORES as COMPARED_SCORES
@@ -196,6 +196,12 @@ def test_graphs_are_a_task_to_compare():
         ("dense", None), ("teddy", 10.0), ("teddy", 0.0)
     ]  # fmt: skip
     assert len(task_table(rows)) == 4
+
+
+def test_the_table_of_own_layers_is_that_of_the_results():
+    rows = json.loads((own_layers.PAGE.parent / "results" / "bench_own_layers.json").read_text())
+    text = "\n".join([own_layers.BEGIN, *own_layers.table(rows["rows"]), own_layers.END])
+    assert text in own_layers.PAGE.read_text()
 
 
 def test_the_table_of_weight_budgets_is_that_of_the_results():
