@@ -6,7 +6,9 @@ import copy
 import gc
 import pickle
 import weakref
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -15,13 +17,15 @@ import torch_geometric.nn as pyg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 from torch_geometric.nn import MessagePassing
 
 import teddy
 import teddy.kernels
 from teddy.kernels import jit
+from teddy.kernels.sparse import SparseMatrix
 from teddy.layers import Acceleration, accelerate
-from teddy.layers.features import HiddenRows, SparseInput
+from teddy.layers.features import SparseInput
 from teddy.layers.messages import linear_message, reason_against
 
 pytestmark = pytest.mark.skipif(jit.installed is None, reason="numba is not installed")
@@ -104,7 +108,6 @@ def assert_same(found, expected):
 def everything(monkeypatch):
     """Small matrices count as large ones."""
     monkeypatch.setattr("teddy.layers.features._LEAST", 1)
-    monkeypatch.setattr("teddy.layers.acceleration._LEAST", 1)
 
 
 @pytest.mark.parametrize("share", [0.15, 1.0])
@@ -243,7 +246,7 @@ class Reads(nn.Module):
 
 
 @pytest.mark.parametrize("share", [0.1, 1.0])
-def test_late_tensors_are_read_as_any_other(share, everything):
+def test_sparse_features_are_read_as_any_other(share, everything):
     torch.manual_seed(0)
     x, edge_index = inputs(share=share)
     module = Reads().double()
@@ -406,46 +409,15 @@ def test_state_dict_and_parameters_are_unchanged():
     fast.remove()
 
 
-def test_late_tensors_say_what_they_are():
+def test_sparse_features_say_what_they_are():
     x = torch.tensor([[0.0, 2.0], [0.0, 0.0]])
-    late = SparseInput.make(x)
+    late = SparseInput.make(x, SparseMatrix.from_tensor(x))
     assert isinstance(late, SparseInput)
     assert late.shape == x.shape
     assert late.dtype == x.dtype
     assert late.tolist() == x.tolist()
     assert repr(late) == repr(x)
     assert (late == x).all()
-    hidden = HiddenRows.make(x, None)
-    assert hidden.numpy().tolist() == x.tolist()
-    assert torch.equal(hidden.detach(), x)
-
-
-class ChangesRows(nn.Module):
-    def __init__(self, how):
-        super().__init__()
-        self.conv, self.how = pyg.SAGEConv(7, 7), how
-
-    def forward(self, x, edge_index):
-        h = self.conv(x, edge_index)
-        if self.how == "relu":
-            z = h.relu()
-            h.add_(1)
-            return self.conv(z, edge_index)
-        out = self.conv.propagate(edge_index, x=(h, h))
-        h.add_(1)
-        return out
-
-
-@pytest.mark.parametrize("how", ["relu", "sum"])
-def test_changes_in_place_before_a_late_use_are_never_silent(how, everything):
-    x, edge_index = inputs(dtype=torch.float32)
-    module = ChangesRows(how)
-    with (
-        accelerate(module),
-        pytest.raises(teddy.InputError, match="was changed in place after"),
-        torch.no_grad(),
-    ):
-        module(x, edge_index)
 
 
 def test_inference_mode():
@@ -465,7 +437,7 @@ def test_layers_called_by_themselves_give_plain_tensors(everything):
         assert type(module(x, edge_index)) is torch.Tensor
 
 
-def test_threads_do_not_share_late_results(everything):
+def test_threads_do_not_disturb_each_other(everything):
     """A layer called in another thread, while this one is in a module."""
     x, edge_index = inputs(dtype=torch.float32)
     found = []
@@ -484,3 +456,286 @@ def test_threads_do_not_share_late_results(everything):
     with accelerate(module):
         module(x, edge_index)
     assert found == [torch.Tensor]
+
+
+def agrees(make, *args, read=None):
+    """The module does the same with and without acceleration; return what it gives."""
+    torch.manual_seed(0)
+    plain, results = make().double(), []
+    for module in (copy.deepcopy(plain), plain):
+        with accelerate(module) if results else nullcontext():
+            out = module(*args) if read is None else read(module, *args)
+            for p in module.parameters():
+                p.grad = None
+            if out.requires_grad:
+                out.pow(2).sum().backward()
+            results.append((out.detach(), [p.grad for p in module.parameters()]))
+    assert_same(results[1], results[0])
+    return results[1][0]
+
+
+class Body(nn.Module):
+    """Two layers around some code."""
+
+    def __init__(self, body):
+        super().__init__()
+        self.first, self.last, self.body = pyg.GCNConv(7, 6), pyg.SAGEConv(6, 3), body
+        self.linear = nn.Linear(6, 6)
+
+    def forward(self, x, edge_index):
+        return self.last(self.body(self, self.first(x, edge_index), edge_index), edge_index)
+
+
+class Reverse(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return -grad
+
+
+class Straight(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return F.relu(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def logged(net, h, edge_index):
+    h = h.relu()
+    with torch.no_grad():
+        net.dead = float((h == 0).double().mean())
+    return net.linear(h)
+
+
+def made_without_gradient(net, h, edge_index):
+    with torch.no_grad():
+        t = net.last.propagate(edge_index, x=(h, h)).relu()
+    return net.linear(h) + t
+
+
+def changed_in_place(net, h, edge_index):
+    z = h.relu()
+    out = net.linear(z) + net.last.propagate(edge_index, x=(h, h))
+    return F.relu(out + 1, inplace=True) * z
+
+
+@pytest.mark.parametrize("body", [
+    logged, made_without_gradient, changed_in_place,
+    lambda net, h, e: Reverse.apply(h.relu()),
+    lambda net, h, e: Straight.apply(h),
+    lambda net, h, e: checkpoint(lambda z: net.linear(z).relu(), h, use_reentrant=True),
+    lambda net, h, e: checkpoint(lambda z: net.last.propagate(e, x=(z, z)), h, use_reentrant=False),
+])  # fmt: skip
+@pytest.mark.parametrize("share", [0.1, 1.0])
+def test_code_between_layers(body, share, everything):
+    agrees(lambda: Body(body), *inputs(share=share))
+
+
+def test_hooks_on_modules_and_hidden_tensors(everything):
+    seen = []
+
+    def body(net, h, edge_index):
+        h.retain_grad()
+        net.hidden = h
+        h.register_hook(lambda grad: seen.append(float(grad.norm())))
+        return net.linear(h.relu())
+
+    def read(module, *args):
+        module.linear.register_full_backward_hook(lambda *_: seen.append(0.0))
+        out = module(*args)
+        out.sum().backward(retain_graph=True)
+        return out + 0 * module.hidden.grad.sum()
+
+    agrees(lambda: Body(body), *inputs(share=0.1), read=read)
+    assert len(seen) == 8
+    assert seen[:4] == pytest.approx(seen[4:])
+
+
+@pytest.mark.parametrize("kind", ["GCN", "GAT", "GATv2", "SAGE mean", "GIN eps"])
+def test_gradients_of_gradients(kind, everything):
+    def read(module, x, edge_index):
+        x = x.clone().requires_grad_()
+        out = module(x, edge_index).tanh()
+        (of_x,) = torch.autograd.grad(out.pow(2).sum(), x, create_graph=True)
+        return of_x
+
+    agrees(lambda: Two(kind).eval(), *inputs(share=1.0), read=read)
+
+
+def test_gradients_of_gradients_of_edge_weights_and_sparse_features(everything):
+    x, edge_index = inputs(share=0.1)
+
+    def read(module, x, edge_index):
+        weight = torch.linspace(0.5, 1, edge_index.size(1)).double().requires_grad_()
+        out = module(x, edge_index, weight)
+        given = [weight, *module.parameters()]
+        found = torch.autograd.grad(out.pow(2).sum(), given, create_graph=True)
+        return torch.cat([part.flatten() for part in found])
+
+    agrees(lambda: Two("GraphConv").eval(), x, edge_index, read=read)
+
+
+def test_features_that_learn_to_need_a_gradient(everything):
+    def read(module, x, edge_index):
+        x = x.clone()
+        out = module(x, edge_index)
+        assert x.requires_grad
+        (of_x,) = torch.autograd.grad(out.sum(), x)
+        return of_x
+
+    class Asks(Body):
+        def forward(self, x, edge_index):
+            x.requires_grad_()
+            return super().forward(x, edge_index)
+
+    agrees(lambda: Asks(lambda net, h, e: h), *inputs(share=0.1), read=read)
+
+
+def test_changes_that_torch_does_not_count(everything):
+    x, edge_index = inputs(share=0.1)
+    module = Two("SAGE mean").double().eval()
+    with accelerate(module):
+        module(x, edge_index)
+        x.numpy()[:5] = 1.0
+        edge_index.data[0, :9] = 1
+        found = module(x, edge_index)
+    torch.testing.assert_close(found, module(x, edge_index))
+
+
+def test_methods_that_were_replaced_are_called(everything):
+    x, edge_index = inputs()
+
+    class Twice(pyg.GCNConv):
+        def propagate(self, *args, **kwargs):
+            return 2 * super().propagate(*args, **kwargs)
+
+    def patched(name, change):
+        layer = pyg.SAGEConv(7, 3)
+        original = getattr(layer, name)
+        setattr(layer, name, lambda *a, **k: change(original(*a, **k)))
+        return layer
+
+    for make in (
+        lambda: Twice(7, 3), lambda: patched("message", lambda m: 3 * m),
+        lambda: patched("propagate", lambda m: 5 * m),
+        lambda: patched("aggregate", lambda m: m + 1), lambda: patched("forward", lambda m: m - 1),
+    ):  # fmt: skip
+        layer = make().double()
+        before = {n: v for n, v in vars(layer).items() if n in ("propagate", "forward")}
+        expected = layer(x, edge_index)
+        with accelerate(layer):
+            torch.testing.assert_close(layer(x, edge_index), expected)
+        after = {n: v for n, v in vars(layer).items() if n in ("propagate", "forward")}
+        assert after == before
+    layer = pyg.SAGEConv(7, 3).double()
+    with accelerate(layer):
+        layer.aggr_module = pyg.MaxAggregation()
+        found = layer(x, edge_index)
+    torch.testing.assert_close(found, layer(x, edge_index))
+
+
+def test_blocks_within_blocks():
+    module = pyg.GCN(7, 4, 2, 3)
+    outer = accelerate(module)
+    with Acceleration(module):
+        pass
+    with outer, outer:
+        pass
+    assert "propagate" not in vars(module.convs[0])
+    outer.start()
+    assert "propagate" in vars(module.convs[0])
+    outer.remove()
+    assert "propagate" not in vars(module.convs[0])
+    assert "forward" not in vars(module)
+
+
+def test_messages_with_other_ends_or_channels_are_not_linear():
+    class Gate(MessagePassing):
+        def forward(self, x, edge_index, g):
+            return self.propagate(edge_index, x=x, g=g)
+
+        def message(self, x_j, g):
+            return g.unsqueeze(1) * x_j
+
+    class Ends(MessagePassing):
+        def message(self, x_j, y_i):
+            return x_j
+
+    assert linear_message(Gate.message).by_head is False
+    assert linear_message(Ends.message) is None
+    gate = Gate(node_dim=0).double()
+    x, edge_index = torch.rand(5, 3, 3).double(), torch.tensor([[0, 1], [1, 2]])
+    g = torch.rand(2, 3).double()
+    expected = gate(x, edge_index, g)
+    with accelerate(gate):
+        torch.testing.assert_close(gate(x, edge_index, g), expected)
+
+
+def test_transforms_of_torch_run_as_in_pyg(everything):
+    x, edge_index = inputs(share=0.1, dtype=torch.float32)
+    module = pyg.GraphSAGE(7, 4, 2, 3).eval()
+    with accelerate(module):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert module(x, edge_index).dtype == torch.bfloat16
+        traced = torch.jit.trace(module, (x, edge_index))
+        parameters = dict(module.named_parameters())
+
+        def loss(parameters):
+            return torch.func.functional_call(module, parameters, (x, edge_index)).sum()
+
+        grads = torch.func.grad(loss)(parameters)
+    assert set(grads) == set(parameters)
+    torch.testing.assert_close(traced(x, edge_index), module(x, edge_index))
+
+
+def test_inference_then_training_with_learned_weights():
+    x, edge_index = inputs(share=1.0)
+    module = pyg.GraphConv(7, 3).double()
+    weight = torch.rand(edge_index.size(1)).double().requires_grad_()
+    with accelerate(module):
+        with torch.inference_mode():
+            module(x, edge_index, weight)
+        module(x, edge_index, weight).sum().backward()
+    assert weight.grad is not None
+
+
+def test_outputs_keep_their_containers(everything):
+    class Out(OrderedDict):
+        logits = property(lambda self: self["logits"])
+
+    class Gives(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = pyg.GCNConv(7, 3)
+
+        def forward(self, x, edge_index):
+            return Out(logits=self.conv(x, edge_index), x=x)
+
+    x, edge_index = inputs(share=0.1, dtype=torch.float32)
+    module = Gives()
+    with accelerate(module):
+        out = module(x, edge_index)
+    assert out.logits.shape == (40, 3)
+    assert out["x"] is x
+
+
+def test_eight_threads_at_once():
+    x, edge_index = inputs(nodes=400, edges=4000, dtype=torch.float32)
+    module = pyg.GCN(7, 16, 2, 3).eval()
+    expected = module(x, edge_index)
+
+    def ask(_):
+        with torch.no_grad(), fast:
+            return module(x, edge_index)
+
+    fast = Acceleration(module)
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(ask, range(200)):
+            torch.testing.assert_close(found, expected)
+    assert "forward" not in vars(module)

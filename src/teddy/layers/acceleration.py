@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.jit import ScriptModule
 from torch_geometric.nn import MessagePassing
 
-from teddy.data.features import SPARSE_BELOW
 from teddy.kernels import jit
 from teddy.layers.entries import EntriesCache
-from teddy.layers.features import Late, SparseInput, entries_of
+from teddy.layers.features import FastDropout, SparseMatrices, entries_of, runs_plainly
 from teddy.layers.messages import reason_against
 from teddy.layers.propagate import FastPropagate
-from teddy.tensors import TensorCache
-
-# Smaller features are not worth it.
-_LEAST = 1 << 14
 
 
 class Acceleration:
@@ -40,8 +37,10 @@ class Acceleration:
 
     def __init__(self, module: nn.Module) -> None:
         self.module, self.others = module, dict[str, str]()
-        self._features, cache = TensorCache(), EntriesCache()
+        self._matrices, cache = SparseMatrices(), EntriesCache()
         self._fast: dict[str, FastPropagate] = {}
+        self._replaced: list[tuple[nn.Module, str, object, dict[str, Any]]] = []
+        self._lock, self._blocks, self._is_open = threading.Lock(), 0, False
         for name, layer in module.named_modules():
             if isinstance(layer, ScriptModule) or not isinstance(layer, MessagePassing):
                 continue
@@ -60,10 +59,20 @@ class Acceleration:
         return f"Acceleration(layers={self.layers}, others={self.others})"
 
     def __enter__(self) -> Acceleration:
-        if jit.numba is not None and self._fast:
-            for name, fast in self._fast.items():
-                vars(self.module.get_submodule(name))["propagate"] = fast
-            vars(self.module)["forward"] = FastForward(self.module, self._features)
+        if self._is_open:  # of `with accelerate(module)`
+            self._is_open = False
+            return self
+        return self.start()
+
+    def start(self) -> Acceleration:
+        """Accelerate until :meth:`remove`."""
+        with self._lock:
+            self._blocks += 1
+            if self._blocks == 1 and jit.numba is not None and self._fast:
+                for name, fast in self._fast.items():
+                    self._replace(self.module.get_submodule(name), "propagate", fast)
+                forward = FastForward(self.module, self.module.forward, self._matrices)
+                self._replace(self.module, "forward", forward)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -71,47 +80,58 @@ class Acceleration:
 
     def remove(self) -> None:
         """Run the layers as PyG does again."""
-        for name in self._fast:
-            vars(self.module.get_submodule(name)).pop("propagate", None)
-        vars(self.module).pop("forward", None)
+        with self._lock:
+            self._is_open = False
+            self._blocks = max(0, self._blocks - 1)
+            if self._blocks == 0:
+                for module, name, fast, before in self._replaced[::-1]:
+                    if vars(module).get(name) is fast:
+                        vars(module).pop(name)
+                        vars(module).update(before)
+                self._replaced.clear()
+
+    def __reduce__(self) -> tuple[type[Acceleration], tuple[nn.Module]]:
+        """Copy and pickle without what was computed."""
+        return Acceleration, (self.module,)
+
+    def _replace(self, module: nn.Module, name: str, fast: object) -> None:
+        """Replace a method of a module for the block, unless it has one of its own."""
+        known = vars(module)
+        before = {name: known[name]} if name in known else {}
+        if before and name == "propagate":
+            return
+        known[name] = fast
+        self._replaced.append((module, name, fast, before))
 
 
 class FastForward:
-    """The forward of a module, with products that are computed late.
+    """The forward of a module on features of few non-zeros, with a faster dropout.
 
     Args:
         module: The module.
-        known: Sparse matrices of features.
+        forward: Its forward.
+        matrices: Sparse matrices of features.
     """
 
-    def __init__(self, module: nn.Module, known: TensorCache) -> None:
-        self.module, self.known = module, known
-        self.__signature__ = inspect.signature(module.forward)
+    def __init__(
+        self, module: nn.Module, forward: Callable[..., Any], matrices: SparseMatrices
+    ) -> None:
+        self.module, self.matrices = module, matrices
+        # A bound method of the class would keep a copied module at its original.
+        self._own = None if getattr(forward, "__self__", None) is module else forward
+        self.__signature__ = inspect.signature(forward)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the module's own forward."""
-        forward: Any = type(self.module).forward
-        if torch.compiler.is_compiling():
-            return forward(self.module, *args, **kwargs)
-        inputs = [self._input(value) for value in args]
-        named = {name: self._input(value) for name, value in kwargs.items()}
-        with Late():
-            return entries_of(forward(self.module, *inputs, **named))
-
-    def _input(self, value: Any) -> Any:
-        """Replace features of few non-zeros."""
-        if type(value) is not Tensor or value.dim() != 2 or not value.is_floating_point():
-            return value
-        if value.requires_grad or value.numel() < _LEAST or not jit.available(value):
-            return value
-        if value.layout != torch.strided or value.is_inference():
-            return value
-        known = self.known.get(value, "sparse")
-        if known is None:
-            few = int(torch.count_nonzero(value)) < SPARSE_BELOW * value.numel()
-            known = SparseInput.make(value.detach()) if few else False
-            self.known.put(value, "sparse", known)
-        return known if isinstance(known, SparseInput) else value
+        forward: Any = self._own
+        if forward is None:
+            forward = partial(type(self.module).forward, self.module)
+        if runs_plainly():
+            return forward(*args, **kwargs)
+        inputs = [self.matrices.replace(value) for value in args]
+        named = {name: self.matrices.replace(value) for name, value in kwargs.items()}
+        with FastDropout():
+            return entries_of(forward(*inputs, **named))
 
 
 def accelerate(module: nn.Module) -> Acceleration:
@@ -127,7 +147,7 @@ def accelerate(module: nn.Module) -> Acceleration:
         module: A module with layers of PyG, or with your own ``MessagePassing`` layers.
 
     Example:
-        >>> import torch_geometric.nn as pyg
+        >>> import torch, torch_geometric.nn as pyg
         >>> net = pyg.GCN(3, 4, num_layers=2, out_channels=2)
         >>> x, edge_index = torch.rand(3, 3), torch.tensor([[0, 1], [1, 2]])
         >>> expected = net(x, edge_index)
@@ -138,7 +158,9 @@ def accelerate(module: nn.Module) -> Acceleration:
         True
         >>> fast.remove()  # or `with accelerate(net): ...`
     """
-    return Acceleration(module).__enter__()
+    made = Acceleration(module).start()
+    made._is_open = True
+    return made
 
 
 def layer_fields(module: nn.Module) -> dict[str, dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +11,6 @@ from torch import Tensor
 
 from teddy.kernels.pattern import Pattern
 from teddy.kernels.sparse import SparseMatrix
-from teddy.tensors import TensorCache
 
 #: Edge lists whose content is compared with a new one.
 _KNOWN = 4
@@ -48,8 +48,9 @@ class Entries:
     @cached_property
     def share(self) -> Tensor:
         """One over the messages of each entry's target, float64."""
-        counts = self.pattern.crow.diff().clamp(min=1)
-        return counts.double().reciprocal().repeat_interleave(self.pattern.crow.diff())
+        with torch.inference_mode(False):
+            counts = self.pattern.crow.diff()
+            return counts.clamp(min=1).double().reciprocal().repeat_interleave(counts)
 
     @cached_property
     def _constant(self) -> dict[tuple[str, torch.dtype], SparseMatrix]:
@@ -59,13 +60,14 @@ class Entries:
         """Matrix of a sum (entries of 1) or a mean; cached."""
         key = reduce, dtype
         if key not in self._constant:
-            ones = torch.ones(self.pattern.nnz, dtype=dtype)
-            values = ones if reduce == "sum" else self.share.to(dtype)
-            self._constant[key] = SparseMatrix(self.pattern, values, unit=reduce == "sum")
+            with torch.inference_mode(False):
+                ones = torch.ones(self.pattern.nnz, dtype=dtype)
+                values = ones if reduce == "sum" else self.share.to(dtype)
+                self._constant[key] = SparseMatrix(self.pattern, values, unit=reduce == "sum")
         return self._constant[key]
 
-    def weighted(self, weight: Tensor, reduce: str) -> SparseMatrix:
-        """Matrix of weighted messages.
+    def weighted(self, weight: Tensor, reduce: str) -> tuple[Tensor, Pattern]:
+        """Return the values of weighted messages, and their pattern.
 
         Args:
             weight: Weight of each message, ``[E]``, or of each message and head, ``[E, heads]``.
@@ -73,17 +75,20 @@ class Entries:
         """
         values = weight.index_select(0, self.order)
         if reduce == "mean":
-            share = self.share.to(values)
+            share = self.share.to(values.dtype)
             values = values * (share if values.dim() == 1 else share[:, None])
-        if values.dim() == 1:
-            return SparseMatrix(self.pattern, values)
+        if values.dim() == 1 or values.size(1) == 1:
+            return values.flatten(), self.pattern
         heads = values.size(1)
-        pattern = self.pattern.repeat(heads)
-        if heads == 1:
-            return SparseMatrix(pattern, values.flatten())
-        assert pattern.origin is not None
-        place = pattern.origin * heads + pattern.row % heads
-        return SparseMatrix(pattern, values.flatten().index_select(0, place))
+        with torch.inference_mode(False):
+            pattern = self.pattern.repeat(heads)
+            assert pattern.origin is not None
+            place = pattern.origin * heads + pattern.row % heads
+        return values.flatten().index_select(0, place), pattern
+
+    def with_values(self, pattern: Pattern, values: Tensor) -> SparseMatrix:
+        """Matrix of some values, without their gradient."""
+        return SparseMatrix(pattern, values.detach())
 
 
 class EntriesCache:
@@ -94,7 +99,7 @@ class EntriesCache:
     """
 
     def __init__(self) -> None:
-        self._by_tensor = TensorCache()
+        self._lock = threading.Lock()
         self._known: list[tuple[Tensor, tuple[int, int, bool], Entries]] = []
 
     def __reduce__(self) -> tuple[type[EntriesCache], tuple[()]]:
@@ -110,17 +115,15 @@ class EntriesCache:
             backwards: Whether messages flow from ``edge_index[1]`` to ``edge_index[0]``.
         """
         key = (*shape, backwards)
-        found: Entries | None = self._by_tensor.get(edge_index, key)
-        if found is not None:
-            return found
-        for place, (content, known_key, entries) in enumerate(self._known):
-            if known_key == key and torch.equal(content, edge_index):
-                self._known.insert(0, self._known.pop(place))
-                self._by_tensor.put(edge_index, key, entries)
-                return entries
-        target, source = edge_index if backwards else edge_index.flip(0)
-        made = Entries.from_edges(source, target, shape)
-        if made is not None:
-            self._known = [(edge_index.clone(), key, made), *self._known[: _KNOWN - 1]]
-            self._by_tensor.put(edge_index, key, made)
-        return made
+        with self._lock:
+            for place, (content, known_key, entries) in enumerate(self._known):
+                if known_key == key and torch.equal(content, edge_index):
+                    self._known.insert(0, self._known.pop(place))
+                    return entries
+            with torch.inference_mode(False), torch.no_grad():
+                content = edge_index.clone()
+                target, source = content if backwards else content.flip(0)
+                made = Entries.from_edges(source, target, shape)
+            if made is not None:
+                self._known = [(content, key, made), *self._known[: _KNOWN - 1]]
+            return made

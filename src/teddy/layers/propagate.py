@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -10,8 +11,9 @@ from torch_geometric.nn import MessagePassing
 
 from teddy.kernels import jit
 from teddy.layers.entries import Entries, EntriesCache
-from teddy.layers.features import LateTensor, aggregate, entries_of
-from teddy.layers.messages import linear_message
+from teddy.layers.features import entries_of, runs_plainly
+from teddy.layers.messages import REDUCTIONS, linear_message, reason_against
+from teddy.layers.sums import weighted_sum
 
 #: Registered hooks of a layer, which see its messages.
 _HOOKS = (
@@ -24,8 +26,8 @@ _HOOKS = (
 class FastPropagate:
     r"""The ``propagate`` of a layer, :math:`\sum_j w_{ij} x_j`, as :math:`W X`.
 
-    Whatever it does not support runs as PyG does it: hooks on messages, explanations, other tensors
-    than dense ones on the CPU.
+    Whatever it does not support runs as PyG does it: hooks on messages, explanations, methods that
+    were replaced, transforms of torch, and other tensors than dense ones on the CPU.
 
     Args:
         layer: The layer, with linear messages.
@@ -34,50 +36,49 @@ class FastPropagate:
 
     def __init__(self, layer: MessagePassing, cache: EntriesCache) -> None:
         self.layer, self.cache = layer, cache
-        message = linear_message(type(layer).message)
-        assert message is not None
-        self.message = message
-        self.reduce = {"SumAggregation": "sum", "MeanAggregation": "mean"}[
-            type(layer.aggr_module).__name__
-        ]
 
     def __call__(self, edge_index: Any, size: Any = None, **given: Any) -> Any:
         """Sum the messages of every node."""
-        with torch._C.DisableTorchFunction():
-            out = self._product(edge_index, size, given)
+        given = entries_of(given)
+        out = self._product(edge_index, size, given)
         if out is not None:
             return out
-        kind: Any = type(self.layer)
-        return kind.propagate(self.layer, edge_index, size=size, **entries_of(given))
+        propagate: Callable[..., Any] = type(self.layer).propagate
+        return propagate(self.layer, edge_index, size=size, **given)
 
     def _product(self, edge_index: Any, size: Any, given: dict[str, Any]) -> Tensor | None:
         layer: Any = self.layer
+        message = linear_message(type(layer).message)
+        if message is None or reason_against(layer) is not None or runs_plainly():
+            return None
         if type(edge_index) is not Tensor or edge_index.dtype != torch.long:
             return None
         if edge_index.dim() != 2 or edge_index.device.type != "cpu":
             return None
         if layer.explain or layer.decomposed_layers > 1 or any(getattr(layer, n) for n in _HOOKS):
             return None
-        names = {self.message.rows, self.message.weight} - {None}
-        if not names <= given.keys() or torch.compiler.is_compiling():
+        if not {message.rows, message.weight} - {None} <= given.keys():
             return None
         backwards = layer.flow == "target_to_source"
-        rows, shape = _rows_and_shape(given[self.message.rows], size, backwards)
-        weight = None if self.message.weight is None else given[self.message.weight]
+        rows, shape = _rows_and_shape(given[message.rows], size, backwards)
+        weight = None if message.weight is None else given[message.weight]
         if rows is None or not _supports(rows, weight, layer.node_dim, edge_index.size(1)):
             return None
+        if weight is not None and rows.dim() == 3 and not message.by_head:
+            return None
         entries = self.cache.find(edge_index, shape, backwards)
-        return None if entries is None else self._sum(entries, rows, weight)
+        reduce = REDUCTIONS[type(layer.aggr_module).__name__]
+        return None if entries is None else _sum(entries, rows, weight, reduce)
 
-    def _sum(self, entries: Entries, rows: Tensor, weight: Tensor | None) -> Tensor:
-        if weight is None:
-            matrix = entries.matrix(self.reduce, rows.dtype)
-        else:
-            matrix = entries.weighted(weight.flatten() if rows.dim() == 2 else weight, self.reduce)
-        if rows.dim() == 2:
-            return aggregate(matrix, rows)
-        product = matrix @ rows.reshape(-1, rows.size(2))
-        return product.view(-1, *rows.shape[1:])
+
+def _sum(entries: Entries, rows: Tensor, weight: Tensor | None, reduce: str) -> Tensor:
+    if weight is None:
+        matrix = entries.matrix(reduce, rows.dtype)
+        return weighted_sum(matrix, matrix.values, rows)
+    values, pattern = entries.weighted(weight.flatten() if rows.dim() == 2 else weight, reduce)
+    matrix = entries.with_values(pattern, values)
+    product = weighted_sum(matrix, values, rows if rows.dim() == 2 else rows.flatten(0, 1))
+    return product if rows.dim() == 2 else product.view(-1, *rows.shape[1:])
 
 
 def _rows_and_shape(
@@ -91,7 +92,7 @@ def _rows_and_shape(
         rows, own = given[place], given[1 - place]
     else:
         rows = own = given
-    if not isinstance(rows, Tensor):
+    if not isinstance(rows, Tensor) or rows.dim() < 2:
         return None, (0, 0)
     targets = own.size(0) if isinstance(own, Tensor) else None
     if size is not None:
@@ -106,17 +107,16 @@ def _rows_and_shape(
 
 def _supports(rows: Tensor, weight: Any, node_dim: int, edges: int) -> bool:
     """Return whether the kernels support rows of nodes and weights of messages."""
-    if type(rows) is not Tensor and not isinstance(rows, LateTensor | torch.nn.Parameter):
+    plain = (Tensor, torch.nn.Parameter)
+    if type(rows) not in plain or rows.layout != torch.strided:
         return False
-    if rows.layout != torch.strided or rows.is_inference() or not jit.available(rows):
+    if rows.is_inference() or not jit.available(rows):
         return False
     if weight is None:
         return rows.dim() == 2
-    if type(weight) is not Tensor and not isinstance(weight, torch.nn.Parameter):
-        return False
-    if weight.dtype != rows.dtype or weight.device != rows.device:
+    if type(weight) not in plain or weight.dtype != rows.dtype or weight.device != rows.device:
         return False
     if rows.dim() == 2:
-        return weight.numel() == edges and weight.dim() <= 2
+        return weight.shape in ((edges,), (edges, 1))
     heads = rows.dim() == 3 and node_dim == 0
     return heads and weight.shape == (edges, rows.size(1))

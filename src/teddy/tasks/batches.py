@@ -141,13 +141,23 @@ def graph_of_node(data: Data) -> Tensor | None:
     return numbers
 
 
-def check_one_graph(data: Data) -> None:
-    """Raise unless data are one homogeneous graph, which can be partitioned."""
+def check_one_graph(data: Data, loader: str, links: bool = True) -> None:
+    """Raise unless data are one homogeneous graph, for a loader of parts of it.
+
+    Args:
+        data: The data.
+        loader: Name of the loader.
+        links: Whether it supports links.
+    """
     if isinstance(data.edge_index, HeteroInputs):
         raise InputError(
-            "partitions do not support a HeteroData, expected a function that returns a PyG loader"
+            f"{loader} do not support a HeteroData, expected a function that returns a PyG loader"
         )
     if graph_of_node(data) is not None:
         raise InputError(
-            "partitions do not support a set of graphs, expected the loader graphs:batch=32"
+            f"{loader} do not support a set of graphs, expected the loader graphs:batch=32"
+        )
+    if "edge_label_index" in data and not links:
+        raise InputError(
+            f"{loader} do not support links, expected the loader partitions:parts=32:batch=4"
         )

@@ -17,7 +17,6 @@ from torch.nn.modules.instancenorm import _InstanceNorm
 from torch_geometric.data import Data
 
 from teddy.errors import InputError
-from teddy.graph.inputs import HeteroInputs
 from teddy.kernels.neighbourhood import begin, entries_of, expand
 from teddy.kernels.pattern import edge_pattern, row_sums
 from teddy.models import MODELS
@@ -26,7 +25,7 @@ from teddy.models.inputs import input_levels, model_values
 from teddy.models.layered import LayeredGNN
 from teddy.models.module_call import copy_uncached
 from teddy.sparsity import check_count
-from teddy.tasks.batches import Batch, check_divisible, graph_of_node, subgraph
+from teddy.tasks.batches import Batch, check_divisible, check_one_graph, subgraph
 from teddy.training.adapters import ModuleAdapter
 from teddy.training.loaders import NamedLoader
 from teddy.training.reach import find_hops
@@ -145,7 +144,7 @@ class Neighbourhood:
     """
 
     def __init__(self, data: Data) -> None:
-        _check(data)
+        check_one_graph(data, "neighbourhoods", links=False)
         check_divisible(data)
         self.data, num_nodes = data, data.x.size(0)
         source, target = data.edge_index.cpu()
@@ -243,20 +242,3 @@ def check_no_batch_norm(network: nn.Module) -> None:
 
 def _shuffled(nodes: Tensor) -> Tensor:
     return nodes[torch.randperm(nodes.numel())]
-
-
-def _check(data: Data) -> None:
-    """Raise unless data are one homogeneous graph for a task of nodes."""
-    if isinstance(data.edge_index, HeteroInputs):
-        raise InputError(
-            "neighbourhoods do not support a HeteroData, expected a function that returns a PyG "
-            "loader"
-        )
-    if graph_of_node(data) is not None:
-        raise InputError(
-            "neighbourhoods do not support a set of graphs, expected the loader graphs:batch=32"
-        )
-    if "edge_label_index" in data:
-        raise InputError(
-            "neighbourhoods do not support links, expected the loader partitions:parts=32:batch=4"
-        )

@@ -64,7 +64,7 @@ class Partitions(NamedLoader):
 
     def load(self, data: Data) -> Iterable[Batch]:
         """Partition the graph, and return its batches."""
-        check_one_graph(data)
+        check_one_graph(data, self.name)
         num_nodes = data.x.size(0)
         if self.parts > num_nodes:
             raise InputError(f"parts is {self.parts}, expected at most the {num_nodes} nodes")
