@@ -37,8 +37,11 @@ SCORES = ("teddy", "random", "degree-high", "k-neighbor", "gain", "serving")
 LEVELS = (5, 10, 20, 30, 40)
 #: With distillation, as in the paper, and without.
 TEACHING = {"with distillation": ":only=edges", "without distillation": ":distill=0:only=edges"}
-#: Data sets, seeds and epochs of each sweep.
-SWEEPS = ((("pubmed", "photo", "cs"), 5, 200), (("arxiv-surrogate",), 3, 40))
+#: Data sets, levels, seeds and epochs of each sweep.
+SWEEPS = (
+    (("pubmed", "photo", "cs"), LEVELS, 5, 200),
+    (("arxiv-surrogate",), LEVELS[1:4], 3, 40),
+)
 HIDDEN_CHANNELS = 128
 BATCH, QUERIES = 64, 100
 
@@ -53,8 +56,8 @@ def main() -> None:
     options = parser.parse_args()
     folders = [Path(folder) for folder in options.sweeps.split(",")]
     if options.train:
-        for folder, (names, seeds, epochs) in zip(folders, SWEEPS, strict=True):
-            train(folder, names, seeds, epochs)
+        for folder, (names, levels, seeds, epochs) in zip(folders, SWEEPS, strict=True):
+            train(folder, names, levels, seeds, epochs)
         return
     torch.set_num_threads(1)
     rows = [row for folder in folders for row in measured(folder)]
@@ -63,11 +66,13 @@ def main() -> None:
     save_picture(chart(rows), options.plot)
 
 
-def train(folder: Path, names: tuple[str, ...], seeds: int, epochs: int) -> None:
+def train(
+    folder: Path, names: tuple[str, ...], levels: tuple[int, ...], seeds: int, epochs: int
+) -> None:
     """Train a ticket of every score, level and seed, with and without distillation."""
     methods = [score + how for score in SCORES for how in TEACHING.values()]
     settings = Settings.from_dict({"epochs": epochs, "hidden_channels": HIDDEN_CHANNELS})
-    grid = Grid(names, ["gcn"], methods, LEVELS, range(seeds))
+    grid = Grid(names, ["gcn"], methods, levels, range(seeds))
     run_sweep(grid, folder, settings, keep_tickets=True, progress=show)
 
 
@@ -84,10 +89,11 @@ def measured(folder: Path) -> list[dict[str, Any]]:
         by_name[summary.dataset].append(summary)
     rows = []
     for name, summaries in by_name.items():
+        levels = next(levels for names, levels, _, _ in SWEEPS if name in names)
         data, ticket_of = teddy.load_dataset(name), tickets(folder, name)
         servers: dict[str, Any] = {}
         for score in SCORES:
-            for level in LEVELS:
+            for level in levels:
                 variants = server_variants(ticket_of(score, level, 0), data)
                 servers.setdefault("dense", variants["dense"])
                 servers[f"{score} {level}"] = variants["sparse graph"]
@@ -96,7 +102,7 @@ def measured(folder: Path) -> list[dict[str, Any]]:
         queries = [generator.choice(num_nodes, BATCH, replace=False) for _ in range(QUERIES)]
         times = in_turns({label: server.logits for label, server in servers.items()}, queries)
         for score in SCORES:
-            for level in LEVELS:
+            for level in levels:
                 of_level = [s for s in summaries if s.level == level]
                 seeds = of_level[0].seeds
                 costs = [serving_cost(ticket_of(score, level, seed), data) for seed in range(seeds)]
