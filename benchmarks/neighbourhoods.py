@@ -27,11 +27,11 @@ from teddy.models import build_model
 from teddy.settings import TrainConfig
 from teddy.training import as_loader, seeded, train
 
-SPARSITY, HIDDEN_CHANNELS, EVERY = 0.64, 256, 5
+SPARSITY, HIDDEN_CHANNELS = 0.64, 256
 #: Loader and number of epochs.
 LOADERS = (
-    ("none", 0), ("full batch", 100), ("partitions:parts=64:batch=4:together=1", 30),
-    ("neighbourhoods:batch=4096", 20), ("neighbourhoods:batch=512", 10),
+    ("none", 0), ("full batch", 60), ("partitions:parts=64:batch=4:together=1", 15),
+    ("neighbourhoods:batch=4096", 5), ("neighbourhoods:batch=512", 3),
 )  # fmt: skip
 
 
@@ -93,15 +93,29 @@ def one(dataset: str, loader: str, epochs: int, seed: int) -> dict[str, Any]:
             steps += 1
 
         labels = int(data.y.max()) + 1
+        every = 5 if loader == "full batch" else 1
         with seeded(seed):
             model = build_model("gcn", data.x.size(1), labels, hidden_channels=HIDDEN_CHANNELS)
             result = train(
-                model, data, TrainConfig(epochs=epochs, distill=0.0, evaluate_every=EVERY),
+                model, data, TrainConfig(epochs=epochs, distill=0.0, evaluate_every=every),
                 loader=None if loader == "full batch" else as_loader(loader), after_step=count,
             )  # fmt: skip
         found = {"test": result.test, "seconds": result.seconds, "steps": steps}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     return {**found, "megabytes": peak}
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    """The rows of docs/results.md, in Markdown."""
+    lines = [
+        "| loader | epochs | steps | seconds | MB | test accuracy |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        accuracy = f"{mean(row['tests']):.1f} ± {pstdev(row['tests']):.1f}"
+        cells = (row["epochs"], row["steps"], f"{row['seconds']:.0f}", f"{row['megabytes']:,.0f}")
+        lines.append(f"| {row['loader']} | {' | '.join(map(str, cells))} | {accuracy} |")
+    return lines
 
 
 def line(row: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from benchmarks import own_layers, weight_budgets
+from benchmarks import neighbourhoods, own_layers, weight_budgets
 from benchmarks.changed import grown
 from benchmarks.compiled import inference, line
 from benchmarks.heterophily import SCORES as COMPARED_SCORES
@@ -202,6 +202,11 @@ def test_the_table_of_own_layers_is_that_of_the_results():
     rows = json.loads((own_layers.PAGE.parent / "results" / "bench_own_layers.json").read_text())
     text = "\n".join([own_layers.BEGIN, *own_layers.table(rows["rows"]), own_layers.END])
     assert text in own_layers.PAGE.read_text()
+
+
+def test_the_table_of_neighbourhoods_is_that_of_the_results():
+    rows = json.loads((ROOT / "docs/results/bench_neighbourhoods.json").read_text())["rows"]
+    assert "\n".join(neighbourhoods.table(rows)) in (ROOT / "docs/results.md").read_text()
 
 
 def test_the_table_of_weight_budgets_is_that_of_the_results():

@@ -114,7 +114,7 @@ class SparseMatrices:
         if type(value) is not Tensor or not _is_large_matrix(value) or value.requires_grad:
             return value
         found = self._known.get(value, "sparse")
-        total = float(value.sum(dtype=torch.float64))
+        total = float(value.sum())
         # A change through .data or NumPy does not count as a new version.
         if found is None or found[0] != total:
             few = int(torch.count_nonzero(value)) < SPARSE_BELOW * value.numel()
