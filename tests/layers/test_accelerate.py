@@ -357,7 +357,7 @@ def test_wrong_edges_are_pygs_errors():
     layer = pyg.SAGEConv(7, 3)
     x, _ = inputs(dtype=torch.float32)
     for wrong in (torch.tensor([[0], [99]]), torch.tensor([[99], [0]]), torch.tensor([[-1], [0]])):
-        with pytest.raises(Exception) as expected:  # noqa: PT011 - whatever PyG raises
+        with pytest.raises(Exception) as expected:  # noqa: PT011 - any error of PyG
             layer(x, wrong)
         with accelerate(layer), pytest.raises(type(expected.value)):
             layer(x, wrong)

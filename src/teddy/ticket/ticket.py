@@ -48,8 +48,7 @@ class Ticket(TicketEdges):
         >>> import teddy, tempfile, pathlib
         >>> data = teddy.load_dataset("citeseer")
         >>> ticket = teddy.find_ticket(data, "gcn", 0.2, epochs=2, hidden_channels=8)
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "citeseer-gcn.ticket"
-        >>> ticket.save(path)
+        >>> ticket.save(path := pathlib.Path(tempfile.mkdtemp()) / "citeseer-gcn.ticket")
         >>> again = teddy.Ticket.load(path)
         >>> bool((again.predict(data) == ticket.predict(data)).all())
         True
