@@ -7,7 +7,7 @@ import copy
 import pytest
 import torch
 import torch_geometric.transforms as T
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import HeteroData
@@ -66,7 +66,16 @@ def same_network(one: teddy.Ticket, other: teddy.Ticket) -> None:
     assert one.info.hetero == other.info.hetero
 
 
+def only_a_self_loop():
+    """A graph without an undirected edge."""
+    data = HeteroData(a={"num_nodes": 1}, b={"num_nodes": 1})
+    data["a", "t", "a"].edge_index = torch.tensor([[0], [0]])
+    data["a", "r", "b"].edge_index = torch.empty(2, 0, dtype=torch.long)
+    return data
+
+
 @given(hetero_graphs(), st.integers(0, 1000))
+@example(only_a_self_loop(), 0)
 def test_an_induced_graph_is_the_subgraph_of_pyg(data, seed):
     generator = torch.Generator().manual_seed(seed)
     nodes = torch.rand(data["a"].num_nodes, generator=generator) < 0.6

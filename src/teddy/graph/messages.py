@@ -48,7 +48,8 @@ class Messages:
             inside &= nodes[index[end]]
             index[end] = number[index[end]]
         part = Messages(index, self.pair, self.values).where(inside)
-        pair = torch.where(part.pair < 0, part.pair, new_pair[part.pair.clamp(min=0)])
+        pair, joins = part.pair.clone(), part.pair >= 0
+        pair[joins] = new_pair[pair[joins]]
         return Messages(part.index, pair, part.values)
 
 
