@@ -22,6 +22,7 @@ from torch_geometric.nn import MessagePassing
 
 import teddy
 import teddy.kernels
+from conftest import small_graph
 from teddy.kernels import jit
 from teddy.kernels.sparse import SparseMatrix
 from teddy.layers import Acceleration, accelerate
@@ -739,3 +740,22 @@ def test_eight_threads_at_once():
         for found in pool.map(ask, range(200)):
             torch.testing.assert_close(found, expected)
     assert "forward" not in vars(module)
+
+
+def test_a_search_with_checkpointed_layers():
+    """Backward repeats a part of the forward outside of the accelerated block."""
+
+    class Saves(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = pyg.GCNConv(12, 600), pyg.SAGEConv(600, 3)
+
+        def part(self, h, edge_index):
+            return self.last(F.dropout(h.relu(), 0.5, self.training), edge_index)
+
+        def forward(self, x, edge_index):
+            h = self.first(x, edge_index)
+            return checkpoint(self.part, h, edge_index, use_reentrant=False)
+
+    ticket = teddy.find_ticket(small_graph(), Saves(), 0.3, 0.3, epochs=3)
+    assert ticket.info.config["pyg_layers"]["accelerated"] == ["first", "last"]

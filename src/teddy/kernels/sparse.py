@@ -118,21 +118,34 @@ class SparseMatrix:
 
 
 class _Product(torch.autograd.Function):
-    """Product A @ H, with a cached transpose of A for the gradient of H."""
+    """Product A @ H, with a cached transpose of A for the gradient of H.
+
+    A gradient that may be differentiated again is computed by functions of torch.
+    """
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, dense: Tensor, matrix: SparseMatrix) -> Tensor:
         ctx.matrix = matrix
-        ctx.save_for_backward(dense if ctx.needs_input_grad[0] else None)
+        learned = ctx.needs_input_grad[0]
+        ctx.save_for_backward(*((values, dense) if learned else (None, None)))
         return matrix.product(dense.contiguous())
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        pattern, grad = ctx.matrix.pattern, grads[0].contiguous()
+        pattern, (values, dense) = ctx.matrix.pattern, ctx.saved_tensors
         grad_values = grad_dense = None
+        if torch.is_grad_enabled():  # with create_graph=True
+            given = grads[0].index_select(0, pattern.row)
+            if ctx.needs_input_grad[0]:
+                grad_values = (given * dense.index_select(0, pattern.col)).sum(dim=1)
+            if ctx.needs_input_grad[1]:
+                factor = ctx.matrix.values.detach() if values is None else values
+                zeros = grads[0].new_zeros(pattern.shape[1], grads[0].size(1))
+                grad_dense = zeros.index_add(0, pattern.col, factor[:, None] * given)
+            return grad_values, grad_dense, None
+        grad = grads[0].contiguous()
         if ctx.needs_input_grad[0]:
-            grad_values = pattern.sampled_product(grad, ctx.saved_tensors[0])
+            grad_values = pattern.sampled_product(grad, dense)
         if ctx.needs_input_grad[1]:
             grad_dense = ctx.matrix.transpose.product(grad)
         return grad_values, grad_dense, None

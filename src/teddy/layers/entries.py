@@ -66,8 +66,8 @@ class Entries:
                 self._constant[key] = SparseMatrix(self.pattern, values, unit=reduce == "sum")
         return self._constant[key]
 
-    def weighted(self, weight: Tensor, reduce: str) -> tuple[Tensor, Pattern]:
-        """Return the values of weighted messages, and their pattern.
+    def weighted(self, weight: Tensor, reduce: str) -> SparseMatrix:
+        """Matrix of weighted messages, with gradients for the weights.
 
         Args:
             weight: Weight of each message, ``[E]``, or of each message and head, ``[E, heads]``.
@@ -78,17 +78,13 @@ class Entries:
             share = self.share.to(values.dtype)
             values = values * (share if values.dim() == 1 else share[:, None])
         if values.dim() == 1 or values.size(1) == 1:
-            return values.flatten(), self.pattern
+            return SparseMatrix(self.pattern, values.flatten())
         heads = values.size(1)
         with torch.inference_mode(False):
             pattern = self.pattern.repeat(heads)
             assert pattern.origin is not None
             place = pattern.origin * heads + pattern.row % heads
-        return values.flatten().index_select(0, place), pattern
-
-    def with_values(self, pattern: Pattern, values: Tensor) -> SparseMatrix:
-        """Matrix of some values, without their gradient."""
-        return SparseMatrix(pattern, values.detach())
+        return SparseMatrix(pattern, values.flatten().index_select(0, place))
 
 
 class EntriesCache:

@@ -19,7 +19,6 @@ from teddy.data.features import SPARSE_BELOW
 from teddy.kernels import jit
 from teddy.kernels.hidden import dropout
 from teddy.kernels.sparse import SparseMatrix
-from teddy.layers.sums import weighted_sum
 from teddy.tensors import TensorCache
 
 # Smaller tensors are not worth it.
@@ -64,7 +63,7 @@ class SparseInput(Tensor):
             return None
         if weight.layout != torch.strided or weight.size(0) != self.x.size(1):
             return None
-        return weighted_sum(self.matrix, self.matrix.values, weight)
+        return self.matrix @ weight
 
     @classmethod
     def __torch_function__(
@@ -124,9 +123,12 @@ class SparseMatrices:
 
 
 def runs_plainly() -> bool:
-    """Return whether torch transforms or traces the pass, so that it runs as in PyG."""
+    """Return whether the pass runs as in PyG, since torch transforms, traces or repeats it."""
+    # A checkpoint, whose part of the forward is repeated in the backward, saves tensors by hooks.
+    hooks = torch._C._autograd._top_saved_tensors_default_hooks(True)
     return bool(
-        torch.compiler.is_compiling()
+        hooks is not None
+        or torch.compiler.is_compiling()
         or torch._C._get_tracing_state() is not None
         or torch.is_autocast_enabled("cpu")
         or torch._C._are_functorch_transforms_active()

@@ -13,7 +13,6 @@ from teddy.kernels import jit
 from teddy.layers.entries import Entries, EntriesCache
 from teddy.layers.features import entries_of, runs_plainly
 from teddy.layers.messages import REDUCTIONS, linear_message, reason_against
-from teddy.layers.sums import weighted_sum
 
 #: Registered hooks of a layer, which see its messages.
 _HOOKS = (
@@ -73,12 +72,11 @@ class FastPropagate:
 
 def _sum(entries: Entries, rows: Tensor, weight: Tensor | None, reduce: str) -> Tensor:
     if weight is None:
-        matrix = entries.matrix(reduce, rows.dtype)
-        return weighted_sum(matrix, matrix.values, rows)
-    values, pattern = entries.weighted(weight.flatten() if rows.dim() == 2 else weight, reduce)
-    matrix = entries.with_values(pattern, values)
-    product = weighted_sum(matrix, values, rows if rows.dim() == 2 else rows.flatten(0, 1))
-    return product if rows.dim() == 2 else product.view(-1, *rows.shape[1:])
+        return entries.matrix(reduce, rows.dtype) @ rows
+    matrix = entries.weighted(weight.flatten() if rows.dim() == 2 else weight, reduce)
+    if rows.dim() == 2:
+        return matrix @ rows
+    return (matrix @ rows.flatten(0, 1)).view(-1, *rows.shape[1:])
 
 
 def _rows_and_shape(

@@ -144,7 +144,7 @@ def server_variants(
     Args:
         ticket: The ticket.
         data: Its graph.
-        ways: Which of them, see :class:`Latency`.
+        ways: Names of the servers to make, see :class:`Latency`.
     """
     check_operation("serve", ticket.info)
     dense, task = dense_like(ticket.model), ticket.task
